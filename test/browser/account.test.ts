@@ -10,7 +10,6 @@ import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { newBrowser, silently } from '../world/person.ts';
 import { CODE_PERIOD } from '../world/second-factors.ts';
 import { freePort } from '../world/servers.ts';
-import { refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, startWorld, worldClients } from '../world/world.ts';
 
@@ -86,22 +85,6 @@ describe('the account page without JavaScript', () => {
       expect.stringContaining('This browser'),
     ]);
     for (const one of elsewhere) expect(await silently(world, one.browser)).toBe('login_required');
-  });
-
-  it('opens an app, and withdraws its access', async () => {
-    const { tokens } = await atApp();
-    await page.reload();
-    const open = section(page, 'Apps you can open').getByRole('link');
-    expect(await open.evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual([
-      'https://app.example/',
-    ]);
-    await section(page, 'Apps with access')
-      .getByRole('button', { name: /^Withdraw access from/ })
-      .click();
-    expect(await page.getByRole('status').innerText()).toContain('no longer has access');
-    expect(await section(page, 'Apps with access').innerText()).toContain('No app has access');
-    expect((await refresh(world, tokens.refresh_token)).status).toBe(400);
-    await section(page, 'Recent activity').getByText('Access was withdrawn from').waitFor();
   });
 
   it('changes the password, and says where it could not', async () => {

@@ -528,28 +528,6 @@ describe('a logo', () => {
   });
 });
 
-describe('two choices', () => {
-  it.each(['de', 'es', 'ja'])('are buttons of one height in %s, at every width', async (locale) => {
-    for (const width of [320, 360, 400, 1280]) {
-      await measured.setViewportSize({ width, height: 800 });
-      await measured.goto(`/0/${indexOf('logout')}?lang=${locale}`);
-      const boxes = await Promise.all(
-        (await measured.locator('.choices .button').all()).map((button) => button.boundingBox()),
-      );
-      expect(new Set(boxes.map((box) => box?.height)).size, `${width}`).toBe(1);
-      expect(boxes[0]?.height, `${width}`).toBe(48);
-    }
-  });
-});
-
-describe('the reference of an error', () => {
-  it('is selected whole by one click', async () => {
-    await measured.goto(`/0/${indexOf('error')}`);
-    await measured.getByText('01JCZW7P4Q8RM0V3X5T9').click();
-    expect(await measured.evaluate('getSelection().toString()')).toBe('01JCZW7P4Q8RM0V3X5T9');
-  });
-});
-
 describe('the keyboard', () => {
   const focused =
     'document.activeElement.id || document.activeElement.ariaLabel || document.activeElement.textContent.trim()';

@@ -6,13 +6,12 @@ import { authorizationUrl } from '../world/authorization-request.ts';
 import { launchChromium } from '../world/chromium.ts';
 import {
   type AuthenticatorApp,
-  factorsOf,
   newAuthenticatorApp,
   newRecoveryCodes,
   setFactors,
 } from '../world/second-factors.ts';
 import { freePort } from '../world/servers.ts';
-import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, startWorld, worldClients } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, startWorld, worldClients } from '../world/world.ts';
 import { tabTo, typeIn } from './keyboard.ts';
 
 let world: OpenWorld;
@@ -104,23 +103,6 @@ describe('by mouse', () => {
       expect((await atTheApp(page)).get('code')).not.toBeNull();
     },
   );
-
-  it('a recovery code does as well, and the next page says so before the app has the person back', async () => {
-    const page = await visit('web', { javaScriptEnabled: false });
-    await signIn(page, 'alice');
-    await page.getByText('Use a recovery code instead').click();
-    await page.getByLabel('Recovery code').fill(recoveryCodes[0] ?? '');
-    await page.getByRole('button', { name: 'Sign in with this code' }).click();
-    await heading(page, 'Please read this');
-    expect(await page.getByRole('listitem').first().innerText()).toContain(
-      'A recovery code was used. Left: 2.',
-    );
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('button', { name: 'Allow', exact: true }).click();
-    expect((await atTheApp(page)).get('code')).not.toBeNull();
-    // For the next session as well: this one isn't older than the code.
-    expect((await (await factorsOf(world)).get(PEOPLE.alice)).notices).toHaveLength(1);
-  });
 
   it('a person without a second factor reads whom to ask, and goes back to the app or on as somebody else', async () => {
     const page = await visit('web2');

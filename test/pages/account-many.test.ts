@@ -13,7 +13,6 @@ const APPS = rounds(500, 50);
 const SESSIONS = rounds(10_000, 150);
 /** As many as somebody may have. */
 const MOST = 100;
-const OWN_CALLBACK = 'https://own.example/cb';
 
 const apps = Array.from({ length: APPS }, (_, index) => ({
   ...worldClients().find(({ client_id: id }) => id === 'first-party'),
@@ -93,26 +92,6 @@ describe('of one person', () => {
     expect(events.map(({ at }) => at)).toEqual(events.map(({ at }) => at).toSorted((a, b) => a - b));
   });
 
-  it('a session that is listed and not saved yet stays listed when there are too many', async () => {
-    const { documents, clock } = place().openedStore;
-    const seconds = () => Math.floor(clock.now() / 1000);
-    const saved = new Set<string>();
-    const isLive = (entry: object) => Promise.resolve('uid' in entry && saved.has(String(entry.uid)));
-    const index = createPersonIndex({ documents, seconds, isLive });
-    const add = (uid: string) => index.addSession('somebody', { uid, ends: seconds() + DAY });
-    for (let number = 1; number < MOST; number += 1) {
-      saved.add(`session-${number}`);
-      await add(`session-${number}`);
-    }
-    moveClock(120);
-    saved.delete('session-5');
-    await add('begun');
-    await add('beside');
-    const listed = (await index.sessionsOf('somebody')).map(({ uid }) => uid);
-    expect(listed.slice(-2)).toEqual(['begun', 'beside']);
-    expect([listed.length, listed.includes('session-5'), listed[0]]).toEqual([MOST, false, 'session-1']);
-  });
-
   it('whatever the list names, the page answers, and what has ended leaves it', async () => {
     const world = place();
     const { documents, clock } = world.openedStore;
@@ -129,29 +108,5 @@ describe('of one person', () => {
     expect(isLoginPage(await browser.open(`${world.issuer}/account`))).toBe(true);
     await complete(world, 'alice', { client_id: 'first-party' });
     expect(await index.sessionsOf(PEOPLE.alice)).toHaveLength(1);
-  });
-
-  it('apps are all there, and each can be withdrawn', async () => {
-    const world = place();
-    const browser = newBrowser(world);
-    await openAccount(world, browser, { username: 'alice' });
-    for (const { client_id: id } of apps) {
-      const { code } = await complete(
-        world,
-        'alice',
-        { client_id: id, redirect_uri: OWN_CALLBACK, scope: 'openid' },
-        browser,
-      );
-      expect(code).toBeDefined();
-    }
-    const page = await openAccount(world, browser, { username: 'alice' });
-    expect(idsOf(page, '/withdraw')).toEqual(expect.arrayContaining(apps.map(({ client_id: id }) => id)));
-    expect(page.text.match(/https:\/\/app-\d+\.example\//g)).toHaveLength(APPS);
-    const before = idsOf(page, '/withdraw').length;
-    const after = await browser.submit(page, '/withdraw', { id: `app-${APPS - 1}` });
-    expect(idsOf(after, '/withdraw')).toHaveLength(before - 1);
-    const [grants, ...others] = await listsOf(world, 'person-grants');
-    expect([grants?.grants.length, others.length]).toEqual([expect.any(Number), 1]);
-    expect(grants?.grants.length).toBeLessThanOrEqual(1000);
   });
 });

@@ -5,17 +5,10 @@ import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from 
 import type { Browser, Page } from '../world/browser.ts';
 import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
-import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
-import {
-  CODE_PERIOD,
-  factorsOf,
-  giveOneTimeCodes,
-  isSecondStep,
-  setFactors,
-  SoftwareKey,
-} from '../world/second-factors.ts';
+import { complete, newBrowser, signInAs, silently } from '../world/person.ts';
+import { giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
 import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, worldClients } from '../world/world.ts';
 
 const CONFIG = { ...GENEROUS, account: true };
 const SIGN_IN = { passkeys: true, one_time_codes: true, recovery_codes: 10, enrolment: 'self' };
@@ -23,28 +16,8 @@ const ALICE = { username: 'alice' };
 
 standingClock();
 
-const field = ({ text }: Page, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1];
-
 describe('the way to the account page', () => {
   const place = useWorld({ config: CONFIG });
-
-  it('is on the pages where people begin or end up, while it is on', async () => {
-    const world = place();
-    const link = `href="${world.issuer}/account"`;
-    const pages = async () => {
-      const { page: login } = await begin(world);
-      const browser = newBrowser(world);
-      const error = await browser.open(`${world.issuer}/oauth/authorize?client_id=nobody`);
-      const home = await browser.open(`${world.issuer}/`);
-      expect([login.status, error.status, home.status]).toEqual([200, 400, 200]);
-      return [login, error, home].map(({ text }) => text.includes(link));
-    };
-    expect(await pages()).toEqual([true, true, true]);
-    await world.reload({ ...CONFIG, account: false });
-    expect(await pages()).toEqual([false, false, false]);
-    expect((await newBrowser(world).open(`${world.issuer}/account`)).status).toBe(404);
-    await world.reload(CONFIG);
-  });
 
   it('leads those who decline to sign in to the page of the issuer', async () => {
     const world = place();
@@ -151,54 +124,6 @@ describe('where people need a second factor', () => {
     const after = await openAccount(world, browser, bob);
     expect([isAccountPage(after), after.text.includes('/enrol"')]).toEqual([false, true]);
     await world.reload({ ...CONFIG, sign_in: SIGN_IN });
-  });
-
-  it('MF-12: a factor is added below it after a sign-in of a moment ago alone', async () => {
-    const world = place();
-    const app = await giveOneTimeCodes(world);
-    const browser = newBrowser(world);
-    await enter(world, browser, app.code());
-    const list = await browser.open(`${world.issuer}/account/factors`);
-    expect(titleOf(list)).toBe('Passkeys and codes');
-    const key = new SoftwareKey();
-    const add = (at: Page) =>
-      browser.submit(at, '/add', { response: key.create(world, at), handle: field(at, 'handle') ?? '' });
-    moveClock(6 * MINUTE);
-    expect((await add(list)).status).toBe(403);
-    expect((await (await factorsOf(world)).get(PEOPLE.alice)).passkeys).toEqual([]);
-    // What looks at the account looks at it still; what changes it begins with both steps.
-    expect(isAccountPage(await browser.open(`${world.issuer}/account`))).toBe(true);
-    const login = await browser.open(`${world.issuer}/account/factors`);
-    const step = await signInAs(browser, login, 'alice');
-    const fresh = await browser.submit(step, '/code', { code: app.code() });
-    expect((await add(fresh)).status).toBe(200);
-    const account = await browser.open(`${world.issuer}/account`);
-    expect(account.text).toContain('A passkey or authenticator app was added.');
-  });
-
-  it('MF-16: a factor removed below it ends the other sessions, and the last one that an app needs stays', async () => {
-    const world = place();
-    const needs = worldClients({ web2: { sign_in: { require: 'second_factor' } } });
-    await world.reload({ ...CONFIG, sign_in: SIGN_IN, clients: needs });
-    moveClock(CODE_PERIOD);
-    const key = new SoftwareKey();
-    const app = await giveOneTimeCodes(world);
-    const browser = newBrowser(world);
-    await enter(world, browser, app.code());
-    const list = await browser.open(`${world.issuer}/account/factors`);
-    const needed = await browser.submit(list, '/remove', { id: 'one-time-codes' });
-    expect([needed.status, needed.text.includes('can’t be removed')]).toEqual([422, true]);
-    const response = key.create(world, list);
-    const added = await browser.submit(list, '/add', { response, handle: field(list, 'handle') ?? '' });
-    moveClock(CODE_PERIOD);
-    const elsewhere = newBrowser(world);
-    expect(isAccountPage(await enter(world, elsewhere, app.code()))).toBe(true);
-    const removed = await browser.submit(added, '/remove', { id: 'one-time-codes' });
-    expect(removed.status).toBe(200);
-    expect(isLoginPage(await elsewhere.open(`${world.issuer}/account`))).toBe(true);
-    const account = await browser.open(`${world.issuer}/account`);
-    expect(account.text).toContain('A passkey or authenticator app was removed.');
-    expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject({ action: 'removed' });
   });
 });
 

@@ -4,25 +4,16 @@ import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import { createAccountStates } from '../../src/users/account-state.ts';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { createPeople } from '../../src/users/people.ts';
 import type { Browser, Page } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
-import {
-  CODE_PERIOD,
-  factorsOf,
-  giveOneTimeCodes,
-  isSecondStep,
-  passkeyOptionsOf,
-  setFactors,
-  SoftwareKey,
-} from '../world/second-factors.ts';
+import { factorsOf, isSecondStep, setFactors, SoftwareKey } from '../world/second-factors.ts';
 import { redeem } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
 import { newLink } from '../world/one-time-link.ts';
 
 const SECOND = 'urn:example:2f';
@@ -100,32 +91,6 @@ eachStore(
       expect((await browser.open(urlOf(world, token))).status).toBe(410);
       const { page: login } = await begin(world, {}, { browser });
       expect(isSecondStep(await signInAs(browser, login, 'alice'))).toBe(true);
-    });
-
-    it('MF-45: is dead with a newer one, a factor by another way, its end, and everything of the person', async () => {
-      const world = place();
-      await setFactors(world, 'alice');
-      const open = async (token: string) => (await newBrowser(world).open(urlOf(world, token))).status;
-      const older = await newLink(world, 'factors', PEOPLE.alice);
-      const newer = await newLink(world, 'factors', PEOPLE.alice);
-      expect([await open(older), await open(newer)]).toEqual([410, 200]);
-      const page = await newBrowser(world).open(urlOf(world, newer));
-      await setFactors(world, 'alice', { passkeys: [new SoftwareKey().factor] });
-      expect(await open(newer)).toBe(410);
-      const late = await newBrowser(world).submit(page, newer, appIn(page));
-      expect([late.status, (await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode]).toEqual([
-        410,
-        undefined,
-      ]);
-      await setFactors(world, 'alice');
-      const ended = await newLink(world, 'factors', PEOPLE.alice);
-      await createAccountStates(world.openedStore.documents).update(PEOPLE.alice, ({ validAfter }) => ({
-        validAfter: validAfter + 1,
-      }));
-      expect(await open(ended)).toBe(410);
-      const short = await newLink(world, 'factors', PEOPLE.alice, 60);
-      moveClock(2 * MINUTE);
-      expect(await open(short)).toBe(410);
     });
 
     it('F1-17: that was never used stays dead after a factor was added in another way and removed', async () => {
@@ -261,57 +226,5 @@ describe('a person of the file without a password', () => {
     });
     const afterNotice = await browser.submit(signedIn, '/notice');
     expect(codeOf(await finishPages(browser, afterNotice, 'alice')), afterNotice.text).toBeDefined();
-  });
-});
-
-describe('at an app that needs a factor, where people add their first one', () => {
-  const place = useWorld({
-    ...OPTIONS,
-    config: { ...OPTIONS.config, sign_in: { ...SIGN_IN, enrolment: 'self' } },
-  });
-
-  it('a sign-in of six minutes ago has to be done again first', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const browser = newBrowser(world);
-    const first = await begin(world, {}, { browser });
-    await finishPages(browser, await signInAs(browser, first.page, 'alice'), 'alice');
-    moveClock(6 * MINUTE);
-    const flow = await begin(
-      world,
-      { client_id: 'web2', redirect_uri: 'https://app2.example/cb' },
-      { browser },
-    );
-    expect(flow.page.text).toContain('name="password"');
-    const typed = { username: 'alice', password: PASSWORDS.alice };
-    const page = await browser.submit(flow.page, '/switch', typed);
-    expect(page.text).toContain('/enrol"');
-  });
-
-  it('who has a code and needs a passkey is offered that alone', async () => {
-    const world = place();
-    const app = await giveOneTimeCodes(world);
-    const browser = newBrowser(world);
-    const flow = await begin(
-      world,
-      { client_id: 'first-party', redirect_uri: 'https://own.example/cb' },
-      { browser },
-    );
-    const step = await signInAs(browser, flow.page, 'alice');
-    moveClock(CODE_PERIOD);
-    const page = await browser.submit(step, '/code', { code: app.code() });
-    expect([page.text.includes('/enrol"'), page.text.includes('class="secret"')], page.text).toEqual([
-      true,
-      false,
-    ]);
-    expect(passkeyOptionsOf(page)['rp']).toEqual({ id: 'id.example', name: 'Postern' });
-    expect(passkeyOptionsOf(page)['authenticatorSelection']).toMatchObject({ userVerification: 'required' });
-    // Neither a key that knows nobody nor a code would let them in.
-    const weak = new SoftwareKey({ verifiesUser: false });
-    for (const fields of [keyIn(world, page, weak), { code: app.code(), sealed: app.factor.sealed }])
-      expect((await browser.submit(page, '/enrol', fields)).status).toBe(422);
-    const added = await browser.submit(page, '/enrol', keyIn(world, page, new SoftwareKey()));
-    const end = await finishPages(browser, await browser.submit(added, '/notice'), 'alice');
-    expect(codeOf(end), end.text).toBeDefined();
   });
 });

@@ -7,12 +7,11 @@ import { hashPassword } from '../../src/users/passwords.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { signIn } from '../world/app.ts';
-import { formOf, type Page } from '../world/browser.ts';
+import { type Page } from '../world/browser.ts';
 import { begin, silently, titleOf } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
-import { runVerb } from '../world/command-line.ts';
 import { runCli } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 
@@ -164,30 +163,6 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
     await expectDead(before);
   });
 
-  it('LG-18: are refused as everybody is, whatever the reason', async () => {
-    for (const name of ['liam', 'mona', 'nils']) await add(world, name);
-    await user(world, ['disable', 'mona']);
-    await user(world, ['delete', 'nils']);
-    const answers: string[] = [];
-    for (const [username, password] of [
-      ['alice', 'wrong'],
-      ['liam', 'wrong'],
-      ['mona', PASSWORD],
-      ['nils', PASSWORD],
-      ['nobody-at-all', PASSWORD],
-    ] as const) {
-      const answer = await tryPassword(world, username, password);
-      const csrf = formOf(answer, '/login').fields['csrf'] ?? '';
-      const uid = answer.url.split('/').at(-2) ?? '';
-      const changing = ['date', 'content-length', 'x-request-id'];
-      const headers = [...answer.headers].filter(([name]) => !changing.includes(name));
-      const text = answer.text.replaceAll(uid, 'UID').replaceAll(csrf, 'CSRF').replaceAll(username, 'NAME');
-      answers.push(JSON.stringify([answer.status, headers, text]));
-    }
-    expect(new Set(answers).size).toBe(1);
-    expect(answers[0]).toContain('[401,');
-  });
-
   it('are asked a password that is not expected, never as an argument, and known claims', async () => {
     for (const [args, input, reason] of [
       [['add', 'henry'], 'short', 'at least 15 characters'],
@@ -273,30 +248,6 @@ describe('people of the store and the store itself', () => {
       }
     } finally {
       await rm(folder, { recursive: true, force: true });
-    }
-  });
-
-  it('move with postern store migrate', async () => {
-    const redis = await startRedis();
-    const world = await startWorld();
-    try {
-      const added = await runVerb(['user', 'add', 'judy', '--config', world.configFile, '--json'], PASSWORD);
-      const { id } = JSON.parse(added.stdout) as { id: string };
-      await writeFile(path.join(world.folder, 'url'), redis.url);
-      const to = `file:${path.join(world.folder, 'url')}`;
-      const moved = await runVerb(['store', 'migrate', '--config', world.configFile, '--to', to, '--json']);
-      expect([moved.code, moved.stderr]).toEqual([0, '']);
-      expect(JSON.parse(moved.stdout)).toMatchObject({ moved: { people: 1, usernames: 1 } });
-      const next = await startWorld({ store: redis.url, issuer: world.issuer });
-      try {
-        expect((await tokensOf(next, 'judy')).tokens.claims()?.sub).toBe(id);
-        expect((await user(next, ['add', 'JUDY'], PASSWORD)).code).toBe(1);
-      } finally {
-        await next.stop();
-      }
-    } finally {
-      await world.stop();
-      await redis.stop();
     }
   });
 

@@ -33,22 +33,6 @@ describe('the reference on an error page leads to a line of the log', () => {
     await expectLine(await page(GONE, { cookie: 'a=b' }), 400, 'expired');
   });
 
-  it('where the browser keeps no cookies', async () => {
-    await expectLine(await page(GONE), 400, 'no_cookies');
-  });
-
-  it('where a browser comes back to a sign-in that is over', async () => {
-    await expectLine(
-      await page(`/oauth/authorize/${'x'.repeat(43)}`, { cookie: 'a=b' }),
-      400,
-      'invalid_request',
-    );
-  });
-
-  it('where a sign-out is refused', async () => {
-    await expectLine(await page('/oauth/logout?client_id=nobody'), 400, 'invalid_client');
-  });
-
   it('where a form comes from another site', async () => {
     const browser = newBrowser(world());
     const open = await browser.open(authorizationUrl(world()));

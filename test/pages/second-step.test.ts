@@ -11,7 +11,7 @@ import { authorizationUrl } from '../world/authorization-request.ts';
 import type { Browser, Page } from '../world/browser.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { anyStore, useWorld } from '../world/each-store.ts';
-import { begin, codeOf, complete, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
+import { begin, codeOf, complete, newBrowser, signInAs, silently } from '../world/person.ts';
 import type { Parameters } from '../world/requests.ts';
 import {
   giveOneTimeCodes,
@@ -131,23 +131,6 @@ describe('the second step in its page', () => {
     const { browser } = await half(world);
     const { page } = await begin(world, {}, { browser });
     expect([isLogin(page), isSecondStep(page)]).toEqual([true, false]);
-  });
-
-  it('can be cancelled, and left for another person', async () => {
-    const world = place();
-    await giveOneTimeCodes(world);
-    const { browser, page } = await half(world);
-    const cancelled = await browser.submit(page, '/cancel');
-    expect(new URL(cancelled.url).searchParams.get('error')).toBe('access_denied');
-    await expectNobody(world, browser);
-
-    const second = await half(world);
-    const link = /href="([^"]*account=other[^"]*)"/.exec(second.page.text)?.[1] ?? '';
-    const login = await second.browser.open(link);
-    expect(isLogin(login)).toBe(true);
-    const bob = await finishPages(second.browser, login, 'bob');
-    const { body } = await redeem(world, { code: codeOf(bob) });
-    expect(decodeJwt(String(body['id_token'])).sub).toBe(PEOPLE.bob);
   });
 
   it('of alice is none of bob, who follows in the same sign-in', async () => {
@@ -717,19 +700,6 @@ describe('what is left of a sign-in', () => {
     expect([again.status, isSecondStep(again)]).toEqual([401, true]);
     expect(codeOf(await browser.submit(two.page, '/code', { code: app.code(1) }))).toBeDefined();
   });
-
-  it('the same person may sign in anew in the place of the session that is asked for more', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const { browser } = await complete(world, 'alice');
-    const app = await giveOneTimeCodes(world);
-    const { page } = await begin(world, {}, { browser });
-    const login = await browser.open(`${page.url}?account=other`);
-    const step = await signInAs(browser, login, 'alice', '/switch');
-    expect(isSecondStep(step)).toBe(true);
-    expect(codeOf(await browser.submit(step, '/code', { code: app.code() }))).toBeDefined();
-    expect(await silently(world, browser)).toBe('signed in');
-  });
 });
 
 describe('failures of what a sign-in rests on', () => {
@@ -760,44 +730,5 @@ describe('failures of what a sign-in rests on', () => {
     const step = await signInAs(browser, page, 'alice');
     expect((await browser.submit(step, '/code', { code: app.code() })).status).toBe(503);
     await expectNobody(world, browser);
-  });
-
-  it('MF-11: a passkey of nobody counts at its address, and one that nobody looked at does not', async () => {
-    const world = place();
-    const key = await givePasskey(world);
-    const attempt = async (passkey: SoftwareKey) => {
-      const { browser, page } = await begin(world);
-      return browser.submit(page, '/passkey', { response: passkey.assert(world, page) });
-    };
-    isAway = true;
-    for (let turn = 0; turn < 4; turn += 1) expect((await attempt(key)).status).toBe(503);
-    isAway = false;
-    expect(isConsent(await attempt(key))).toBe(true);
-    for (let turn = 0; turn < 3; turn += 1) expect((await attempt(new SoftwareKey())).status).toBe(401);
-    const refused = await attempt(key);
-    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
-    const { browser, page } = await begin(world);
-    expect((await signInAs(browser, page, 'bob')).status).toBe(429);
-  });
-});
-
-describe('an app that needs more than the person has', () => {
-  const place = useWorld(OPTIONS);
-
-  it('MF-30: a first sign-in by password alone ends at a page that says whom to ask', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const { browser, page } = await begin(world, { client_id: 'web2' });
-    const needed = await signInAs(browser, page, 'alice');
-    expect([needed.status, codeOf(needed), isSecondStep(needed)]).toEqual([403, undefined, false]);
-    expect(needed.text).toContain('Ask the people who run');
-    // Nothing on it adds a factor.
-    expect([...needed.text.matchAll(/action="[^"]*\/(\w+)"/g)].map(([, step]) => step)).toEqual(['cancel']);
-    expect((await browser.open(needed.url)).status).toBe(403);
-    expect(await silently(world, browser, { client_id: 'web2' })).toBe('interaction_required');
-    // The session is good for what requires nothing.
-    expect(await silently(world, browser)).toBe('consent_required');
-    const back = await browser.submit(needed, '/cancel');
-    expect(new URL(back.url).searchParams.get('error')).toBe('access_denied');
   });
 });
