@@ -1,10 +1,7 @@
 // Apps and APIs for some people only, and scopes that some people don't get: by the sign-in, by what came of an earlier one, and by every
 // detour that a person or an app can take.
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
-import { createPeople } from '../../src/users/people.ts';
 import { authorize, signIn } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import type { Page } from '../world/browser.ts';
@@ -17,7 +14,6 @@ import {
   GENEROUS,
   type OpenWorld,
   OTHER_API,
-  PASSWORDS,
   PEOPLE,
   type World,
   worldClients,
@@ -72,15 +68,6 @@ async function savedWhile(action: () => Promise<unknown>): Promise<readonly Save
   await action();
   saving.set(undefined);
   return saved;
-}
-
-/** Carol, of the store, with Alice's password. */
-async function addPerson({ openedStore, folder }: OpenWorld, id: string, groups: readonly string[]) {
-  const { users } = JSON.parse(await readFile(path.join(folder, 'users.json'), 'utf8')) as {
-    users: { password_hash: string }[];
-  };
-  const passwordHash = users[0]?.password_hash ?? '';
-  await createPeople(openedStore.documents).add({ id, username: 'carol', passwordHash, groups, claims: {} });
 }
 
 async function openAs(world: World, person: Person, request: Readonly<Record<string, string>>) {
@@ -249,28 +236,6 @@ eachStore(
       await restore();
     });
 
-    it('AC-26: a person of the store gains and loses with the next request', async () => {
-      const { documents } = world().openedStore;
-      const id = 'usr_carol0000000000000003';
-      await addPerson(world(), id, ['staff']);
-      async function setGroups(groups: readonly string[]) {
-        const document = await documents.get('people', id);
-        const form = JSON.stringify({ ...JSON.parse(document?.value ?? ''), groups });
-        expect(await documents.put('people', id, form, document?.version ?? 0)).toBe(true);
-      }
-      const browser = newBrowser(world());
-      const first = await begin(world(), { ...WIKI, scope: 'openid' }, { browser });
-      const consent = await browser.submit(first.page, '/login', {
-        username: 'carol',
-        password: PASSWORDS.alice,
-      });
-      expect((await browser.submit(consent, '/consent')).url).toContain('code=');
-      await setGroups([]);
-      expect(await silently(world(), browser, { ...WIKI, scope: 'openid' })).toBe('access_denied');
-      await setGroups(['staff']);
-      expect(await silently(world(), browser, { ...WIKI, scope: 'openid' })).toBe('signed in');
-    });
-
     const OTHERS = { scope: 'openid offline_access other.read other.write', resource: OTHER_API };
 
     it('AC-36: a scope that a person may not have is neither shown nor granted nor remembered', async () => {
@@ -291,25 +256,6 @@ eachStore(
       expect([tokens.scope, decodeJwt(tokens.access_token)['scope']]).toEqual(['other.read', 'other.read']);
       const { tokens: whole } = await signIn(world(), request);
       expect(whole.scope).toBe('other.read other.write');
-    });
-
-    it('AC-13: a request that names an API of which nothing is left is refused, also when openid is', async () => {
-      const { page } = await openAs(world(), 'bob', { scope: 'openid other.write', resource: OTHER_API });
-      expect(answerOf(page)).toMatchObject(denied(CALLBACK));
-      const bare = await authorize(world(), { person: 'bob', scope: 'other.write' });
-      expect(bare.callback.searchParams.get('error')).toBe('access_denied');
-      expect(world().recorded.audit('access_denied').at(-1)).toMatchObject({
-        rule: `resources[${OTHER_API}].scope_groups`,
-      });
-    });
-
-    it('AC-36: another person who signs in at the page gets what was asked for, not what was left to the first', async () => {
-      const request = { scope: 'openid other.read other.write', prompt: 'consent' };
-      const { browser, page } = await openAs(world(), 'bob', request);
-      expect(wordsOf(page)).not.toContain('other.write');
-      const other = await browser.open(`${page.url}?account=other`);
-      const alice = await signInAs(browser, other, 'alice', '/switch');
-      expect(wordsOf(alice)).toEqual(['Know who you are', 'other.read', 'other.write']);
     });
 
     it('AC-26: a scope that a person lost is gone at the next refresh, and the older token with it', async () => {

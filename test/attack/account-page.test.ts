@@ -70,25 +70,6 @@ describe('from outside', () => {
     }
   });
 
-  it('stands in no frame, whatever it answers', async () => {
-    const world = place();
-    const browser = newBrowser(world);
-    await openAccount(world, newBrowser(world), { username: 'alice' });
-    const page = await openAccount(world, browser, { username: 'alice' });
-    moveClock(6 * MINUTE);
-    const answers = [
-      page,
-      await browser.open(`${world.issuer}/account`),
-      await browser.submit(page, '/end-others'),
-      await browser.request(`${world.issuer}/account/nothing`),
-    ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 403, 404]);
-    for (const { headers } of answers) {
-      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-      expect(headers.get('x-frame-options')).toBe('DENY');
-    }
-  });
-
   it('its client is no name for the file, in no list, and can do nothing by itself', async () => {
     const world = place();
     const clients = [...worldClients(), { ...worldClients()[0], client_id: OWN_CLIENT }];
@@ -248,24 +229,6 @@ eachStore(
       );
       expect(left[won]).toBe('signed in');
       expect(left[1 - won]).toBe('login_required');
-    });
-
-    it('a session ends although its browser is busy', async () => {
-      const world = place();
-      const browser = newBrowser(world);
-      await openAccount(world, browser, BOB);
-      for (let turn = 0; turn < 4; turn += 1) {
-        const other = newBrowser(world);
-        await openAccount(world, other, BOB);
-        const page = await openAccount(world, browser, BOB);
-        const url = authorizationUrl(world, { client_id: 'first-party', prompt: 'none' });
-        await Promise.all([
-          ...Array.from({ length: 4 }, () => thiefOf(world, other).request(url)),
-          browser.submit(page, '/end-others'),
-          ...Array.from({ length: 4 }, () => thiefOf(world, other).request(url)),
-        ]);
-        expect(await silently(world, other, { client_id: 'first-party' })).toBe('login_required');
-      }
     });
 
     it('MF-39: a session ends although its browser is given another cookie for it meanwhile', async () => {

@@ -2,7 +2,6 @@
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
-import { openAccount } from '../world/account-page.ts';
 import { formOf, type Page } from '../world/browser.ts';
 import {
   askForCodes,
@@ -17,14 +16,13 @@ import {
 import { MINUTE, moveClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
 import { newBrowser, signInAs } from '../world/person.ts';
-import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { introspect } from '../world/presented-tokens.ts';
 import { post } from '../world/requests.ts';
-import { basic } from '../world/token-endpoint.ts';
 import { rounds } from '../world/rounds.ts';
 import { giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
 import { limitsOf } from '../world/stored.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import { API, CALLBACK, type OpenWorld, PASSWORDS, PEOPLE, type StoreName } from '../world/world.ts';
+import { API, CALLBACK, type OpenWorld, PEOPLE, type StoreName } from '../world/world.ts';
 
 const GUESSES = { trusted_proxies: ['127.0.0.1'], ...DEVICE_CONFIG };
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
@@ -174,43 +172,6 @@ eachStore(
       };
       expect((await post(world(), '/oauth/token', form)).body['error']).toBe('invalid_grant');
       await states.update(PEOPLE.bob, { disabled: false });
-    });
-
-    it('finds it on the account page, and can withdraw it there', async () => {
-      const asked = await askForCodes(world());
-      const browser = newBrowser(world());
-      await letIn(world(), asked, { browser });
-      const { body } = await poll(world(), asked);
-      const page = await openAccount(world(), browser, { username: 'alice', password: PASSWORDS.alice });
-      expect(page.text).toContain('The tv');
-      const done = await browser.submit(page, '/account/withdraw');
-      expect(done.text).not.toContain('The tv<');
-      expect((await introspect(world(), String(body['access_token'])))['active']).toBe(false);
-    });
-
-    it('ends it by signing out where it has no lasting access', async () => {
-      const asked = await askForCodes(world(), { scope: 'openid' });
-      const browser = newBrowser(world());
-      await letIn(world(), asked, { browser });
-      const { body } = await poll(world(), asked);
-      const token = String(body['access_token']);
-      expect((await userinfo(world(), token)).status).toBe(200);
-      const out = await browser.open(`${world().issuer}/oauth/logout`);
-      await browser.submit(out, '/oauth/logout/confirm', { logout: 'yes' });
-      expect((await userinfo(world(), token)).status).toBe(401);
-    });
-
-    it('is asked about the API that the device wants', async () => {
-      const asked = await askForCodes(world(), { scope: 'reports.read', resource: API });
-      const page = await typeCode(newBrowser(world()), world(), asked.userCode);
-      expect(page.text).toContain(API);
-      expect(page.text).toContain('reports.read');
-      const wrong = { client_id: 'tv', scope: 'openid other.read' };
-      const refused = await post(world(), '/oauth/device_authorization', wrong);
-      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_scope']);
-      const other = { authorization: basic('web') };
-      const foreign = await post(world(), '/oauth/device_authorization', { scope: 'openid' }, other);
-      expect([foreign.status, foreign.body['error']]).toEqual([400, 'invalid_request']);
     });
 
     it('CF-05: gives a device only what its client and its person may still have at the poll', async () => {

@@ -2,13 +2,12 @@
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type AuthorizeOptions, machineToken, takeCode } from '../world/app.ts';
-import { newBrowser } from '../world/person.ts';
 import { introspect, introspection, revoke, userinfo } from '../world/presented-tokens.ts';
 import { type Answer, get, post, textOf } from '../world/requests.ts';
 import { changeAccount } from '../world/store-access.ts';
-import { basic, redeem, refresh, requestToken } from '../world/token-endpoint.ts';
+import { basic, redeem, requestToken } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, startWorld, type World } from '../world/world.ts';
 import { startTwoProcesses } from '../world/two-processes.ts';
 
 let world: OpenWorld;
@@ -121,13 +120,6 @@ describe('introspection', () => {
     expect((await userinfo(world, accessToken)).status).toBe(401);
   });
 
-  it('IS-09: a token ends with its grant, which a replay ends', async () => {
-    const { accessToken, refreshToken } = await tokensOf();
-    await refresh(world, refreshToken);
-    await refresh(world, refreshToken);
-    expectInactive(await introspection(world, accessToken));
-  });
-
   it('IS-09: the tokens of a client that was removed are inactive (a second service without it on the same store)', async () => {
     const [one] = (two ??= await startTwoProcesses('lmdb')).nodes;
     const { accessToken } = await tokensOf({}, one);
@@ -156,17 +148,6 @@ describe('introspection', () => {
       expect((await userinfo(removed, accessToken)).status).toBe(401);
     } finally {
       await removed.stop();
-    }
-  });
-
-  it('IS-10: a wrong or unknown token_type_hint finds the token all the same', async () => {
-    const { accessToken, refreshToken } = await tokensOf();
-    for (const hint of ['access_token', 'refresh_token', 'xyz', 'client_credentials', '', '__proto__']) {
-      for (const token of [accessToken, refreshToken]) {
-        const form = { token, token_type_hint: hint };
-        const answer = await post(world, '/oauth/introspect', form, { authorization: basic('web') });
-        expect(answer.body, hint).toMatchObject({ active: true });
-      }
     }
   });
 
@@ -201,31 +182,6 @@ let two: Awaited<ReturnType<typeof startTwoProcesses>> | undefined;
 afterAll(() => two?.stop());
 
 describe('revocation', () => {
-  it.each<StoreName>(['lmdb', 'redis'])(
-    'IS-02: what one process revoked is inactive on the other with the next request (%s)',
-    async (storeName) => {
-      const pair =
-        storeName === 'lmdb' ? (two ??= await startTwoProcesses('lmdb')) : await startTwoProcesses('redis');
-      const [first, second] = pair.nodes;
-      const browser = newBrowser(first);
-      for (let round = 0; round < 3; round += 1) {
-        const { accessToken } = await tokensOf({ browser }, first);
-        const form = { grant_type: 'client_credentials', scope: 'reports.read' };
-        const machine = textOf(await requestToken(first, 'svc', form), 'access_token');
-        for (const [client, token] of [
-          ['web', accessToken],
-          ['svc', machine],
-        ] as const) {
-          expect(await introspect(second, token)).toMatchObject({ active: true });
-          expect((await revoke(first, token, client)).status).toBe(200);
-          expect(await introspect(second, token)).toEqual({ active: false });
-          expect((await userinfo(second, token)).status).toBe(401);
-        }
-      }
-      if (storeName === 'redis') await pair.stop();
-    },
-  );
-
   it('IS-02: a revoked machine token stays revoked until it ends', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const token = await machineToken(world, 'reports.read');

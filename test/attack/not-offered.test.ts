@@ -80,7 +80,7 @@ describe('what is not offered', () => {
     expect(redirectOf(await ask(world(), inJwt)).query['error']).toBe('request_not_supported');
   });
 
-  it('PR-24, PR-26, PR-28, PR-29, PR-30: binds no token to a key, whatever is sent with the request', async () => {
+  it('TK-27, PR-24, PR-26, PR-28, PR-29, PR-30: binds no token to a key, whatever is sent with the request', async () => {
     const url = `${world().issuer}/oauth/token`;
     const person = await signIn(world());
     const form = { grant_type: 'client_credentials' };
@@ -125,7 +125,7 @@ describe('what is not offered', () => {
     }
   });
 
-  it('PR-32, PR-33, PR-34, PR-37: knows no assertion, of a client or of a workload', async () => {
+  it('TK-28, PR-32, PR-33, PR-34, PR-37: knows no assertion, of a client or of a workload', async () => {
     const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
     for (const endpoint of ['token', 'introspect', 'revoke', 'device_authorization']) {
       for (const audience of [world().issuer, `${world().issuer}/oauth/token`]) {

@@ -123,21 +123,6 @@ describe('a new passkey', () => {
     }
   });
 
-  it('is kept with the ways to reach it that there are, whatever the form says', async () => {
-    const world = place();
-    for (const [named, kept] of [
-      [['usb', 'x'.repeat(1000), 7, null], ['usb']],
-      ['internal', []],
-      [{ length: 1 }, []],
-    ]) {
-      const { page, send } = await atFactors(world);
-      const sent = JSON.parse(new SoftwareKey().create(world, page)) as { response: object };
-      const response = { ...sent.response, transports: named };
-      expect(await send(JSON.stringify({ ...sent, response }))).toBe(303);
-      expect((await ownOf(world)).passkeys[0]?.transports).toEqual(kept);
-    }
-  });
-
   it('has to know its person where it is all that they have', async () => {
     const world = place();
     await setFactors(world, 'bob');

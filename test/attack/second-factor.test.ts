@@ -266,20 +266,6 @@ describe('a half sign-in', () => {
     const refused = await blocked.browser.submit(blocked.page, '/code', { code: '000000' });
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
   });
-
-  it('stays what it is in another language, opened again, and asked for by HEAD', async () => {
-    const app = await fresh();
-    const { browser, page } = await half(world());
-    const { action } = formOf(page, '/code');
-    const url = action.slice(0, -'/code'.length);
-    const german = await browser.open(`${url}?lang=de`);
-    expect(isSecondStep(german)).toBe(true);
-    await browser.request(url, { method: 'HEAD' });
-    for (const query of ['?account=', '?account=alice', '?prompt=none', '?account=other&account=other'])
-      await browser.request(`${url}${query}`);
-    const done = await browser.submit(await browser.open(url), '/code', { code: app.code() });
-    expect(codeOf(await finishPages(browser, done, 'alice'))).toBeDefined();
-  });
 });
 
 /** `auth_time`, `acr` and `amr` of the code that a page left with. */
@@ -408,21 +394,6 @@ describe('a session of less than the person has', () => {
     await expectNobody(world(), browser);
     // What there is to say is said now.
     expect((await whole(world(), app.code(), browser)).page.text).toContain('/notice"');
-  });
-
-  it('a trusted browser, a remembered consent and an app of the house skip nothing', async () => {
-    await fresh();
-    const { browser } = await byPassword();
-    await browser.open(`${world().issuer}/oauth/logout`).then(async (page) => {
-      if (page.text.includes('/oauth/logout/confirm"'))
-        await browser.submit(page, '/confirm', { logout: 'yes' });
-    });
-    await giveOneTimeCodes(world());
-    for (const request of [REQUEST, { client_id: 'first-party' }]) {
-      const { page } = await half(world(), browser, request);
-      expect(isSecondStep(page)).toBe(true);
-      await expectNobody(world(), browser);
-    }
   });
 
   it('is good for nothing at an app that needs more since a reload, and goes on elsewhere', async () => {
@@ -593,18 +564,6 @@ describe('the page for factors', () => {
     const step = page.url.replace(/[?#].*/, '');
     const answer = await send(before.browser, `${step}/enrol`, { ...fields, code: codeFrom(before.page) });
     expect([400, 403]).toContain(answer.status);
-    expect((await own()).oneTimeCode).toBeUndefined();
-  });
-
-  it('MF-12: nor is a first factor added within a sign-in that is six minutes old', async () => {
-    await fresh();
-    const { browser } = await list();
-    const { page } = await begin(world(), { client_id: 'web2', ...REQUEST }, { browser });
-    const { action, fields } = formOf(page, '/enrol');
-    moveClock(6 * MINUTE);
-    const late = await send(browser, action, { ...fields, code: codeFrom(page) });
-    expect(late.headers.get('location')).toBe(page.url);
-    expect((await browser.open(page.url)).text).toContain('name="password"');
     expect((await own()).oneTimeCode).toBeUndefined();
   });
 

@@ -8,7 +8,7 @@ import { createServer, type Server } from '../../src/server/server.ts';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { authorize, exchange, machineToken, signIn } from '../world/app.ts';
+import { authorize, exchange, signIn } from '../world/app.ts';
 import { formOf } from '../world/browser.ts';
 import { begin as beginSignIn, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
@@ -25,54 +25,6 @@ import {
 } from '../world/world.ts';
 import { freePort } from '../world/servers.ts';
 import { moveClock, standingClock } from '../world/clock.ts';
-
-describe('requests in flight', () => {
-  let world: World;
-  beforeAll(async () => {
-    const wide = { address: '100000/1m' };
-    world = await startWorld({ config: { rate_limits: { authorization: wide, logout: wide } } });
-  });
-  afterAll(() => world.stop());
-
-  const noPage = { prompt: 'none' };
-
-  it('LO-11: a session that was signed out stays dead, whatever else its cookie was used for at that moment', async () => {
-    for (let round = 0; round < 4; round += 1) {
-      const { browser } = await authorize(world, { client: 'first-party', scope: 'openid' });
-      const stolen = browser.cookies;
-      const asking = await browser.open(`${world.issuer}/oauth/logout`);
-      const query = '/oauth/authorize?client_id=first-party&prompt=none&response_type=code&scope=openid';
-      const polls = [1, 2, 3].map(() => browser.request(`${world.issuer}${query}`));
-      await Promise.all([browser.submit(asking, '/oauth/logout/confirm', { logout: 'yes' }), ...polls]);
-      for (const cookie of stolen) browser.setCookie(cookie);
-      const { callback } = await authorize(world, {
-        client: 'first-party',
-        scope: 'openid',
-        browser,
-        parameters: noPage,
-      });
-      expect(callback.searchParams.get('error')).toBe('login_required');
-    }
-  });
-
-  it('AZ: what comes back as state is what was sent, placeholders of ours included', async () => {
-    const state = '\u0001id\u0001 \u0001';
-    const { callback } = await authorize(world, {
-      client: 'first-party',
-      scope: 'openid',
-      parameters: { state },
-    });
-    expect(callback.searchParams.get('state')).toBe(state);
-  });
-
-  it('answers JWKS and discovery without a cookie, whatever language is asked for', async () => {
-    for (const file of ['/oauth/jwks.json', '/.well-known/openid-configuration']) {
-      const answer = await fetch(`${world.base}${file}?lang=de`);
-      expect(answer.status).toBe(200);
-      expect(answer.headers.getSetCookie()).toEqual([]);
-    }
-  });
-});
 
 describe('RT-10: a password that was right before everything of the person was ended', () => {
   let world: OpenWorld;
@@ -121,13 +73,6 @@ describe('RT-10: a password that was right before everything of the person was e
     expect((await userinfo(world, tokens.access_token)).status).toBe(401);
     expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
     expect((await refreshWith(world, tokens.refresh_token)).body['error']).toBe('invalid_grant');
-  });
-
-  it('signs in when it is typed again', async () => {
-    const { browser, next } = await typePassword();
-    moveClock(60);
-    expect((await browser.open(next)).text).not.toContain('name="password"');
-    expect(await silently(world, browser, { scope: 'openid' })).not.toBe('login_required');
   });
 });
 
@@ -200,29 +145,5 @@ describe('a file that changes', () => {
     expect((await userinfo(world, later.tokens.access_token)).status).toBe(401);
     await editUsers((user) => ({ ...user, password_hash: original }));
     await reload();
-  });
-
-  it('IS-08: a person who was disabled in the file comes back without what they had', async () => {
-    const { tokens } = await signIn(world);
-    await editUsers((user) => ({ ...user, disabled: true }));
-    await reload();
-    expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
-    await editUsers((user) => ({ ...user, disabled: false }));
-    await reload();
-    expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
-    expect((await refresh(tokens.refresh_token)).status).toBe(400);
-  });
-
-  it('CF-05: a narrowed scope reaches the machine tokens that are out', async () => {
-    const token = await machineToken(world, 'reports.read reports.write');
-    const file = JSON.parse(await readFile(world.configFile, 'utf8')) as {
-      clients: Record<string, unknown>[];
-    };
-    const clients = file.clients.map((client) =>
-      client['client_id'] === 'svc' ? { ...client, scope: 'reports.read' } : client,
-    );
-    await writeFile(world.configFile, JSON.stringify({ ...file, clients }));
-    await reload();
-    expect(await introspect(world, token)).toMatchObject({ active: true, scope: 'reports.read' });
   });
 });

@@ -459,29 +459,6 @@ describe('cookies', () => {
 });
 
 describe('steps', () => {
-  it('LG-10: a finished interaction is a page that says so, by form, by back button and by link', async () => {
-    const browser = newBrowser(world);
-    const login = await openLogin(browser);
-    const consent = await browser.submit(login, '/login', ALICE);
-    const done = await browser.submit(consent, '/consent');
-    expect(done.url.startsWith(`${CALLBACK}?code=`)).toBe(true);
-    for (const [page, action, fields] of [
-      [login, '/login', ALICE],
-      [consent, '/consent', {}],
-      [consent, '/cancel', {}],
-    ] as const) {
-      const answer = await browser.submit(page, action, fields);
-      expect([answer.status, answer.headers.get('location')], action).toEqual([400, null]);
-      expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(answer.headers.get('cache-control')).toBe('no-store');
-    }
-    for (const url of [login.url, consent.url]) {
-      expect((await browser.request(url)).status).toBe(400);
-      const uid = url.split('/').at(-1);
-      expect((await browser.request(`${world.issuer}/oauth/authorize/${uid}`)).status).toBe(400);
-    }
-  });
-
   it("LG-12: a step can't be skipped, and skipping is never a 500", async () => {
     const browser = newBrowser(world);
     const login = await openLogin(browser);
@@ -505,17 +482,6 @@ describe('steps', () => {
     const fields = { ...formOf(consent, '/consent').fields, ...ALICE };
     const back = await send(browser, asLogin, bodyOf(fields));
     expect([back.status, back.headers.get('location')]).toEqual([400, null]);
-  });
-
-  it('LG-12: of two interactions in one browser, each has its own form', async () => {
-    const browser = newBrowser(world);
-    const [first, second] = [await openLogin(browser), await openLogin(browser)];
-    const crossed = await send(
-      browser,
-      formOf(first, '/login').action,
-      bodyOf({ ...formOf(second, '/login').fields, ...ALICE }),
-    );
-    expect([crossed.status, crossed.headers.get('location')]).toEqual([403, null]);
   });
 
   it('LG-13: a consent grants what was asked and shown, whatever its form says', async () => {

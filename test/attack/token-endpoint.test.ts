@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { decodeJwt, SignJWT } from 'jose';
+import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { type Answer, get, post, textOf } from '../world/requests.ts';
+import { type Answer, post, textOf } from '../world/requests.ts';
 import { basic, requestToken } from '../world/token-endpoint.ts';
 import {
   API,
@@ -130,43 +130,6 @@ describe('client authentication', () => {
     expect((await post(odd, '/oauth/token', form)).status).toBe(200);
     await odd.stop();
   });
-
-  it('TK-12: a secret outside of printable ASCII is refused where it is configured (RFC 6749 Appendix A.2)', async () => {
-    const secret = 'é7fK2mQ9xL4vB8nR1tY6wZ3cD5gH0jS9pA';
-    await expect(
-      loadClients([
-        { client_id: 'a', client_secret: secret, scope: 'openid', redirect_uris: ['https://a.example'] },
-      ]),
-    ).rejects.toThrow(/clients\[0\].*client_secret.*printable ASCII/);
-  });
-
-  it('TK-28: a client assertion is not offered and lets nobody in', async () => {
-    const key = new TextEncoder().encode(SECRETS.svc);
-    const assertion = await new SignJWT({ jti: 'once' })
-      .setProtectedHeader({ alg: 'HS256' })
-      .setIssuer('svc')
-      .setSubject('svc')
-      .setAudience(world.issuer)
-      .setExpirationTime('1m')
-      .sign(key);
-    const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-    const form = { ...MACHINE, client_assertion: assertion, client_assertion_type: type };
-    expectRefused(await post(world, '/oauth/token', form), 401, 'invalid_client');
-    expectRefused(await post(world, '/oauth/token', { ...form, client_id: 'svc' }), 401, 'invalid_client');
-    // Beside a good secret it is no second method, and changes nothing.
-    const beside = await post(world, '/oauth/token', form, { authorization: basic('svc') });
-    expect(beside.status).toBe(200);
-    expect(decodeJwt(textOf(beside, 'access_token'))['client_id']).toBe('svc');
-  });
-
-  it('TK-28: no other way to prove an identity is offered either', async () => {
-    const form = { ...MACHINE, client_id: 'svc' };
-    const certificate = { 'x-client-cert': 'MII', 'x-forwarded-client-cert': 'Subject="CN=svc"' };
-    expectRefused(await post(world, '/oauth/token', form, certificate), 401, 'invalid_client');
-    const jwt = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzdmMifQ.';
-    const attestation = { 'oauth-client-attestation': jwt, 'oauth-client-attestation-pop': jwt };
-    expectRefused(await post(world, '/oauth/token', form, attestation), 400, 'invalid_request');
-  });
 });
 
 describe('grants', () => {
@@ -262,23 +225,6 @@ describe('grants', () => {
 });
 
 describe('answers', () => {
-  it('TK-27: nothing speaks of DPoP, and a proof changes nothing', async () => {
-    const proof = { dpop: 'eyJ0eXAiOiJkcG9wK2p3dCJ9.e30.x' };
-    const answers = [
-      await post(world, '/oauth/token', MACHINE, { authorization: basic('svc'), ...proof }),
-      await post(world, '/oauth/token', MACHINE, { authorization: basic('svc', 'wrong'), ...proof }),
-      await get(world, '/oauth/userinfo', proof),
-      await get(world, '/oauth/userinfo', { authorization: 'Bearer x', ...proof }),
-      await get(world, '/.well-known/openid-configuration'),
-    ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 401, 401, 401, 200]);
-    expect(answers[0]?.body['token_type']).toBe('Bearer');
-    expect(decodeJwt(String(answers[0]?.body['access_token']))).not.toHaveProperty('cnf');
-    for (const { headers, text } of answers) {
-      expect(`${text}${JSON.stringify([...headers])}`.toLowerCase()).not.toContain('dpop');
-    }
-  });
-
   it('TK-29: credentials and grant in the query are not read', async () => {
     const query = new URLSearchParams({
       ...MACHINE,

@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { createHashingThreads } from '../../../src/users/hashing-threads.ts';
 import {
   createPasswords,
   hashPassword,
@@ -93,17 +92,6 @@ describe('the queue of passwords', () => {
     ).rejects.toThrow(PasswordQueueFull);
     await passwords.close();
   });
-
-  it('is free again afterwards, also after a hash that is none', async () => {
-    const passwords = createPasswords(1, 0);
-    await expect(passwords.verify('not a hash', 'x')).rejects.toThrow();
-    const hash = await hashPassword('correct horse');
-    for (let count = 0; count < 3; count += 1)
-      expect(await passwords.verify(hash, 'correct horse')).toBe(true);
-    const two = [passwords.verify(hash, 'x'), passwords.verify(hash, 'x')];
-    await expect(two[1]).rejects.toThrow(PasswordQueueFull);
-    expect(await two[0]).toBe(false);
-  });
 });
 
 describe('the threads of passwords', () => {
@@ -127,18 +115,6 @@ describe('the threads of passwords', () => {
     await passwords.close();
     await expect.poll(own).toEqual([]);
   });
-
-  it('are started with the first password, and no more of them than are busy at once', async () => {
-    const passwords = createPasswords(2, 10);
-    const hash = await hashPassword('correct horse');
-    const results = await Promise.all(
-      Array.from({ length: 6 }, (_, index) =>
-        passwords.verify(hash, index % 2 === 0 ? 'correct horse' : 'x'),
-      ),
-    );
-    expect(results).toEqual([true, false, true, false, true, false]);
-    await passwords.close();
-  });
 });
 
 describe('a thread of passwords that ended', () => {
@@ -153,14 +129,5 @@ describe('a thread of passwords that ended', () => {
     for (const answer of await answers) {
       expect(answer.status === 'rejected' && answer.reason instanceof PasswordQueueFull).toBe(true);
     }
-  });
-
-  it('is replaced by the next password', async () => {
-    const threads = createHashingThreads();
-    const hash = await hashPassword('correct horse');
-    expect(await threads.verify(hash, 'correct horse')).toBe(true);
-    await threads.close();
-    expect(await threads.verify(hash, 'correct horse')).toBe(true);
-    await threads.close();
   });
 });
