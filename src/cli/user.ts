@@ -5,7 +5,7 @@ import { type AccountState, nextValidAfter } from '../users/account-state.ts';
 import { withName } from '../users/people.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
-import { findShadowed } from '../users/warnings.ts';
+import { findShadowed } from '../users/shadowed.ts';
 import { addVerb, checked, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';

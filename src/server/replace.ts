@@ -19,7 +19,7 @@ import {
 } from '../users/changed-credentials.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { createPeople } from '../users/people.ts';
-import { warnOfShadowed, warnOfWeakHashes } from '../users/warnings.ts';
+import { findShadowed } from '../users/shadowed.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
 import {
@@ -146,7 +146,7 @@ async function applyUsers(
   };
   const served = before === config ? [] : before.users;
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
-  const shadowed = await warnOfShadowed(users, people, telemetry.log);
+  const shadowed = await findShadowed(users, people);
   // A person of the file who has the id of one of the store goes on as that one.
   const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
   const endAll = (id: string) =>
@@ -169,7 +169,6 @@ async function applyUsers(
     const isNoted = consent !== 'implicit' || (await store.documents.get(ONCE_IMPLICIT, clientId));
     if (!isNoted) await store.documents.put(ONCE_IMPLICIT, clientId, '{}', 0);
   }
-  warnOfWeakHashes(users, telemetry.log);
 }
 
 function reportKeys(

@@ -16,23 +16,11 @@ const MAX_WAITING = 10;
 
 export function createMakePassword(config: Config, limits: Pick<Limits, 'takeNewPassword'>): MakePassword {
   const queue = createPasswords(1, MAX_WAITING);
-  // Of each link or user one is in the queue, so that no one can fill it. The others wait here; the limit keeps them few.
-  const last = new Map<string, Promise<unknown>>();
   return async ({ password, owner, by, address }) => {
     await limits.takeNewPassword(by, address);
-    const before = last.get(by);
-    const made = (async () => {
-      await before;
-      return queue.run(async () => {
-        const fault = await judgePassword(password, passwordContext(config, owner));
-        return fault === undefined ? { passwordHash: await hashPassword(password) } : { fault };
-      });
-    })();
-    const ended = made.then(forget, forget);
-    function forget(): void {
-      if (last.get(by) === ended) last.delete(by);
-    }
-    last.set(by, ended);
-    return made;
+    return queue.run(async () => {
+      const fault = await judgePassword(password, passwordContext(config, owner));
+      return fault === undefined ? { passwordHash: await hashPassword(password) } : { fault };
+    });
   };
 }

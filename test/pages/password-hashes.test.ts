@@ -1,14 +1,11 @@
 // How passwords are kept: at the cost of the policy, also when it rises, and in one form however they are typed.
 import { hash } from '@node-rs/argon2';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { createPeople } from '../../src/users/people.ts';
 import { anyStore } from '../world/each-store.ts';
 import { begin, silently } from '../world/person.ts';
-import { type OpenWorld, startWorld } from '../world/world.ts';
+import { type OpenWorld } from '../world/world.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const WEAK = { memoryCost: 8192, timeCost: 2, parallelism: 1 };
@@ -62,32 +59,5 @@ anyStore('the hash of a person of the store', (world) => {
     // A hash from elsewhere may be of what was typed, as it was.
     await addPerson(world(), 'sven', await hash('cafe\u0301 river fish 47', WEAK));
     expect((await submit(world(), 'sven', 'cafe\u0301 river fish 47')).answer.status).toBe(200);
-  });
-});
-
-describe('a weak hash in the users file', () => {
-  it('LG-29: is named in the log by id, at the start and at a reload', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'postern-weak-'));
-    const users = path.join(folder, 'users.json');
-    const id = 'usr_weak000000000000000001';
-    const person = { id, username: 'tina', password_hash: await hash(PASSWORD, WEAK) };
-    const strong = {
-      id: 'usr_strong00000000000001',
-      username: 'ulf',
-      password_hash: await hashPassword(PASSWORD),
-    };
-    await writeFile(users, JSON.stringify({ users: [person, strong] }));
-    const world = await startWorld({ config: { users_from: users } });
-    try {
-      expect((await submit(world, 'tina', PASSWORD)).answer.status).toBe(200);
-      const warnings = () => world.recorded.log.filter((line) => line.includes('weaker than the policy'));
-      expect(warnings()).toHaveLength(1);
-      expect(JSON.parse(warnings()[0] ?? '')).toMatchObject({ people: 1, ids: [id] });
-      await world.reload({ users_from: users });
-      expect(warnings()).toHaveLength(2);
-    } finally {
-      await world.stop();
-      await rm(folder, { recursive: true, force: true });
-    }
   });
 });

@@ -1,0 +1,24 @@
+// Login names that both the file and the store have.
+import type { User } from '../config/config.ts';
+import { inBatches } from './changed-credentials.ts';
+import type { People } from './people.ts';
+
+/** A person of the store who can't sign in, because a person of the file has the same login name or id. */
+export type Shadowed = { readonly fileId: string; readonly storeId: string };
+
+/**
+ * The file wins: its keeper decides who may have a name. Asks the store for the people of the file alone: it may have many
+ * more itself. Throws StoreUnavailable.
+ */
+export async function findShadowed(
+  users: readonly User[],
+  people: Pick<People, 'findById' | 'findByUsername'>,
+): Promise<readonly Shadowed[]> {
+  const shadowed = new Map<string, Shadowed>();
+  await inBatches(users, async ({ id: fileId, username }) => {
+    for (const person of await Promise.all([people.findById(fileId), people.findByUsername(username)])) {
+      if (person !== undefined) shadowed.set(person.id, { fileId, storeId: person.id });
+    }
+  });
+  return [...shadowed.values()];
+}

@@ -1,0 +1,30 @@
+// What `amr` says of each way to sign in, and how strong it is.
+import { describe, expect, it } from 'vitest';
+import { amrOf, isRecovered, levelOf, type Proof } from '../../../src/users/authentication-methods.ts';
+
+const key = (verifiedUser: boolean, synced: boolean): Proof => ({ passkey: { verifiedUser, synced } });
+
+describe('a sign-in', () => {
+  it.each([
+    ['a password', ['password'], 'pwd', 'password'],
+    ['a password and a one-time code', ['password', 'one_time_code'], 'pwd otp mfa', 'second_factor'],
+    ['a password and a recovery code', ['password', 'recovery_code'], 'pwd mfa', 'second_factor'],
+    ['a password and a security key', ['password', key(false, false)], 'pwd hwk mfa', 'second_factor'],
+    ['a passkey', [key(true, false)], 'hwk user mfa', 'passkey'],
+    ['a synced passkey', [key(true, true)], 'swk user mfa', 'passkey'],
+    ['a password and a passkey', ['password', key(true, true)], 'pwd swk user mfa', 'passkey'],
+    // No way in of ours: nothing may take it for more than it is.
+    ['a security key alone', [key(false, false)], 'hwk', 'password'],
+  ] satisfies (readonly [string, readonly Proof[], string, string])[])(
+    'MF-35: by %s says what was done',
+    (_way, proofs, amr, level) => {
+      expect(amrOf(proofs).join(' ')).toBe(amr);
+      expect(levelOf(amrOf(proofs))).toBe(level);
+      expect(isRecovered(amrOf(proofs))).toBe(proofs.includes('recovery_code'));
+    },
+  );
+
+  it('of before there was any amr was one by password', () => {
+    expect(levelOf(undefined)).toBe('password');
+  });
+});
