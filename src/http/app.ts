@@ -21,7 +21,6 @@ import { setLanguage } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
 import { refuseMalformed } from './malformed.ts';
 import { observeRequests } from './observe-requests.ts';
-import { sendPagesToOwnHost } from './own-host.ts';
 import type { App } from './server.ts';
 import { createFastPath } from './fast-path.ts';
 
@@ -59,7 +58,6 @@ export function createApp(parts: AppParts): App {
   app.use(setLanguage(pages, issuer));
   app.use(answerErrors(pages, telemetry));
   app.use(admitRequests(issuer, clientAddress));
-  app.use(sendPagesToOwnHost(issuer));
   app.use(allowOrigins(config, findClient));
   app.use(limitAddresses(limits, engine.tokens, fastPath));
   app.use(refuseMalformed(issuer));

@@ -12,7 +12,6 @@ import type { Pages } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { createFormRefused } from '../observability/audit.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
-import { UnreadableForm } from '../store/form.ts';
 import { FormRefusal, Refusal } from '../views/refusal.ts';
 import { routeName } from './route-name.ts';
 
@@ -31,10 +30,7 @@ type Answer = {
   readonly client?: ClientModel | undefined;
 };
 
-export function answerErrors(
-  pages: Pages,
-  { log, audit, metrics }: Pick<Telemetry, 'log' | 'audit' | 'metrics'>,
-): Middleware {
+export function answerErrors(pages: Pages, { log, audit }: Pick<Telemetry, 'log' | 'audit'>): Middleware {
   const formRefused = createFormRefused(audit);
 
   function send(ctx: Context, answer: Answer): void {
@@ -64,7 +60,6 @@ export function answerErrors(
       await next();
     } catch (error) {
       const answer = toAnswer(error, ctx);
-      if (error instanceof UnreadableForm) metrics.recordDamaged(String(error.collection));
       if (error instanceof FormRefusal) {
         formRefused(ctx.state, routeName({ path: ctx.path, status: 403 }), error.reason);
       }

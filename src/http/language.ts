@@ -9,13 +9,10 @@ import type { Pages, RenderContext } from '../views/pages.ts';
 const PROGRAM_PATHS = ENDPOINT_TABLE.filter(({ caller }) => caller !== 'person').map(({ path }) => path);
 const PROGRAM_FOLDERS = ['/assets/', '/.well-known/'];
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
-/** A choice beats what the app asks for until the sign-in that it was made in is over. */
-const FRESH_MS = 60 * 60 * 1000;
 
 /** Sets `ctx.state.language` (what is known) and `ctx.state.page` (what a page is rendered with, without an app's wish). */
 export function setLanguage(pages: Pages, issuer: string): Middleware {
   const { language: remembered } = cookieNames(issuer);
-  const fresh = `${remembered}_now`;
   const forPrograms = pages.localeFor({});
   const options = cookieOptions(issuer);
 
@@ -25,7 +22,6 @@ export function setLanguage(pages: Pages, issuer: string): Middleware {
     if (wanted === undefined) return undefined;
     const locale = pages.localeFor({ chosen: wanted });
     ctx.cookies.set(remembered, locale, { ...options, maxAge: YEAR_MS });
-    ctx.cookies.set(fresh, locale, { ...options, maxAge: FRESH_MS });
     return locale;
   }
 
@@ -36,9 +32,8 @@ export function setLanguage(pages: Pages, issuer: string): Middleware {
       return next();
     }
     const wishes: LanguageWishes = {
-      chosen: choose(ctx) ?? ctx.cookies.get(fresh, options),
+      chosen: choose(ctx) ?? ctx.cookies.get(remembered, options),
       uiLocales: queryOf(ctx, 'ui_locales'),
-      remembered: ctx.cookies.get(remembered, options),
       acceptLanguage: ctx.acceptsLanguages(),
     };
     ctx.state['language'] = wishes;

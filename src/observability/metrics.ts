@@ -77,7 +77,6 @@ function createInstruments(register: Registry) {
     ),
     store: histogram('store_operation', 'Operations of the store.', ['operation']),
     storeErrors: counter('store_errors', 'Operations of the store that failed.', ['operation']),
-    damaged: counter('damaged_records', 'Stored records that could not be read.', ['kind']),
     signatures: histogram('signature', 'Signing of access tokens, with the wait for a thread.'),
     workersEnded: counter(
       'workers_ended',
@@ -127,7 +126,6 @@ export function createMetrics() {
       of.store.observe({ operation }, seconds);
       if (failed) of.storeErrors.inc({ operation });
     },
-    recordDamaged: (kind: string) => of.damaged.inc({ kind }),
     signed: (seconds: number) => of.signatures.observe(seconds),
     workerEnded(hasCrashed: boolean) {
       of.workersEnded.inc();

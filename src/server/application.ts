@@ -242,12 +242,11 @@ function documentsOf(config: Config, shared: SharedServices, limits: Limits): Cl
 }
 
 /** One request may read the same record several times. */
-function reportDamaged({ log, metrics }: Telemetry) {
+function reportDamaged({ log }: Telemetry) {
   const reported = new WeakSet<StoredRecord>();
   return (kind: string, record: StoredRecord): void => {
     if (reported.has(record)) return;
     reported.add(record);
-    metrics.recordDamaged(kind);
     log.error({ kind, hash: record.key }, 'a stored record is damaged and counts as absent');
   };
 }

@@ -4,12 +4,10 @@ export const DEFAULT_LOCALE = 'en';
 
 /** What is known of a person's language, each as it came over the wire. */
 export type LanguageWishes = {
-  /** Chosen on a page of ours a moment ago: it beats what the app asks for. */
+  /** Chosen on a page of ours: it beats what the app asks for. */
   readonly chosen?: string | undefined;
   /** OIDC Core §3.1.2.1 `ui_locales`. */
   readonly uiLocales?: string | undefined;
-  /** Chosen on a page of ours some time ago. */
-  readonly remembered?: string | undefined;
   /** The ranges of Accept-Language, the dearest first. */
   readonly acceptLanguage?: readonly string[] | undefined;
 };
@@ -24,7 +22,6 @@ export function chooseLocale(wishes: LanguageWishes, available: readonly string[
   const ranges = [
     wishes.chosen ?? '',
     ...(wishes.uiLocales ?? '').slice(0, MAX_LENGTH).split(' '),
-    wishes.remembered ?? '',
     ...(wishes.acceptLanguage ?? []),
   ];
   for (const range of ranges.slice(0, MAX_RANGES)) {

@@ -47,19 +47,6 @@ describe('discovery and JWKS', () => {
       }
     },
   );
-
-  it.each([DISCOVERY, JWKS])('HT-22: %s is 304 without a body for who has it', async (target) => {
-    const etag = (await sendBytes(world().base, toBytes({ target }))).headers.get('etag') ?? '';
-    expect(etag).toMatch(/^"[\w-]{43}"$/);
-    for (const value of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
-      const answer = await sendBytes(world().base, toBytes({ target, headers: [`If-None-Match: ${value}`] }));
-      expect([answer.status, answer.text], value).toEqual([304, '']);
-      expect(answer.headers.get('etag'), value).toBe(etag);
-      expect(answer.headers.get('cache-control'), value).toMatch(/^public/);
-    }
-    const other = await sendBytes(world().base, toBytes({ target, headers: ['If-None-Match: "x"'] }));
-    expect(other.status).toBe(200);
-  });
 });
 
 function expectReadable({ headers }: Answer, origin: string | null): void {

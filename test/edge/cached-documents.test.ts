@@ -256,29 +256,6 @@ describe.each([
     contexts.mockRestore();
   });
 
-  it('are the same on a connection that goes on, and when the next request is there already', async () => {
-    const target = pick(targets(), 2);
-    const first = plain(target).replace('Connection: close\r\n', '');
-    setLevel('debug');
-    const long = await exchange(world().base, `${first}${first}${plain(target)}`);
-    setLevel('info');
-    const short = await exchange(world().base, `${first}${first}${plain(target)}`);
-    expect(masked(short)).toBe(masked(long));
-    expect(short.match(/HTTP\/1\.1 200 OK\r$/gm)).toHaveLength(3);
-    expect(new Set(short.match(/^X-Request-Id: .*$/gm)).size).toBe(3);
-  });
-
-  it.each([
-    ['Content-Length: 70000', 'begun'],
-    ['Transfer-Encoding: chunked', '5\r\nbegun\r\n'],
-  ])('HT-25: end the connection of a caller who sends a body without an end: %s', async (header, body) => {
-    setLevel('info');
-    const bytes = plain(pick(targets(), 2)).replace('Connection: close', header);
-    const answer = await exchange(world().base, `${bytes}${body}`);
-    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r$/m);
-    expect(headerOf(answer, 'Connection')).toBe('close');
-  });
-
   it('IN-10: go through the middleware for a log at debug, each of them', async () => {
     setLevel('info');
     for (const target of targets()) await exchange(world().base, plain(target));

@@ -65,38 +65,6 @@ describe('the table of endpoints', () => {
     expect(metrics).toContain(`"route":"${row.name}"`);
   });
 
-  it.each(named(ENDPOINT_TABLE))('sends a GET of a page to the issuer’s own host: %s', async (_path, row) => {
-    const { port, origin } = new URL(world().base);
-    const isPage = row.caller === 'person' && methodOf(row) === 'GET';
-    for (const host of [
-      'localhost',
-      '[::1]',
-      '127.0.0.2',
-      'LOCALHOST',
-      'id.example',
-      '127.0.0.1.id.example',
-    ]) {
-      const { status, headers } = await ask(world(), row, methodOf(row), { host: `${host}:${port}` });
-      const isSent = isPage && !host.endsWith('id.example');
-      expect(status === 303 && headers['location'] === `${origin}${targetOf(row)}`, host).toBe(isSent);
-    }
-    const own = await ask(world(), row, methodOf(row), { host: new URL(world().base).host });
-    expect(own.headers['location'] === `${origin}${targetOf(row)}`).toBe(false);
-  });
-
-  it('keeps path and query of a page that it sends to the issuer’s own host', async () => {
-    const { port, origin } = new URL(world().base);
-    const target = '/oauth/authorize?client_id=web&state=%20%E2%82%AC&claims=%7B%7D';
-    const page = await raw(world().base, { target, headers: { host: `localhost:${port}` } });
-    expect([page.status, page.headers['location']]).toEqual([303, `${origin}${target}`]);
-    const post = await raw(world().base, {
-      target,
-      method: 'POST',
-      headers: { host: `localhost:${port}`, 'content-type': 'application/x-www-form-urlencoded' },
-    });
-    expect(post.headers['location'] ?? '').not.toBe(`${origin}${target}`);
-  });
-
   it.each(named(ENDPOINT_TABLE))('lets scripts call %s or not, errors included', async (_path, row) => {
     const origin = { origin: SPA_ORIGIN };
     const answers = [
@@ -130,15 +98,6 @@ describe('the table of endpoints', () => {
       }
     },
   );
-});
-
-describe('the pages of an issuer that is not this machine', () => {
-  const world = useWorld({ issuer: 'https://id.example', config: { trusted_proxies: ['127.0.0.1'] } });
-
-  it('are answered whatever host of this machine is named', async () => {
-    const { status } = await raw(world().base, { target: '/oauth/logout', headers: { host: 'localhost' } });
-    expect(status).toBe(200);
-  });
 });
 
 describe('the limits of the table of endpoints', () => {

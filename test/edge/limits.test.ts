@@ -1,7 +1,6 @@
 // Limits as callers meet them: who is refused, when, and above all who is not. How they are counted over processes is
 // in limits-over-processes.test.ts, the arithmetic in test/unit/limits/.
 import { describe, expect, it } from 'vitest';
-import { machineToken } from '../world/app.ts';
 import { authorizationPath } from '../world/authorization-request.ts';
 import { newBrowser, titleOf } from '../world/person.ts';
 import { get, post } from '../world/requests.ts';
@@ -76,28 +75,9 @@ describe('ordinary apps under the limits as shipped', () => {
     expect(countOf(statuses, 200)).toBe(100);
   });
 
-  it('an API that asks about three hundred tokens at once is answered three hundred times', async () => {
-    const token = await machineToken(world());
-    const statuses = await statusesOf(300, async () =>
-      post(world(), '/oauth/introspect', { token }, { ...from('192.0.2.2'), authorization: basic('rs1') }),
-    );
-    expect(countOf(statuses, 200)).toBe(300);
-  });
-
   it('an office of a hundred people signs in from one address', async () => {
     const statuses = await statusesOf(100, async () => get(world(), AUTHORIZE, from('192.0.2.3')));
     expect(countOf(statuses, 303)).toBe(100);
-  });
-
-  it('discovery and JWKS meet no limit', async () => {
-    const statuses = await statusesOf(200, async (index) =>
-      get(
-        world(),
-        index % 2 === 0 ? '/oauth/jwks.json' : '/.well-known/openid-configuration',
-        from('192.0.2.4'),
-      ),
-    );
-    expect(countOf(statuses, 200)).toBe(200);
   });
 });
 

@@ -76,10 +76,6 @@ describe('what is sent twice', () => {
     },
   );
 
-  it.each(['/oauth/introspect', '/oauth/revoke'])('the token is refused at %s', async (target) => {
-    expect((await machine([], 'token=a&token=b', target)).status).toBe(400);
-  });
-
   it.each([
     ['Authorization', [`Authorization: ${basic('web')}`]],
     ['Content-Type', ['Content-Type: text/plain']],
@@ -265,16 +261,6 @@ describe('methods', () => {
       expect(answer.headers.get('location')).toBeUndefined();
     },
   );
-
-  it('HEAD of what may be cached is that without its body', async () => {
-    for (const target of ['/.well-known/openid-configuration', '/oauth/jwks.json']) {
-      const [head, full] = [await send({ method: 'HEAD', target }), await send({ target })];
-      expect([head.status, head.text]).toEqual([200, '']);
-      for (const name of ['etag', 'content-type', 'content-length']) {
-        expect(head.headers.get(name), name).toBe(full.headers.get(name));
-      }
-    }
-  });
 
   it('HT-34: nothing that claims to be another method changes it', async () => {
     for (const header of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override']) {

@@ -249,16 +249,6 @@ describe('the service behind nginx, as documented', () => {
     }
   });
 
-  it('HT-18: passes CORS and errors through as they are', async () => {
-    const { status, headers, text } = await ask('/oauth/userinfo', {
-      headers: { origin: 'https://tools.example' },
-    });
-    expect([status, headers.get('access-control-allow-origin')]).toEqual([401, 'https://tools.example']);
-    expect(headers.get('www-authenticate')).toMatch(/^Bearer/);
-    expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
-    expect(JSON.parse(text)).toHaveProperty('error');
-  });
-
   it('logs no query', async () => {
     await ask('/oauth/logout?id_token_hint=canary-hint');
     const log = await readFile(path.join(folder, 'postern.log'), 'utf8');

@@ -1,18 +1,13 @@
 // Callers that take their time. The deadlines are promises, so they are waited for; all cases wait at the same time.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Koa from 'koa';
 import { createListener, type Listener } from '../../src/http/server.ts';
-import { freePort } from '../world/servers.ts';
 import { MACHINE_MS, until } from '../world/clock.ts';
 import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { FORM, openWire, parseAnswer, type Wire } from '../world/wire.ts';
-import { startWorld, type World, writeWorldConfig } from '../world/world.ts';
-import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { startWorld, type World } from '../world/world.ts';
 
 const SECOND = 1000;
 const HEADERS_DEADLINE_MS = 10 * SECOND + MACHINE_MS;
@@ -138,55 +133,6 @@ describe('HT-36: more connections that are only kept than a listener may have', 
     const newcomer = await openWire(base);
     newcomer.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(parseAnswer((await newcomer.ended).received).status).toBe(200);
-    for (const wire of idle) wire.destroy();
-  });
-});
-
-describe('HT-36: five thousand connections that are only kept', () => {
-  const COUNT = 5000;
-  const target = '/oauth/jwks.json';
-  const folders: string[] = [];
-  let service: ServiceProcess;
-  let bases: readonly [string, string];
-  beforeAll(async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'postern-idle-'));
-    folders.push(folder);
-    const ports = [await freePort(), await freePort()] as const;
-    const { configFile } = await writeWorldConfig(folder, {}, ports);
-    service = await startProcess(configFile);
-    bases = [`http://127.0.0.1:${ports[0]}`, `http://127.0.0.1:${ports[1]}`];
-  });
-  afterAll(async () => {
-    await service.end();
-    await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
-  });
-
-  it('are held, and neither a new caller nor the health check waits for them', async () => {
-    const [base, management] = bases;
-    const idle: Wire[] = [];
-    while (idle.length < COUNT) {
-      const some = await Promise.all(Array.from({ length: 100 }, () => openWire(base)));
-      for (const wire of some) wire.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
-      idle.push(...some);
-    }
-    await expect
-      .poll(() => idle.filter((wire) => wire.received().startsWith('HTTP/1.1 200')).length, {
-        timeout: 30_000,
-      })
-      .toBe(COUNT);
-    expect((await fetch(`${management}/healthz`)).status).toBe(200);
-    expect((await fetch(`${management}/readyz`)).status).toBe(200);
-    const newcomer = await openWire(base);
-    newcomer.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-    expect(parseAnswer((await newcomer.ended).received).status).toBe(200);
-    // None of them has been closed: each can be used again.
-    const before = idle.map((wire) => wire.received().length);
-    expect(idle.every((wire) => wire.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`))).toBe(true);
-    await expect
-      .poll(() => idle.filter((wire, index) => wire.received().length > (before[index] ?? 0)).length, {
-        timeout: 30_000,
-      })
-      .toBe(COUNT);
     for (const wire of idle) wire.destroy();
   });
 });

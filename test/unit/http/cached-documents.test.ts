@@ -42,21 +42,6 @@ describe('a cached document', () => {
     await stop();
   });
 
-  it('holds nothing of an answer but its body', async () => {
-    const { documents, ask, stop } = await serving((ctx) => {
-      ctx.set({ 'Set-Cookie': 'a=b', 'X-Of': ctx.ip });
-    });
-    const { text } = await ask(JWKS);
-    const document = documents.find(JWKS);
-    expect(Object.keys((document && documents.headers(JWKS, document)) || {}).toSorted()).toEqual([
-      'Cache-Control',
-      'Content-Type',
-      'ETag',
-    ]);
-    expect(document?.body).toBe(text);
-    await stop();
-  });
-
   it('is not kept with another status, nor for a path that is not cacheable', async () => {
     const { state, documents, ask, stop } = await serving((ctx) => {
       if (ctx.path === JWKS) ctx.status = 503;
