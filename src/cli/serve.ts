@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { emptiedWarning } from '../config/emptied.ts';
 import { DEMO_CLIENT_SECRET } from '../config/demo.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { loadInThread } from '../config/load-in-thread.ts';
@@ -132,9 +131,8 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
     file,
     current: loaded,
     load: (changed) => loadInThread(LOAD_ENTRY, changed),
-    async onConfig(changed, previous) {
+    async onConfig(changed) {
       await server.replace({ config: changed.config, hash: changed.hash });
-      server.warn(emptiedWarning(previous, changed));
       onTaken?.(changed);
     },
     onBroken: (error) => server.refuse(error),

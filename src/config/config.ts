@@ -106,8 +106,6 @@ export type ConfigSources = {
   readonly files: readonly string[];
   /** Patterns of `clients_from`: a new file that matches is a change too. */
   readonly patterns: readonly string[];
-  /** How many files each of them matched, as the file writes it. */
-  readonly matched?: ReadonlyMap<string, number>;
 };
 
 /** Every problem of a configuration at once. */

@@ -12,7 +12,6 @@ import type { Entry } from './rules.ts';
 export type SourceList = {
   readonly files: Set<string>;
   readonly patterns: Set<string>;
-  readonly matched: Map<string, number>;
 };
 
 /** Some objects of one kind in one document. */
@@ -34,7 +33,6 @@ export async function findFiles(
     const isPattern = /[*?[{]/.test(pattern);
     if (isPattern) sources.patterns.add(resolve(path));
     const found = isPattern ? await matchesOf(path) : [path];
-    if (isPattern) sources.matched.set(pattern, found.length);
     for (const file of found) {
       if (!files.has(file)) files.set(file, index);
       sources.files.add(resolve(file));

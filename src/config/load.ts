@@ -31,8 +31,6 @@ export type ConfigCheck = (config: Config) => readonly { readonly path: Path; re
 
 export type LoadOptions = {
   readonly env?: NodeJS.ProcessEnv;
-  /** Epoch seconds. */
-  readonly now?: number;
   readonly checks?: readonly ConfigCheck[];
   /** false leaves the disk alone: keys that would be generated are only made up. */
   readonly writeKeys?: boolean;
@@ -86,8 +84,8 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
 
 /** The same, with what a watcher and a comparison need. The ConfigError it throws knows its sources too. */
 export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
-  const sources: SourceList = { files: new Set(), patterns: new Set(), matched: new Map() };
-  const list = () => ({ ...sources, files: [...sources.files], patterns: [...sources.patterns] });
+  const sources: SourceList = { files: new Set(), patterns: new Set() };
+  const list = () => ({ files: [...sources.files], patterns: [...sources.patterns] });
   const readAt = Date.now();
   try {
     const loaded = await load(file, options, sources);
@@ -124,7 +122,10 @@ async function load(
   const report = problems.reporter(document);
   const target = { folder: dataFolder(store, document.folder), write: writeKeys, secretFiles };
   const generated = await generateKeys(generatedKeys, target).catch((error: unknown) => {
-    report(['store'], `keys could not be generated in ${target.folder}: ${generationFault(error)}`);
+    report(
+      ['store'],
+      `keys could not be generated in ${target.folder}: ${error instanceof Error ? error.message : String(error)}`,
+    );
     throw new ConfigError(problems.list());
   });
   const keys = { ...secrets.keys, ...generated.keys };
@@ -133,14 +134,6 @@ async function load(
   for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
   if (!problems.isEmpty) throw new ConfigError(problems.list());
   return { config, generatedKeys };
-}
-
-function generationFault(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (!('code' in error)) return error.message;
-  return ['EACCES', 'EPERM', 'EROFS'].includes(String(error.code))
-    ? 'this user may not write there. Change its owner, or name another folder in store'
-    : `it can't be written (${String(error.code)})`;
 }
 
 type Reading = {

@@ -3,7 +3,6 @@ import { relative } from 'node:path';
 import { isListedDocument } from './client-id-url.ts';
 import type { ClientSecret, StoreConfig } from './config.ts';
 import { type Difference, differences } from './diff.ts';
-import { emptiedWarning } from './emptied.ts';
 import type { LoadedConfig } from './load.ts';
 import { formatInstant } from './notation.ts';
 import { isRecord } from './parse-fields.ts';
@@ -19,22 +18,19 @@ export type Plan = {
 };
 
 /** One of the two configurations that are compared. */
-export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> &
-  Partial<Pick<LoadedConfig, 'sources'>> & {
-    /** The folder of its file: relative paths that are the same on both sides are no difference. */
-    readonly folder: string;
-    /** Of the current side. Undefined where nothing changes for users; a reason where the store couldn't be asked. */
-    readonly stored?: StoredPeople | { readonly unknown: string } | undefined;
-  };
+export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
+  /** The folder of its file: relative paths that are the same on both sides are no difference. */
+  readonly folder: string;
+  /** Of the current side. Undefined where nothing changes for users; a reason where the store couldn't be asked. */
+  readonly stored?: StoredPeople | { readonly unknown: string } | undefined;
+};
 
 /** What would happen if `next` took the place of `current` at `now`, in epoch seconds. */
 export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
-  const emptied = emptiedWarning(current, next);
   const { stored } = current;
   const isUnknown = stored !== undefined && 'unknown' in stored;
   const items: PlanItem[] = [
     ...differences(comparable(current, now), comparable(next, now)).map((one) => toItem(one, next)),
-    ...(emptied === undefined ? [] : [item('breaking', 'users, clients_from', emptied)]),
     ...planPeople(current.config, next.config, isUnknown ? undefined : stored),
     ...(isUnknown
       ? [item('info', 'store', `which of its users lose something is not known: ${stored.unknown}`)]

@@ -11,7 +11,7 @@ type ConfigWatchParts = {
   readonly current: LoadedConfig;
   readonly load: (file: string) => Promise<LoadedConfig>;
   /** Takes a new configuration over. When it throws, the old one counts as running, and the next look tries again. */
-  readonly onConfig: (loaded: LoadedConfig, previous: LoadedConfig) => void | Promise<void>;
+  readonly onConfig: (loaded: LoadedConfig) => void | Promise<void>;
   readonly onBroken: (error: ConfigError) => void;
   /** The files match the running configuration, also after they were broken for a while. */
   readonly onUnchanged?: () => void;
@@ -44,7 +44,7 @@ export function watchConfig(parts: ConfigWatchParts): Promise<FileWatch> {
 
   async function takeOver(loaded: LoadedConfig): Promise<ReloadOutcome> {
     const isSame = isSameConfig(loaded, current);
-    if (!isSame) await onConfig(loaded, current);
+    if (!isSame) await onConfig(loaded);
     current = loaded;
     if (isSame) onUnchanged?.();
     return isSame ? 'unchanged' : 'changed';

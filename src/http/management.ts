@@ -10,8 +10,6 @@ export type ConfigStatus = {
   /** The same on every node that runs the same configuration. */
   readonly hash: string;
   readonly problem: string | undefined;
-  /** What it has lost. */
-  readonly warning?: string | undefined;
   /** Changed settings of the file that wait for a restart. Absent when there are none. */
   readonly pending?: readonly string[] | undefined;
 };

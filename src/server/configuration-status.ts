@@ -12,7 +12,6 @@ export type ConfigurationStatus = {
   readonly refuse: (error: unknown) => void;
   /** The files match the running configuration again. */
   readonly confirm: () => void;
-  readonly warn: (message: string | undefined) => void;
   readonly read: () => ConfigStatus;
 };
 
@@ -22,11 +21,10 @@ export function createConfigurationStatus(
 ): ConfigurationStatus {
   let { running, wanted, hash } = first;
   let problem: string | undefined;
-  let warning: string | undefined;
 
   function read(): ConfigStatus {
     const pending = settingsForRestart(running, wanted);
-    return { hash, problem, warning, ...(pending.length > 0 && { pending }) };
+    return { hash, problem, ...(pending.length > 0 && { pending }) };
   }
 
   return {
@@ -55,10 +53,6 @@ export function createConfigurationStatus(
     confirm() {
       if (problem !== undefined) log.info('the configuration is in order again');
       problem = undefined;
-    },
-    warn(message) {
-      warning = message;
-      if (message !== undefined) log.warn(message);
     },
     read,
   };

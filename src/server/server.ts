@@ -59,8 +59,6 @@ export interface Server {
   readonly refuse: ConfigurationStatus['refuse'];
   /** The files match the running configuration; an earlier refusal is cleared. */
   readonly confirm: ConfigurationStatus['confirm'];
-  /** Of the configuration that runs, until the next one. */
-  readonly warn: ConfigurationStatus['warn'];
   /** What /readyz says. */
   status(): Promise<Status>;
   /** Lets requests in flight end, 8 s at most, then closes everything. */
@@ -197,7 +195,6 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     replace,
     refuse: configuration.refuse,
     confirm: configuration.confirm,
-    warn: configuration.warn,
     status,
   };
 }

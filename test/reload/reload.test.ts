@@ -15,7 +15,7 @@ import { basic } from '../world/token-endpoint.ts';
 import { PEOPLE, SECRETS, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 import type { AuditRecord } from '../world/recorded-telemetry.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
+import { useEnvironment } from '../world/terminal.ts';
 
 /** The contract: in force on every process five seconds after the file is there; two of them load it at once. */
 const DEADLINE_MS = 5000 + 2 * MACHINE_MS;
@@ -160,13 +160,6 @@ describe('a changed configuration', () => {
     clients: file.clients.map((client) => (client['client_id'] === id ? edit(client) : client)),
   });
 
-  const narrowed = (file: File) =>
-    withClient(file, 'svc', (client) => ({
-      ...client,
-      scope: 'reports.write',
-      default_scope: 'reports.write',
-    }));
-
   function tokenAnswer(world: World, secret: string) {
     const form = { grant_type: 'client_credentials', scope: 'reports.read' };
     return post(world, '/oauth/token', form, { authorization: basic('svc', secret) });
@@ -214,22 +207,6 @@ describe('a changed configuration', () => {
       expect((await userinfo(node, String(answer.body['access_token']))).body).toEqual({ sub: PEOPLE.alice });
       token = String(answer.body['refresh_token']);
     }
-  });
-
-  it('CF-01, CF-02: a broken file changes nothing and is at /readyz with its place', async () => {
-    for (const world of worlds) await writeFile(world.configFile, '{ "issuer": 17, ');
-    await everywhere(async (node) => {
-      expect((await status(node)).problem).toContain(`${node.configFile}:1:`);
-    });
-    for (const node of worlds) {
-      expect(await machineToken(node, 'reports.read')).toMatch(/^ey/);
-      expect((await fetch(`${node.management}/readyz`)).status).toBe(200);
-    }
-    await change((file) =>
-      withClient(file, 'web', (client) => ({ ...client, redirect_uris: ['javascript:alert(1)'] })),
-    );
-    await everywhere(async (node) => expect((await status(node)).problem).toContain('redirect_uris'));
-    for (const node of worlds) expect(await machineToken(node, 'reports.read')).toMatch(/^ey/);
   });
 
   it('TK-10: secrets overlap under load: no 401 for a client that follows, 401 for the old one afterwards', async () => {
@@ -304,53 +281,6 @@ describe('a changed configuration', () => {
     }
   });
 
-  it('reports the same hash on nodes that run the same configuration, and another on one that differs', async () => {
-    const [first, second] = worlds as [World, World];
-    expect((await status(first)).hash).toMatch(/^[\w-]{20,}$/);
-    expect(baseline[0]).toBe(baseline[1]);
-    const other = {
-      ...withClient(original, 'web', (client) => ({ ...client, client_name: 'Another name' })),
-    };
-    const port = Number(new URL(first.base).port);
-    const management = Number(new URL(first.management).port);
-    await writeFile(
-      first.configFile,
-      JSON.stringify({
-        ...other,
-        listen: { host: '127.0.0.1', port },
-        management: { host: '127.0.0.1', port: management },
-      }),
-    );
-    await expect.poll(async () => (await status(first)).hash, { timeout: DEADLINE_MS }).not.toBe(baseline[0]);
-    expect((await status(second)).hash).toBe(baseline[1]);
-  });
-
-  it('takes a hundred changes a second under load: no request fails, and the last one holds', async () => {
-    let running = true;
-    const statuses: number[] = [];
-    const load = worlds.map(async (node) => {
-      while (running) {
-        statuses.push((await tokenAnswer(node, SECRETS.svc)).status);
-        await sleep(PAUSE_MS);
-      }
-    });
-    for (let round = 0; round < 100; round += 1) {
-      await change((file) =>
-        withClient(file, 'web', (client) => ({ ...client, client_name: `Name ${round}` })),
-      );
-      await sleep(5);
-    }
-    const last = await Promise.all(worlds.map(async (node) => status(node)));
-    running = false;
-    await Promise.all(load);
-    await change(narrowed);
-    expect(new Set(statuses)).toEqual(new Set([200]));
-    expect(last.map(({ problem }) => problem)).toEqual([undefined, undefined]);
-    await everywhere(async (node) => {
-      expect((await tokenAnswer(node, SECRETS.svc)).body['error']).toBe('invalid_scope');
-    });
-  });
-
   it('CF-04: a client that is removed while the store is away is gone once it is back, and until then /readyz says so', async () => {
     redis.pause();
     try {
@@ -417,23 +347,6 @@ describe('a changed configuration', () => {
           ['failure', hash],
         ]);
       for (const { time } of added()) expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000);
-    }
-  });
-
-  it('CF-15: each node records a rotation of the keys in its audit trail', async () => {
-    const before = worlds.map((node) => auditOf(node, 'keys_changed').length);
-    const [first] = worlds as [World];
-    const rotated = await postern(['keys', 'rotate', '--config', first.configFile, '--json']);
-    expect([rotated.code, rotated.stderr]).toEqual([0, '']);
-    for (const [index, node] of worlds.entries()) {
-      const added = () => auditOf(node, 'keys_changed').slice(before[index]);
-      await expect.poll(() => added().length, { timeout: 20_000 }).toBeGreaterThan(0);
-      const { keys } = (await (await fetch(`${node.base}/oauth/jwks.json`)).json()) as {
-        keys: { kid: string }[];
-      };
-      expect(added().at(-1)).toMatchObject({ outcome: 'success' });
-      expect(new Set(added().at(-1)?.['published'] as string[])).toEqual(new Set(keys.map(({ kid }) => kid)));
-      expect(keys.map(({ kid }) => kid)).toContain(added().at(-1)?.['kid']);
     }
   });
 });

@@ -166,7 +166,7 @@ staticClients:
       },
       { clientId: 'job', grantTypes: ['client_credentials'], scopes: ['read'], redirectUris: [] },
     ]);
-    expect(stderr).toMatch(/shop: https:\/\/shop\.example\/\* must not contain a wildcard/);
+    expect(stderr).toMatch(/shop: https:\/\/shop\.example\/\* must be an https URL, without wildcard/);
     expect(stderr).toContain('shop: the password grant does not exist here');
   });
 

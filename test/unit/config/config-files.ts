@@ -54,7 +54,7 @@ export async function load(
   files: Record<string, string> = {},
   options: LoadOptions = {},
 ): Promise<Config> {
-  return loadConfig(write(main, files), { env: ENV, now: NOW, ...options });
+  return loadConfig(write(main, files), { env: ENV, ...options });
 }
 
 /** The problems of `main`, as `postern.yaml:1:1 path: message`; empty when it loads. */
@@ -65,7 +65,7 @@ export async function problemsOf(
 ): Promise<string[]> {
   const file = write(main, files);
   try {
-    await loadConfig(file, { env: ENV, now: NOW, ...options });
+    await loadConfig(file, { env: ENV, ...options });
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

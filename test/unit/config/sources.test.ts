@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/config/config.ts';
 import { loadConfigWithSources, type LoadOptions } from '../../../src/config/load.ts';
-import { client, ENV, LOCAL, NOW, OTHER_SECRET, PUBLIC, SECRET, write } from './config-files.ts';
+import { client, ENV, LOCAL, OTHER_SECRET, PUBLIC, SECRET, write } from './config-files.ts';
 
 const MAIN = `${PUBLIC}clients_from: [clients.d/*.yaml, more.yaml]
 users_from: users.yaml
@@ -18,7 +18,7 @@ const FILES = {
 };
 
 const load = (file: string, options: LoadOptions = {}) =>
-  loadConfigWithSources(file, { env: ENV, now: NOW, ...options });
+  loadConfigWithSources(file, { env: ENV, ...options });
 
 const without = (key: string) => load(write(PUBLIC), { env: { ...ENV, ENCRYPTION_KEY: key } });
 

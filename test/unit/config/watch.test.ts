@@ -121,16 +121,6 @@ describe('a changed configuration', () => {
     await vi.waitFor(() => expect(clientIds()).toEqual(['b2']), PATIENCE);
   });
 
-  it('may be a folder of clients that was not there', async () => {
-    const file = write(`${PUBLIC}clients_from: [clients.d/*.yaml]\n`);
-    const { clientIds } = await watched(file);
-    mkdirSync(join(dirname(file), 'clients.d'));
-    writeFileSync(join(dirname(file), 'clients.d', 'a.yaml'), client({ client_id: 'a' }));
-    await vi.waitFor(() => expect(clientIds()).toEqual(['a']), PATIENCE);
-    rmSync(join(dirname(file), 'clients.d'), { recursive: true });
-    await vi.waitFor(() => expect(clientIds()).toEqual([]), PATIENCE);
-  });
-
   it('may be the people or a secret', async () => {
     const yaml = `${PUBLIC}users_from: users.yaml\nclients:\n${client({ client_secret: 'file:secrets/web' })}`;
     const file = write(yaml, { 'users.yaml': person('alice'), 'secrets/web': SECRET });
@@ -201,18 +191,6 @@ describe('CF-01: a broken file', () => {
     await vi.waitFor(() => expect(clientIds()).toEqual(['a', 'b']), PATIENCE);
   });
 
-  it('is reported again at each SIGHUP', async () => {
-    const file = write(withClients('a'));
-    const { watch, broken } = await watched(file);
-    writeFileSync(file, 'issuer: [\n');
-    await vi.waitFor(() => expect(broken).toHaveLength(1), PATIENCE);
-    expect(await watch.reload()).toBe('broken');
-    expect(broken).toHaveLength(2);
-    writeFileSync(file, withClients('b'));
-    expect(await watch.reload()).toBe('changed');
-    expect(await watch.reload()).toBe('unchanged');
-  });
-
   it('may be repaired by a file that it names and that was missing', async () => {
     const file = write(withClients('a'));
     const { broken, configs } = await watched(file);
@@ -231,16 +209,6 @@ describe('CF-01: a broken file', () => {
     await vi.waitFor(() => expect(clientIds()).toEqual(['b']), PATIENCE);
   });
 
-  it('CF-02: with one bad client among many gives none of them', async () => {
-    const ids = Array.from({ length: 49 }, (_, index) => `c${index}`);
-    const file = write(withClients('a'));
-    const { broken, configs } = await watched(file);
-    replace(file, `${withClients(...ids)}${client({ client_id: 'bad', scope: 'nope' })}`);
-    await vi.waitFor(() => expect(broken).toHaveLength(1), PATIENCE);
-    expect(broken[0]?.problems).toHaveLength(1);
-    expect(configs).toEqual([]);
-  });
-
   it("that can't be taken over now is tried again by itself", async () => {
     const file = write(withClients('a'));
     let failures = 0;
@@ -251,28 +219,6 @@ describe('CF-01: a broken file', () => {
     writeFileSync(file, withClients('b'));
     await vi.waitFor(() => expect(clientIds()).toEqual(['b']), PATIENCE);
     expect(errors).toHaveLength(2);
-  });
-
-  it('that nobody can run counts as not taken over, and is tried again', async () => {
-    const file = write(withClients('a'));
-    let isAble = false;
-    const errors: unknown[] = [];
-    const current = await loadConfigWithSources(file, { env: ENV });
-    running = await watchConfig({
-      file,
-      current,
-      load: loadWithEnv,
-      onConfig: () => {
-        if (!isAble) throw new Error('no engine for that');
-      },
-      onBroken: () => undefined,
-      onError: (error) => errors.push(error),
-      settleMs: SETTLE_MS,
-    });
-    writeFileSync(file, withClients('b'));
-    await vi.waitFor(() => expect(errors).toHaveLength(1), PATIENCE);
-    isAble = true;
-    expect(await running.reload()).toBe('changed');
   });
 });
 
@@ -303,16 +249,6 @@ describe('CF-03: a half-written file', () => {
     appendFileSync(file, whole.slice(cut));
     await vi.waitFor(() => expect(clientIds()).toEqual(['a', 'b', 'c']), PATIENCE);
     expect([configs.length, broken]).toEqual([1, []]);
-  });
-
-  it('with nothing in it does not remove the clients that were in it', async () => {
-    const file = write(`${PUBLIC}clients_from: [clients.d/*.yaml]\n`, {
-      'clients.d/a.yaml': client({ client_id: 'a' }),
-    });
-    const { configs, broken } = await watched(file);
-    writeFileSync(join(dirname(file), 'clients.d/a.yaml'), '');
-    await vi.waitFor(() => expect(broken[0]?.message).toMatch(/is empty: write \[\]/), PATIENCE);
-    expect(configs).toEqual([]);
   });
 });
 
