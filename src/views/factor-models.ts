@@ -1,18 +1,15 @@
 // What the pages of second factors are given; models.ts has the other pages.
 import * as z from 'zod';
-import { ClientModel, PasskeyModel, Text as text, Url as url } from './shared-models.ts';
+import { ClientModel, ofPerson, PasskeyModel, Text as text, Url as url } from './shared-models.ts';
 
 /** After the right password, or in a session that proved less than the app needs. */
 export const secondStep = z.object({
-  client: ClientModel,
+  ...ofPerson,
   /** Form target of both codes. */
   action: url,
   csrf: text,
-  cancelAction: url,
   /** Token of the cancel form. */
   cancelCsrf: text,
-  /** Who is signing in. */
-  username: text,
   /** Whether the person has codes of an authenticator app, and recovery codes. */
   oneTimeCode: z.boolean(),
   recoveryCode: z.boolean(),
@@ -28,19 +25,13 @@ export const secondStep = z.object({
       'codes_locked',
     ])
     .optional(),
-  /** The sign-in for another person. */
-  otherAccountUrl: url,
 });
 
 /** The person has no factor that the app needs, and can't add one here. Sent with status 403. */
 export const factorNeeded = z.object({
-  client: ClientModel,
-  cancelAction: url,
+  ...ofPerson,
   csrf: text,
-  /** The person who is signed in. */
-  username: text,
   needed: z.enum(['second_factor', 'passkey']),
-  otherAccountUrl: url,
 });
 
 /** Something that happened to a person's factors. */
@@ -96,14 +87,10 @@ export type EnrolmentModel = Readonly<z.infer<typeof EnrolmentModel>>;
 
 /** A person without a factor that the app needs adds one. */
 export const enrol = z.object({
-  client: ClientModel,
-  cancelAction: url,
+  ...ofPerson,
   cancelCsrf: text,
-  /** The person who is signed in. */
-  username: text,
   needed: z.enum(['second_factor', 'passkey']),
   enrolment: EnrolmentModel,
-  otherAccountUrl: url,
 });
 
 const FactorModel = z.object({

@@ -6,6 +6,7 @@ import { device } from './device-models.ts';
 import {
   ApiModel,
   ClientModel,
+  ofPerson,
   PasskeyModel,
   ScopeModel,
   Text as text,
@@ -92,47 +93,28 @@ const login = z.object({
 });
 
 const selectAccount = z.object({
-  client: ClientModel,
+  ...ofPerson,
   /** Form target of "continue as …". */
   action: url,
   csrf: text,
-  cancelAction: url,
-  /** The person who is signed in. */
-  username: text,
   /** Full name, where it is known. */
   displayName: text.optional(),
-  /** The sign-in for another person. */
-  otherAccountUrl: url,
 });
 
 const consent = z.object({
-  client: ClientModel,
+  ...ofPerson,
   action: url,
-  cancelAction: url,
   csrf: text,
-  /** The person who is signed in. */
-  username: text,
   /** What the app asks for now, in plain words. */
   scopes: z.array(ScopeModel).readonly(),
   /** The APIs that a token will be for, with the scopes asked for now. */
   resources: z.array(ApiModel).readonly(),
-  /** The sign-in for another person. */
-  otherAccountUrl: url,
   /** The app is known by a document alone. */
   document: DocumentModel.optional(),
 });
 
 /** The signed-in person may not use the app. Sent with status 403. */
-const noAccess = z.object({
-  client: ClientModel,
-  /** Form target of "back to …": the app gets access_denied. */
-  cancelAction: url,
-  csrf: text,
-  /** The person who is signed in. */
-  username: text,
-  /** The sign-in for another person. */
-  otherAccountUrl: url,
-});
+const noAccess = z.object({ ...ofPerson, csrf: text });
 
 /** Hands the answer of a sign-in to the app: a form that assets/form-post.js sends. */
 const formPost = z.object({

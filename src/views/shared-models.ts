@@ -37,3 +37,13 @@ export const PasskeyModel = z.object({
   /** For the browser: PublicKeyCredentialRequestOptionsJSON, or CreationOptionsJSON, as text. */
   options: Text,
 });
+
+/** What the pages of a sign-in have for the person whom it is about. */
+export const ofPerson = {
+  client: ClientModel,
+  /** Form target of "cancel" or "back to …": the app gets access_denied. */
+  cancelAction: Url,
+  username: Text,
+  /** The sign-in for another person. */
+  otherAccountUrl: Url,
+};
