@@ -4,19 +4,12 @@ import { Secret, TOTP } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
-import { authorizationUrl } from '../world/authorization-request.ts';
 import { launchChromium } from '../world/chromium.ts';
-import {
-  CODE_PERIOD,
-  factorsOf,
-  givePasskey,
-  setFactors,
-  type SoftwareKey,
-} from '../world/second-factors.ts';
+import { CODE_PERIOD, givePasskey, setFactors, type SoftwareKey } from '../world/second-factors.ts';
 import { freePort } from '../world/servers.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, startWorld, worldClients } from '../world/world.ts';
 import { newLink } from '../world/one-time-link.ts';
-import { tabTo, typeIn } from './keyboard.ts';
+import { tabTo } from './keyboard.ts';
 
 let world: OpenWorld;
 let browser: Browser;
@@ -166,29 +159,5 @@ describe('the keyboard alone', () => {
     await page.keyboard.press('Enter');
     expect(await page.getByRole('alert').innerText()).toContain('That can’t be removed');
     expect(await page.title()).toMatch(/^Error: /);
-  });
-});
-
-describe('a person whom an app asks for more', () => {
-  it('adds the passkey within the sign-in, after a code', async () => {
-    const page = await visit(await linkOf());
-    const code = await appWith(page);
-    await page.getByLabel('Code from your authenticator app').fill(code());
-    await page.getByRole('button', { name: 'Add the app' }).click();
-    await heading(page, 'Second step added');
-    await page.goto(authorizationUrl(world, { client_id: 'web2', redirect_uri: `${home}cb` }));
-    await signIn(page);
-    await page.getByLabel('Code from your authenticator app').fill(code(1));
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await heading(page, 'Web app needs a passkey');
-    await page.getByLabel('Name (optional)').focus();
-    await typeIn(page, 'Phone');
-    await page.keyboard.press('Enter');
-    await heading(page, 'Please read this');
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('button', { name: 'Allow', exact: true }).click();
-    await heading(page, 'The app');
-    const { passkeys } = await (await factorsOf(world)).get(PEOPLE.alice);
-    expect(passkeys.map(({ name }) => name)).toEqual(['Phone']);
   });
 });

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { GENEROUS, PASSWORDS, startWorld, type World, worldClients } from '../world/world.ts';
 import { freePort } from '../world/servers.ts';
-import { tabTo, typeIn } from './keyboard.ts';
+import { typeIn } from './keyboard.ts';
 
 let world: World;
 let browser: Browser;
@@ -108,33 +108,6 @@ describe('by mouse', () => {
     },
   );
 
-  it('another person takes over the browser, without a page that has to be clicked through', async () => {
-    const page = await visit();
-    await page.goto(authorizeUrl());
-    await fillIn(page, 'alice');
-    await page.getByRole('link', { name: 'Use another account' }).click();
-    await fillIn(page, 'bob');
-    expect(await page.getByText('You’re signed in as').innerText()).toContain('bob');
-    await page.getByRole('button', { name: 'Allow', exact: true }).click();
-    await atTheApp(page);
-
-    await page.goto(authorizeUrl({ prompt: 'select_account' }));
-    expect(await titleOf(page)).toBe('Choose an account');
-    await page.getByRole('button', { name: 'Continue' }).click();
-    expect((await atTheApp(page)).get('code')).not.toBeNull();
-  });
-
-  it('a language is chosen in the menu, and stays', async () => {
-    const page = await visit({ javaScriptEnabled: false, locale: 'fr-FR' });
-    await page.goto(authorizeUrl());
-    expect(await titleOf(page)).toBe('Connexion');
-    await page.locator('summary').click();
-    await page.getByRole('link', { name: 'Deutsch' }).click();
-    expect(await titleOf(page)).toBe('Anmelden');
-    await page.goto(authorizeUrl({ ui_locales: 'fr' }));
-    expect(await titleOf(page)).toBe('Anmelden');
-  });
-
   it('the back button leads to a page that explains', async () => {
     const page = await visit();
     await page.goto(authorizeUrl());
@@ -173,29 +146,6 @@ describe('the keyboard alone', () => {
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
     expect((await atTheApp(page)).get('code')).not.toBeNull();
-  });
-
-  it('chooses a language, goes on with an account, and signs out', async () => {
-    const page = await visit();
-    await page.goto(authorizeUrl());
-    await fillIn(page, 'alice');
-    await page.getByRole('button', { name: 'Allow', exact: true }).click();
-    await atTheApp(page);
-
-    await page.goto(authorizeUrl({ prompt: 'select_account' }));
-    await tabTo(page, 'English');
-    await page.keyboard.press('Enter');
-    await tabTo(page, 'Deutsch');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Konto auswählen' }).waitFor();
-    await tabTo(page, 'Weiter');
-    await page.keyboard.press('Enter');
-    expect((await atTheApp(page)).get('code')).not.toBeNull();
-
-    await page.goto(`${world.issuer}/oauth/logout`);
-    await tabTo(page, 'Abmelden');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Sie sind abgemeldet' }).waitFor();
   });
 });
 

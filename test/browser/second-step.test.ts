@@ -44,13 +44,11 @@ afterAll(async () => {
 });
 
 let phone: AuthenticatorApp;
-let recoveryCodes: readonly string[];
 
 /** Alice has an authenticator app and recovery codes; Bob has nothing. */
 beforeEach(async () => {
   phone = newAuthenticatorApp('alice');
   const made = await newRecoveryCodes(world);
-  recoveryCodes = made.codes;
   await setFactors(world, 'alice', { oneTimeCode: phone.factor, recoveryCodes: made.recoveryCodes });
 });
 afterEach(() => {
@@ -148,23 +146,5 @@ describe('the keyboard alone', () => {
     await tabTo(page, 'Allow');
     await page.keyboard.press('Enter');
     expect((await atTheApp(page)).get('code')).not.toBeNull();
-  });
-
-  it('opens the way by a recovery code, and goes on from what it reads', async () => {
-    const page = await visit('web');
-    await signIn(page, 'alice');
-    await heading(page, 'One more step');
-    await tabTo(page, 'Use a recovery code instead');
-    await page.keyboard.press('Enter');
-    await page.keyboard.press('Tab');
-    await typeIn(page, 'no such code');
-    await page.keyboard.press('Enter');
-    await page.getByRole('alert').waitFor();
-    await typeIn(page, recoveryCodes[1] ?? '');
-    await page.keyboard.press('Enter');
-    await heading(page, 'Please read this');
-    await tabTo(page, 'Continue');
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
   });
 });

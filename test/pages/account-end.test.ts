@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 import { openAccount } from '../world/account-page.ts';
 import { signIn } from '../world/app.ts';
-import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
-import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { begin, newBrowser, silently } from '../world/person.ts';
+import { userinfo } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { WORLD_ENV } from '../world/world.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
+import { useEnvironment } from '../world/terminal.ts';
 
 const ALICE = { username: 'alice' };
 
@@ -19,32 +19,6 @@ describe.each(['lmdb', 'redis'] as const)('two processes on %s', (store) => {
     two = await startTwoProcesses(store, { account: true, lifetimes: { consent: '30d' } }, {}, { slowMs: 3 });
   });
   afterAll(() => two.stop());
-
-  it('RT-10: sessions, refresh tokens and access tokens of the person are dead at once on every node', async () => {
-    const [first, second] = two.nodes;
-    const alice = await signIn(first);
-    const bob = await signIn(first, { person: 'bob' });
-    const { browser } = await complete(first, 'alice', { scope: 'openid' });
-    expect(await silently(first, browser, { scope: 'openid' })).toBe('signed in');
-
-    const done = await postern(['user', 'sign-out', 'Alice', '--config', first.configFile, '--json']);
-    expect([done.code, done.stderr]).toEqual([0, '']);
-    expect(JSON.parse(done.stdout)).toMatchObject({ username: 'alice', valid_after: expect.any(Number) });
-
-    for (const node of [first, second]) {
-      expect(await introspect(node, alice.tokens.access_token, 'web')).toEqual({ active: false });
-      expect((await userinfo(node, alice.tokens.access_token)).status).toBe(401);
-      const refused = await refresh(node, alice.tokens.refresh_token);
-      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
-      expect(await introspect(node, bob.tokens.access_token, 'web')).toMatchObject({ active: true });
-    }
-    expect(await silently(first, browser, { scope: 'openid' })).toBe('login_required');
-    // She can sign in again, in the same browser too.
-    const { page } = await begin(first, { scope: 'openid' }, { browser });
-    expect(titleOf(page)).toBe('Sign in');
-    const next = await signInAs(browser, page, 'alice');
-    expect(next.text.includes('/consent"') || next.url.includes('code=')).toBe(true);
-  });
 
   it('MF-39: what a person ends at one node is over at the other', async () => {
     const [first, second] = two.nodes;

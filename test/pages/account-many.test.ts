@@ -1,8 +1,8 @@
 // The page where people help themselves, of somebody who has more of everything than anybody should.
 import { describe, expect, it } from 'vitest';
 import { createPersonIndex } from '../../src/oidc/person-index.ts';
-import { idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
-import { DAY, moveClock, standingClock } from '../world/clock.ts';
+import { idsOf, isAccountPage, openAccount } from '../world/account-page.ts';
+import { standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
 import { complete, newBrowser, silently } from '../world/person.ts';
 import { rounds } from '../world/rounds.ts';
@@ -10,7 +10,6 @@ import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
 
 const APPS = rounds(500, 50);
-const SESSIONS = rounds(10_000, 150);
 /** As many as somebody may have. */
 const MOST = 100;
 
@@ -90,23 +89,5 @@ describe('of one person', () => {
       'session_ended',
     ]);
     expect(events.map(({ at }) => at)).toEqual(events.map(({ at }) => at).toSorted((a, b) => a - b));
-  });
-
-  it('whatever the list names, the page answers, and what has ended leaves it', async () => {
-    const world = place();
-    const { documents, clock } = world.openedStore;
-    const seconds = () => Math.floor(clock.now() / 1000);
-    const index = createPersonIndex({ documents, seconds, isLive: () => Promise.resolve(true) });
-    for (let number = 0; number < SESSIONS; number += 1) {
-      await index.addSession(PEOPLE.alice, { uid: `gone-${number}`, ends: seconds() + DAY });
-    }
-    expect(await index.sessionsOf(PEOPLE.alice)).toHaveLength(MOST);
-    const browser = newBrowser(world);
-    const page = await openAccount(world, browser, { username: 'alice' });
-    expect([isAccountPage(page), idsOf(page, '/end-session')]).toEqual([true, []]);
-    moveClock(400 * DAY);
-    expect(isLoginPage(await browser.open(`${world.issuer}/account`))).toBe(true);
-    await complete(world, 'alice', { client_id: 'first-party' });
-    expect(await index.sessionsOf(PEOPLE.alice)).toHaveLength(1);
   });
 });

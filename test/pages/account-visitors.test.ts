@@ -2,19 +2,18 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
-import type { Browser, Page } from '../world/browser.ts';
 import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
-import { complete, newBrowser, signInAs, silently } from '../world/person.ts';
-import { giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
+import { complete, newBrowser, silently } from '../world/person.ts';
+import { setFactors } from '../world/second-factors.ts';
 import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, worldClients } from '../world/world.ts';
+import { GENEROUS, worldClients } from '../world/world.ts';
+
+standingClock();
 
 const CONFIG = { ...GENEROUS, account: true };
 const SIGN_IN = { passkeys: true, one_time_codes: true, recovery_codes: 10, enrolment: 'self' };
 const ALICE = { username: 'alice' };
-
-standingClock();
 
 describe('the way to the account page', () => {
   const place = useWorld({ config: CONFIG });
@@ -75,29 +74,6 @@ describe('where people need a second factor', () => {
     issuer: 'https://id.example',
     rotationTimer: NEVER,
     config: { ...CONFIG, sign_in: SIGN_IN },
-  });
-
-  /** Back at the page by both steps. */
-  async function enter(world: OpenWorld, browser: Browser, code: string): Promise<Page> {
-    const login = await browser.open(`${world.issuer}/account`);
-    const step = await signInAs(browser, login, 'alice');
-    expect(isSecondStep(step)).toBe(true);
-    const next = await browser.submit(step, '/code', { code });
-    return next.text.includes('/notice"') ? browser.submit(next, '/notice') : next;
-  }
-
-  it('a session from before they had one leads to the whole sign-in', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const browser = newBrowser(world);
-    await openAccount(world, newBrowser(world), ALICE);
-    const page = await openAccount(world, browser, ALICE);
-    const app = await giveOneTimeCodes(world);
-    expect((await browser.submit(page, '/end-others')).status).toBe(403);
-    expect(isAccountPage(await browser.open(`${world.issuer}/account`))).toBe(false);
-    const step = await openAccount(world, newBrowser(world), ALICE);
-    expect(isSecondStep(step)).toBe(true);
-    expect(isAccountPage(await enter(world, newBrowser(world), app.code()))).toBe(true);
   });
 
   it('and an app alone needs it, the page is open after a password', async () => {

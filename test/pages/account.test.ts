@@ -205,17 +205,6 @@ describe('who may do it', () => {
     expect(world.recorded.audit('sign_out')).toHaveLength(ended);
   });
 
-  it('F1-22: checks ten new passwords of one user an hour', async () => {
-    const browser = newBrowser(place());
-    const opened = await openAccount(place(), browser);
-    const short = { current: CAROL.password, password: 'short', again: 'short' };
-    const statuses: number[] = [];
-    for (let count = 0; count < 12; count += 1)
-      statuses.push((await browser.submit(opened, '/password', short)).status);
-    expect(statuses).toEqual([...Array<number>(10).fill(422), 429, 429]);
-    expect(place().recorded.audit('limit_reached').at(-1)).toMatchObject({ limit: 'new_passwords' });
-  });
-
   it.each(['bob', 'alice'] as const)(
     'MF-37: refuses a page that was left open before %s signed in',
     async (next) => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Browser, Page } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
-import { begin, codeOf, complete, newBrowser, signInAs, silently } from '../world/person.ts';
+import { begin, complete, newBrowser, signInAs, silently } from '../world/person.ts';
 import {
   CODE_PERIOD,
   factorsOf,
@@ -116,21 +116,6 @@ describe('where the first factor is left to people', () => {
     expect(await silently(world, browser, { client_id: 'web2' })).toBe('consent_required');
   });
 
-  it('MF-12: it needs a sign-in of at most five minutes ago', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const { browser, page } = await atEnrol(world, 'spa');
-    moveClock(5 * MINUTE + 1);
-    const late = await addApp(browser, page);
-    // There is nothing to go back to.
-    expect([late.text.includes('/cancel"'), late.text.includes(`href="${late.url}"`)]).toEqual([true, false]);
-    expect([isConsent(late), isLogin(late), codeOf(late)]).toEqual([false, true, undefined]);
-    expect((await ownFactors(world)).oneTimeCode).toBeUndefined();
-    const again = await signInAs(browser, late, 'alice', '/switch');
-    expect(isEnrol(again)).toBe(true);
-    expect((await addApp(browser, again)).text).toContain('/notice"');
-  });
-
   it('of two browsers that wait on the page, one adds the first factor, also at once', async () => {
     const world = place();
     await setFactors(world, 'alice');
@@ -152,24 +137,6 @@ describe('where the first factor is left to people', () => {
 describe('where the first factor needs a link', () => {
   const place = useWorld(optionsOf('link'));
   standingClock();
-
-  it('MF-30: neither the page nor a form by hand adds one', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const { browser, page } = await atEnrol(world, 'spa');
-    expect([page.status, isEnrol(page)]).toEqual([403, false]);
-    for (const [, csrf = ''] of page.text.matchAll(/name="csrf" value="([^"]*)"/g)) {
-      const body = new URLSearchParams({ csrf, code: '000000', sealed: 'x', response: '{}', handle: 'x' });
-      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-      const answer = await browser.request(`${page.url}/enrol`, {
-        method: 'POST',
-        headers,
-        body: body.toString(),
-      });
-      expect([answer.status, answer.headers.get('location')]).toEqual([403, null]);
-    }
-    expect(await ownFactors(world)).toMatchObject({ passkeys: [], sessionsSince: 0 });
-  });
 
   it('who has proved a code just now adds the passkey that an app needs', async () => {
     const world = place();

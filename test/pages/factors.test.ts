@@ -2,7 +2,7 @@
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
 import { type Browser, type Page } from '../world/browser.ts';
-import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { DAY, moveClock, standingClock } from '../world/clock.ts';
 import { anyStore, useWorld } from '../world/each-store.ts';
 import { signIn } from '../world/app.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
@@ -130,26 +130,6 @@ anyStore(
       expect([stored, stored?.includes(PEOPLE.alice)]).toEqual([field(page, 'handle'), false]);
     });
 
-    it('MF-12: changes nothing six minutes after the sign-in, and does right after the next', async () => {
-      const world = place();
-      const app = await giveOneTimeCodes(world);
-      const browser = newBrowser(world);
-      const page = await openFactors(world, browser, { code: app.code() });
-      expect(isList(page)).toBe(true);
-      moveClock(6 * MINUTE);
-      const key = new SoftwareKey();
-      const form = { response: key.create(world, page), handle: field(page, 'handle') };
-      const stale = await browser.submit(page, '/add', form);
-      expect([stale.status, stale.text.includes('Sign in again')]).toEqual([403, true]);
-      expect((await (await factorsOf(world)).get(PEOPLE.alice)).passkeys).toEqual([]);
-      // It asks for the password and the code again.
-      const again = await openFactors(world, browser, { code: app.code() });
-      expect(isList(again), again.text).toBe(true);
-      const response = key.create(world, again);
-      const added = await browser.submit(again, '/add', { response, handle: field(again, 'handle') });
-      expect(isList(added)).toBe(true);
-    });
-
     it('a first factor ends other sessions, and leaves the tokens of apps that require nothing', async () => {
       const world = place();
       await setFactors(world, 'alice');
@@ -272,17 +252,6 @@ describe('the page for factors', () => {
     );
     expect(answer.status).toBe(status);
     expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode).toBeUndefined();
-  });
-
-  it('takes no form with the token of another session', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const mine = newBrowser(world);
-    const page = await openFactors(world, mine);
-    const csrf = field(await openFactors(world), 'csrf');
-    expect(
-      (await mine.submit(page, '/add', { code: codeFor(page), sealed: field(page, 'sealed'), csrf })).status,
-    ).toBe(403);
   });
 
   it('is where nobody comes without a second factor, whose code of the app is worth nothing', async () => {

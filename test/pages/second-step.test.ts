@@ -10,7 +10,7 @@ import { createAccountStates } from '../../src/users/account-state.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import type { Browser, Page } from '../world/browser.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { anyStore, useWorld } from '../world/each-store.ts';
+import { useWorld } from '../world/each-store.ts';
 import { begin, codeOf, complete, newBrowser, signInAs, silently } from '../world/person.ts';
 import type { Parameters } from '../world/requests.ts';
 import {
@@ -63,45 +63,12 @@ async function expectNobody(world: OpenWorld, browser: Browser): Promise<void> {
   expect(await silently(world, browser)).toBe('login_required');
 }
 
-async function endEverything({ openedStore }: OpenWorld, person: keyof typeof PEOPLE): Promise<void> {
-  await createAccountStates(openedStore.documents).update(PEOPLE[person], ({ validAfter }) => ({
-    validAfter: validAfter + 1,
-  }));
-}
-
 /** Whether what was proved is enough for an app that needs a passkey. */
 async function isForPasskeyApp(world: OpenWorld, browser: Browser): Promise<boolean> {
   const answer = await silently(world, browser, { client_id: 'web2' });
   expect(['consent_required', 'interaction_required']).toContain(answer);
   return answer === 'consent_required';
 }
-
-anyStore(
-  'a half sign-in',
-  (place) => {
-    standingClock();
-
-    it('ends in the way back to the sign-in once everything of the person has ended, or the person is disabled', async () => {
-      const world = place();
-      const app = await giveOneTimeCodes(world);
-      const { browser, page } = await half(world);
-      await endEverything(world, 'alice');
-      const answer = await browser.submit(page, '/code', { code: app.code() });
-      expect([isConsent(answer), codeOf(answer)]).toEqual([false, undefined]);
-      await expectNobody(world, browser);
-      expect(isLogin(await browser.open(page.url))).toBe(true);
-
-      const states = createAccountStates(world.openedStore.documents);
-      const again = await half(world);
-      await states.update(PEOPLE.alice, { disabled: true });
-      const refused = await again.browser.submit(again.page, '/code', { code: app.code() });
-      expect(isConsent(refused)).toBe(false);
-      await expectNobody(world, again.browser);
-      await states.update(PEOPLE.alice, { disabled: false });
-    });
-  },
-  OPTIONS,
-);
 
 describe('the second step in its page', () => {
   const place = useWorld(OPTIONS);
@@ -131,30 +98,6 @@ describe('the second step in its page', () => {
     const { browser } = await half(world);
     const { page } = await begin(world, {}, { browser });
     expect([isLogin(page), isSecondStep(page)]).toEqual([true, false]);
-  });
-
-  it('of alice is none of bob, who follows in the same sign-in', async () => {
-    const world = place();
-    const app = await giveOneTimeCodes(world);
-    const { browser, page } = await half(world);
-    const login = await browser.open(`${page.url}?account=other`);
-    const consent = await signInAs(browser, login, 'bob');
-    expect(isConsent(consent)).toBe(true);
-    const late = await browser.submit(page, '/code', { code: app.code() });
-    expect([late.status, isConsent(late)]).toEqual([400, false]);
-  });
-
-  it('ends after five minutes: the password is asked for again', async () => {
-    const world = place();
-    const app = await giveOneTimeCodes(world);
-    const { browser, page } = await half(world);
-    moveClock(5 * MINUTE + 1);
-    const answer = await browser.submit(page, '/code', { code: app.code() });
-    expect([isConsent(answer), codeOf(answer)]).toEqual([false, undefined]);
-    await expectNobody(world, browser);
-    const login = await browser.open(page.url);
-    expect(isLogin(login)).toBe(true);
-    expect(isSecondStep(await signInAs(browser, login, 'alice'))).toBe(true);
   });
 
   it('has nothing to ask once the person has no second factor any more', async () => {
@@ -222,34 +165,6 @@ describe('the second step in its page', () => {
 describe('wrong codes', () => {
   const place = useWorld(OPTIONS);
   standingClock();
-
-  it('LG-42: five of them end the sign-in, and a recovery code counts as one', async () => {
-    const world = place();
-    const { codes, recoveryCodes } = await newRecoveryCodes(world);
-    const app = await giveOneTimeCodes(world, 'alice', { recoveryCodes });
-    const { browser, page } = await half(world);
-    let answer = page;
-    for (const fields of [
-      { code: app.wrong() },
-      { code: '12' },
-      { code: '' },
-      { recovery_code: 'AAAA' },
-      { code: app.wrong() },
-    ]) {
-      answer = await browser.submit(page, '/code', fields);
-      expect([answer.status, isSecondStep(answer)], JSON.stringify(fields)).toEqual([401, true]);
-      expect(answer.text).toContain('role="alert"');
-    }
-    const ended = await browser.submit(page, '/code', { code: app.code() });
-    expect([isConsent(ended), codeOf(ended)]).toEqual([false, undefined]);
-    await expectNobody(world, browser);
-
-    const fresh = await half(world);
-    const notice = await fresh.browser.submit(fresh.page, '/code', {
-      recovery_code: codes[0]?.toLowerCase() ?? '',
-    });
-    expect([notice.status, notice.text.includes('/notice"')]).toEqual([200, true]);
-  });
 
   it('MF-22: twenty an hour are looked at, over all sign-ins and addresses, and a right password resets nothing', async () => {
     const world = place();
@@ -542,33 +457,6 @@ describe('a passkey', () => {
     await states.update(PEOPLE.alice, { disabled: false });
     expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([401]));
     expect(new Set(pages.map(wordsOf)).size).toBe(1);
-  });
-
-  it('MF-01: an answer to one page is none to another, nor a second time', async () => {
-    const world = place();
-    const key = await givePasskey(world);
-    const [one, two] = [await openLogin(world), await openLogin(world)];
-    const response = key.assert(world, one.page);
-    const foreign = await two.browser.submit(two.page, '/passkey', { response });
-    expect(foreign.status).toBe(401);
-    expect(isConsent(await one.browser.submit(one.page, '/passkey', { response }))).toBe(true);
-    const again = await one.browser.submit(one.page, '/passkey', { response });
-    expect([again.status, codeOf(again)]).toEqual([400, undefined]);
-    // The first step's answer is none to the second step.
-    const { browser, page: login } = await openLogin(world);
-    const early = key.assert(world, login);
-    const step = await signInAs(browser, login, 'alice');
-    const refused = await browser.submit(step, '/passkey', { response: early });
-    expect([refused.status, isSecondStep(refused)]).toEqual([401, true]);
-  });
-
-  it('LG-44: its challenge ends after five minutes', async () => {
-    const world = place();
-    const key = await givePasskey(world);
-    const { browser, page } = await openLogin(world);
-    const response = key.assert(world, page);
-    moveClock(5 * MINUTE + 1);
-    expect((await browser.submit(page, '/passkey', { response })).status).toBe(401);
   });
 
   it('MF-09: nobody can ask whether a name has one', async () => {
