@@ -2,13 +2,12 @@
 // service.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { familiesIn, familyOf } from '../keys/families.ts';
+import { familyOf } from '../keys/families.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { keyStoreFor } from '../keys/open-keys.ts';
-import { activeKey, type Ring } from '../keys/ring.ts';
+import { activeKey, type Ring, type RingKey, stateOf } from '../keys/ring.ts';
 import { compromiseKey, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
-import { type KeySchedule, scheduleOf } from '../keys/schedule.ts';
 import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
@@ -35,7 +34,7 @@ export function registerKeys(program: Command, io: CliIo): void {
 
 async function list({ config, keyStore, now }: KeysContext): Promise<Outcome> {
   const ring = await keyStore.load();
-  const keys = reportKeys(ring, now(), keyStore);
+  const keys = reportKeys(ring, now());
   const { kekId } = new Vault(config.encryptionKeys);
   return { value: { generation: ring.generation, encryption_key: kekId, keys }, text: toTable(keys) };
 }
@@ -57,7 +56,7 @@ async function rotate({ keyStore, now }: KeysContext): Promise<Outcome> {
   const appointed = await rotateByHand(keyStore, now);
   const ring = await runDueSteps(keyStore, now, appointed);
   const changed = ring.generation !== before.generation;
-  const keys = reportKeys(ring, now(), keyStore);
+  const keys = reportKeys(ring, now());
   return {
     value: { changed, generation: ring.generation, keys },
     text: `${changed ? '' : 'Nothing to change.\n'}${toTable(keys)}`,
@@ -73,7 +72,7 @@ async function compromise({ keyStore, now }: KeysContext, kid: string): Promise<
   const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
   const active = activeKey(familyOf(ring, alg), now())?.kid;
   const cachedUntil = toIso(now() + keyStore.timing.cache * 1000);
-  const keys = reportKeys(ring, now(), keyStore);
+  const keys = reportKeys(ring, now());
   return {
     value: { kid, changed, active, verifier_caches_end: cachedUntil, generation, keys },
     text: changed
@@ -116,22 +115,27 @@ async function assertStarted(documents: DocumentStore): Promise<void> {
 /** A key as the verbs report it; ISO times. */
 export type KeyReport = ReturnType<typeof reportKey>;
 
-function reportKeys(ring: Ring, now: number, { timing }: KeyStore): readonly KeyReport[] {
-  return familiesIn(ring).flatMap((alg) => scheduleOf(familyOf(ring, alg), now, timing).map(reportKey));
+function reportKeys({ keys }: Ring, now: number): readonly KeyReport[] {
+  return keys.map((key) => reportKey(key, now));
 }
 
-function reportKey({ key, state, next }: KeySchedule) {
+function reportKey(key: RingKey, now: number) {
+  const { kid, alg, publishedAt, activateAt, compromisedAt } = key;
+  // What was appointed no longer applies to a compromised key.
+  const { retireAt, removeAt } =
+    compromisedAt === undefined ? key : { retireAt: undefined, removeAt: undefined };
+  const appointed = { active: activateAt, retired: retireAt, removed: removeAt };
+  const next = Object.entries(appointed).find(([, at]) => at !== undefined && at > now);
   return {
-    kid: key.kid,
-    alg: key.alg,
-    state,
-    published_at: toIso(key.publishedAt),
-    activate_at: maybeIso(key.activateAt),
-    // The schedule no longer applies to a compromised key.
-    retire_at: maybeIso(state === 'compromised' ? undefined : key.retireAt),
-    remove_at: maybeIso(state === 'compromised' ? undefined : key.removeAt),
-    compromised_at: maybeIso(key.compromisedAt),
-    next: next && { state: next.state, at: toIso(next.at) },
+    kid,
+    alg,
+    state: stateOf(key, now),
+    published_at: toIso(publishedAt),
+    activate_at: maybeIso(activateAt),
+    retire_at: maybeIso(retireAt),
+    remove_at: maybeIso(removeAt),
+    compromised_at: maybeIso(compromisedAt),
+    next: next && { state: next[0], at: maybeIso(next[1]) },
   };
 }
 

@@ -59,12 +59,6 @@ export function nextFamilyStep(
   return steps.toSorted((a, b) => a.at - b.at)[0];
 }
 
-/** The first of `wanted` that has yet to begin. */
-export function beginningOf(ring: Ring, wanted: readonly Algorithm[], now: number): FamilyStep | undefined {
-  const alg = wanted.find((one) => isMissing(ring, one, now));
-  return alg && { alg, kind: 'begin', at: lastPublished(ring) };
-}
-
 /** No new key of it signs: what it has goes by its times. */
 function toDropping(one: DueStep, alg: Algorithm): FamilyStep[] {
   if (one.kind === 'publish') return [];

@@ -4,12 +4,10 @@ import type { Clock } from '../store/store.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import { compromise } from './emergency.ts';
 import {
-  beginningOf,
   changeFamily,
   drop,
   familiesIn,
   familyOf,
-  type FamilyStep,
   nextFamilyStep,
   stepNeedsKey,
   takeFamilyStep,
@@ -27,30 +25,17 @@ const MAX_STEPS = 100;
  * Does everything that is due, one generation for each step. `known`: the ring as it was just loaded, if it was. Resolves with
  * the ring that is then stored.
  */
-export async function runDueSteps(keyStore: KeyStore, now: Clock, known?: Ring): Promise<Ring> {
-  return takeSteps(keyStore, now, known ?? (await keyStore.load()), (ring, at) => {
-    const next = nextFamilyStep(ring, keyStore.algorithms, at, keyStore.timing);
+export async function runDueSteps(
+  keyStore: KeyStore,
+  now: Clock,
+  known?: Ring,
+  algorithms = keyStore.algorithms,
+): Promise<Ring> {
+  const dueStep = (ring: Ring, at: number) => {
+    const next = nextFamilyStep(ring, algorithms, at, keyStore.timing);
     return next !== undefined && next.at <= at ? next : undefined;
-  });
-}
-
-/** What nobody waits for: each of `algorithms` has a key that signs. Resolves with the ring that is then stored. */
-export async function beginFamilies(
-  keyStore: KeyStore,
-  algorithms: readonly Algorithm[],
-  now: Clock,
-): Promise<Ring> {
-  return takeSteps(keyStore, now, await keyStore.load(), (ring, at) => beginningOf(ring, algorithms, at));
-}
-
-/** One generation for each step, until none is due. */
-async function takeSteps(
-  keyStore: KeyStore,
-  now: Clock,
-  known: Ring,
-  dueStep: (ring: Ring, at: number) => FamilyStep | undefined,
-): Promise<Ring> {
-  let ring = known;
+  };
+  let ring = known ?? (await keyStore.load());
   for (let count = 0; count < MAX_STEPS && dueStep(ring, now()) !== undefined; count += 1) {
     ring = await keyStore.update(async (current) => {
       const at = now();

@@ -6,7 +6,7 @@ import { familiesIn, familyOf } from './families.ts';
 import type { KeySet } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
 import { activeKey, stateOf, type Ring } from './ring.ts';
-import { beginFamilies, runDueSteps } from './ring-actions.ts';
+import { runDueSteps } from './ring-actions.ts';
 import { KeyStoreError } from './ring-document.ts';
 import { PROPAGATION_SECONDS, SKEW_SECONDS } from './timing.ts';
 
@@ -72,7 +72,8 @@ export class Rotation {
   /** The key set in which each of these has a key that signs. Throws as the store does. */
   async begin(algorithms: readonly Algorithm[]): Promise<KeySet> {
     const { keyStore, now } = this.#options;
-    return keyStore.toKeySet(await beginFamilies(keyStore, algorithms, now), now());
+    const wanted = [...keyStore.algorithms, ...algorithms];
+    return keyStore.toKeySet(await runDueSteps(keyStore, now, undefined, wanted), now());
   }
 
   /** As it was last read. Throws before `start`. */

@@ -7,8 +7,6 @@ import {
   ms,
   reserveKeys,
   scheduledKeys,
-  stateOf,
-  type KeyState,
   type NewKey,
   type Ring,
   type RingKey,
@@ -94,39 +92,6 @@ export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined)
   if (newKey === undefined) throw new KeyringError('key_needed', 'the ring needs a new key to publish');
   assertNew(ring, newKey);
   return { ...ring, keys: [...ring.keys, { ...newKey, publishedAt: now }] };
-}
-
-/** What a key is and what it becomes next. */
-export type KeySchedule = {
-  readonly key: RingKey;
-  readonly state: KeyState;
-  /** Epoch milliseconds. Absent: nothing is planned; this key stays what it is. */
-  readonly next?: { readonly state: KeyState; readonly at: number } | undefined;
-};
-
-/** One entry a key, in the ring's order. A forecast: a rotation by hand or an emergency may move it. */
-export function scheduleOf(ring: Ring, now: number, timing: Timing): readonly KeySchedule[] {
-  const appointed = scheduledKeys(ring, now).at(-1)?.activateAt;
-  // With an appointment made, the reserve's turn comes a whole period after it.
-  const changeAt =
-    appointed === undefined ? plannedActivation(ring, now, timing) : appointed + ms(timing.rotateEvery);
-  const [reserve] = reserveKeys(ring);
-  return ring.keys.map((key) => {
-    const state = stateOf(key, now);
-    if (state === 'published') {
-      return {
-        key,
-        state,
-        next: toNext('active', key.activateAt ?? (key === reserve ? changeAt : undefined)),
-      };
-    }
-    if (state === 'active') return { key, state, next: toNext('retired', key.retireAt ?? changeAt) };
-    return { key, state, next: toNext('removed', state === 'retired' ? key.removeAt : undefined) };
-  });
-}
-
-function toNext(state: KeyState, at: number | undefined): KeySchedule['next'] {
-  return at === undefined ? undefined : { state, at };
 }
 
 /** When the first reserve will take over as planned, epoch milliseconds. Undefined when nothing can be planned. */

@@ -147,8 +147,8 @@ export interface Store {
   readonly counters: CounterStore;
   /**
    * Asked for readiness; reads and writes. Rejects with StoreUnavailable when the store can't be asked right now, with
-   * StoreTakesNoWrites when it answers but refuses every write, with StoreUnfit when it would lose tokens, with StoreReplaced
-   * when its files are others.
+   * StoreTakesNoWrites when it answers but refuses every write, with StoreUnfit when it would lose tokens, or its files
+   * are others.
    */
   ping(): Promise<void>;
   /** Goes on with the user and password of this URL of the same server. Rejects with one line where they aren't accepted. */
@@ -197,8 +197,8 @@ export class StoreRefused extends StoreUnavailable {
 
 /** The store answers, but it would lose tokens: a setting of the server must change. The message says which, and is safe to show. */
 export class StoreUnfit extends StoreUnavailable {
-  constructor(message: string) {
-    super();
+  constructor(message: string, options?: ErrorOptions) {
+    super(options);
     this.name = 'StoreUnfit';
     this.message = message;
   }
@@ -210,14 +210,5 @@ export class StoreTakesNoWrites extends StoreUnavailable {
     super(options);
     this.name = 'StoreTakesNoWrites';
     this.message = `the store takes no writes: ${reason}`;
-  }
-}
-
-/** Other files lie where those were that this process has open. The message says what to do, and is safe to show. */
-export class StoreReplaced extends StoreUnavailable {
-  constructor(message: string, options?: ErrorOptions) {
-    super(options);
-    this.name = 'StoreReplaced';
-    this.message = message;
   }
 }

@@ -54,7 +54,7 @@ async function readiness() {
 const READY = { status: 200, problems: [], gauge: 1 };
 const notReady = (problem: string) => ({ status: 503, problems: [problem], gauge: 0 });
 const FULL = 'the store takes no writes: File too large';
-const REPLACED = "the store's file was replaced: restart";
+const REPLACED = "the store is not safe: the store's file was replaced: restart";
 
 describe('a store whose disk is full', () => {
   it('is not ready, says why, and is ready again once there is room', async () => {
@@ -173,17 +173,18 @@ describe('a store whose files are not those that the service has open', () => {
 
   it('is not ready when its folder is removed, and a verb that only reads makes no other', async () => {
     await rm(at('data'), { recursive: true });
-    expect(await readiness()).toEqual(notReady("the store's file is gone: restore a backup, then restart"));
+    expect(await readiness()).toEqual(
+      notReady("the store is not safe: the store's file is gone: restore a backup, then restart"),
+    );
     const codes: (number | null)[] = [];
     for (const verb of [
       ['user', 'list'],
       ['keys', 'list'],
-      ['store', 'check'],
       ['client', 'list'],
     ]) {
       codes.push((await postern([...verb, '--config', world.configFile])).code);
     }
-    expect(codes).toEqual([1, 1, 1, 0]);
+    expect(codes).toEqual([1, 1, 0]);
     await expect(rename(at('data'), at('made'))).rejects.toThrow('ENOENT');
   });
 });
@@ -200,7 +201,7 @@ describe('a lock file that the service may not open', () => {
     }
   }
 
-  it('is named with the command that mends it, instead of a segmentation fault', async () => {
+  it('is a refused start, instead of a segmentation fault', async () => {
     const lock = at('data', 'lock.mdb');
     if (isRoot) {
       await giveToNobody(world.folder);
@@ -209,9 +210,8 @@ describe('a lock file that the service may not open', () => {
       await chmod(lock, 0o400);
     }
     const command = [...(isRoot ? asNobody : []), process.execPath, MAIN];
-    const way = isRoot ? `chown ${NOBODY}:${NOBODY} ${lock}` : `chmod u\\+rwX ${lock}`;
     await expect(start(command)).rejects.toThrow(
-      new RegExp(`^ended with 1: the store folder ${at('data')} can't be opened: [^\\n]*: ${way}\\n$`),
+      `ended with 1: the store folder ${at('data')} can't be opened: EACCES\n`,
     );
   });
 
@@ -220,7 +220,7 @@ describe('a lock file that the service may not open', () => {
     await rm(at('data'), { recursive: true });
     await cp(at('copy'), at('data'), { recursive: true });
     await giveToNobody(world.folder);
-    expect((await postern(['store', 'check', '--config', world.configFile])).code).toBe(0);
+    expect((await postern(['keys', 'list', '--config', world.configFile])).code).toBe(0);
     expect((await stat(at('data', 'lock.mdb'))).uid).toBe(NOBODY);
     await start([...asNobody, process.execPath, MAIN]);
     expect(await readiness()).toEqual(READY);

@@ -11,7 +11,6 @@ import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { publishedKids } from './nodes.ts';
 
 const KID = /^[A-Za-z0-9_-]{43}$/;
-const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const POLL = { timeout: 30_000, interval: 100 };
 
 describe('postern keys', () => {
@@ -59,16 +58,10 @@ describe('postern keys', () => {
     const [head = '', ...rows] = stdout.trimEnd().split('\n');
     expect(head.split(/ +/)).toEqual(['KID', 'ALG', 'STATE', 'NEXT', 'AT']);
     expect(rows.map((row) => row.split(/ +/))).toEqual([
-      [expect.stringMatching(KID), 'RS256', 'active', 'retired', expect.stringMatching(ISO)],
-      [expect.stringMatching(KID), 'RS256', 'published', 'active', expect.stringMatching(ISO)],
+      [expect.stringMatching(KID), 'RS256', 'active', '-', '-'],
+      [expect.stringMatching(KID), 'RS256', 'published', '-', '-'],
     ]);
-    const report = await json('list');
-    expect(report).toMatchObject({ generation: 1, encryption_key: expect.any(String) });
-    const [active, reserve] = report.keys;
-    expect(active?.next).toEqual({ state: 'retired', at: reserve?.next?.at });
-    const inDays = (Date.parse(active?.next?.at ?? '') - Date.now()) / 86_400_000;
-    expect(inDays).toBeGreaterThan(29.9);
-    expect(inDays).toBeLessThan(30);
+    expect(await json('list')).toMatchObject({ generation: 1, encryption_key: expect.any(String) });
   });
 
   it('rotate: appoints the next key at the earliest safe time, once, next to the running service', async () => {
@@ -77,7 +70,8 @@ describe('postern keys', () => {
     expect(code).toBe(0);
     const [active, reserve] = (await json('list')).keys;
     expect([active?.kid, reserve?.kid]).toEqual([old, next]);
-    expect(active?.retire_at).toBe(reserve?.activate_at);
+    expect(reserve?.next).toEqual({ state: 'active', at: reserve?.activate_at });
+    expect(active?.next).toEqual({ state: 'retired', at: reserve?.activate_at });
     // C + P + S after it was published.
     const at = Date.parse(reserve?.activate_at ?? '');
     expect(at - Date.parse(reserve?.published_at ?? '')).toBe(3735 * 1000);

@@ -5,9 +5,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { decodeRing, encodeRing, KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
-import { Vault } from '../../src/keys/vault.ts';
-import { openStore } from '../../src/store/open.ts';
 import { type RedisServer, freePort, startRedis } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { introspect } from '../world/presented-tokens.ts';
@@ -15,7 +12,6 @@ import { refresh } from '../world/token-endpoint.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
-import { toStoreConfig } from './store-config.ts';
 
 const [OLD, NEW] = ['http://127.0.0.1:1/old', 'http://127.0.0.1:1/new'];
 
@@ -60,18 +56,6 @@ describe.each(['lmdb', 'redis'] as const)('a store, on %s', (engine) => {
     expect([set.code, JSON.parse(set.stdout)]).toEqual([0, { issuer: NEW, before: OLD }]);
     await startsOnce(NEW);
     await isRefused(OLD, NEW);
-  });
-
-  it('of the last version belongs to the issuer that starts on it next', async () => {
-    const opened = await openStore(toStoreConfig(store), Date.now);
-    const vault = new Vault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
-    const found = await opened.documents.get(KEYS_COLLECTION, RING_ID);
-    const { value = '', version = 0 } = found ?? {};
-    const { installation: _, ...ring } = decodeRing(value, version, vault).ring;
-    await opened.documents.put(KEYS_COLLECTION, RING_ID, encodeRing(ring, version + 1, vault), version);
-    await opened.close();
-    await startsOnce(OLD);
-    await isRefused(NEW, OLD);
   });
 });
 

@@ -3,8 +3,7 @@
 import { constants, existsSync } from 'node:fs';
 import { access, chown, mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { StoreReplaced, StoreTakesNoWrites } from '../store.ts';
+import { StoreTakesNoWrites, StoreUnfit } from '../store.ts';
 
 export const DATA_FILE = 'data.mdb';
 const LOCK_FILE = 'lock.mdb';
@@ -16,15 +15,14 @@ const MAGIC = { at: 24, value: 0xbeefc0de };
 /** Makes what is missing. Rejects, with a line for the operator, where LMDB would end the process. */
 export async function prepareFiles(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await assertMine(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   for (const name of [DATA_FILE, LOCK_FILE]) await prepareFile(folder, name);
-  // Another process may be making the store right now.
-  await readAgain(() => readState(folder));
+  await readState(folder);
 }
 
 async function prepareFile(folder: string, name: string): Promise<void> {
   const path = join(folder, name);
-  if (existsSync(path)) return assertMine(path, constants.R_OK | constants.W_OK);
+  if (existsSync(path)) return access(path, constants.R_OK | constants.W_OK);
   // LMDB maps the lock file into memory, and a page of it that has no room on the disk ends the process.
   await fillRoom(folder);
   await (await open(path, constants.O_RDWR | constants.O_CREAT, 0o600)).close();
@@ -32,22 +30,6 @@ async function prepareFile(folder: string, name: string): Promise<void> {
   if (process.getuid?.() === 0) {
     const { uid, gid } = await stat(folder);
     await chown(path, uid, gid);
-  }
-}
-
-/** Rejects with what to run when this process may not use `path`. */
-async function assertMine(path: string, mode: number): Promise<void> {
-  try {
-    await access(path, mode);
-  } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EACCES')) throw cause;
-    const { uid } = await stat(path);
-    const me = `${process.getuid?.()}:${process.getgid?.()}`;
-    const isMine = uid === process.getuid?.();
-    const way = isMine ? `chmod u+rwX ${path}` : `chown ${me} ${path}`;
-    throw new Error(`this process is user ${me} and may not use ${path}, which is of user ${uid}: ${way}`, {
-      cause,
-    });
   }
 }
 
@@ -79,39 +61,17 @@ export function toReason(error: unknown): string {
 }
 
 /**
- * Call it right after LMDB has opened the folder. What it resolves with rejects with StoreReplaced when what lies there isn't
- * what this process has open.
+ * Call it right after LMDB has opened the folder. What it resolves with rejects with StoreUnfit when what lies there isn't what
+ * this process has open.
  */
 export async function watchDataFiles(folder: string): Promise<() => Promise<void>> {
-  const { inodes, size: first } = await readAgain(() => readState(folder));
-  let size = first;
-
-  async function look(): Promise<void> {
-    // Taken before the file is read: it only grows, also while this process or another commits.
-    const before = size;
+  const opened = await readState(folder);
+  return async () => {
     const found = await readState(folder).catch((cause: unknown) => {
-      throw new StoreReplaced(toProblem(cause), { cause });
+      throw new StoreUnfit(toProblem(cause), { cause });
     });
-    if (found.inodes !== inodes || found.size < before) throw new StoreReplaced(REPLACED);
-    size = found.size;
-  }
-
-  return () => readAgain(look);
-}
-
-const READS = 3;
-const READ_AGAIN_MS = 20;
-
-/** A page that is read while another process writes it may be half of each; a file that was replaced stays so. */
-async function readAgain<T>(read: () => Promise<T>): Promise<T> {
-  for (let reads = 1; reads < READS; reads += 1) {
-    try {
-      return await read();
-    } catch {
-      await delay(READ_AGAIN_MS);
-    }
-  }
-  return read();
+    if (found !== opened) throw new StoreUnfit(REPLACED);
+  };
 }
 
 const REPLACED = "the store's file was replaced: restart";
@@ -123,10 +83,8 @@ function toProblem(cause: unknown): string {
     : `the store's file can't be read: ${toReason(cause)}`;
 }
 
-type State = { readonly inodes: string; readonly size: number };
-
-/** Rejects where there is something else than a store; an empty file is one that is being made. */
-async function readState(folder: string): Promise<State> {
+/** Which files they are. Rejects where there is something else than a store; an empty file is one that is being made. */
+async function readState(folder: string): Promise<string> {
   const lock = await stat(join(folder, LOCK_FILE)).catch(() => undefined);
   const file = await open(join(folder, DATA_FILE), 'r');
   try {
@@ -134,7 +92,7 @@ async function readState(folder: string): Promise<State> {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, MAGIC.at);
     if (size > 0 && (bytesRead < 4 || buffer.readUInt32LE() !== MAGIC.value))
       throw new Error('data.mdb is not a store');
-    return { inodes: `${dev}:${ino} ${lock?.dev}:${lock?.ino}`, size };
+    return `${dev}:${ino} ${lock?.dev}:${lock?.ino}`;
   } finally {
     await file.close();
   }

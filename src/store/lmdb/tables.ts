@@ -4,9 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assertRoom, toReason } from './files.ts';
 import { StoreTakesNoWrites, StoreUnavailable } from '../store.ts';
 
-/** LMDB may still have pages for a small write while every larger one fails, so a failure counts for a while. */
-const FAILURE_COUNTS_MS = 10_000;
-
 export type RecordRow = {
   readonly key: string;
   readonly payload: string;
@@ -38,8 +35,6 @@ export interface LmdbTables {
   read<T>(action: () => T): T;
   /** One transaction: all of it or nothing, on disk before it resolves. `action` is synchronous. */
   write<T>(action: () => T): Promise<T>;
-  /** Throws StoreTakesNoWrites when a write of this process failed lately. */
-  assertNoFailure(): void;
   /** Frees the reader slots of processes that were killed; they would keep old pages from being used again. */
   forgetDeadReaders(): void;
   /** A whole copy as of now, as data.mdb in an empty folder; writers go on meanwhile. */
@@ -70,7 +65,6 @@ export function openTables(folder: string): LmdbTables {
         (reason: StoreTakesNoWrites) => reason,
       )
       .finally(() => (explaining = undefined)));
-  let failure: { readonly error: StoreTakesNoWrites; readonly at: number } | undefined;
 
   return {
     records: root.openDB<RecordRow, string>('records', {}),
@@ -99,13 +93,8 @@ export function openTables(folder: string): LmdbTables {
       } catch (thrown) {
         const cause = await commitErrorOf(thrown);
         if (cause === undefined) throw new StoreUnavailable({ cause: thrown });
-        failure = { error: await explain(cause), at: performance.now() };
-        throw failure.error;
+        throw await explain(cause);
       }
-    },
-
-    assertNoFailure() {
-      if (failure !== undefined && performance.now() - failure.at < FAILURE_COUNTS_MS) throw failure.error;
     },
 
     forgetDeadReaders() {

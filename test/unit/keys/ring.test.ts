@@ -9,7 +9,7 @@ import {
   type NewKey,
   type Ring,
 } from '../../../src/keys/ring.ts';
-import { rotateNow, scheduleOf, withReserve } from '../../../src/keys/schedule.ts';
+import { rotateNow, withReserve } from '../../../src/keys/schedule.ts';
 import { toTiming } from '../../../src/keys/timing.ts';
 import { DAY, HOUR, MINUTE, SECOND, START, TIMES, TIMING } from './keys.fixture.ts';
 
@@ -21,8 +21,6 @@ function newKey(kid: string, thumbprint = kid): NewKey {
 const first = createRing({ active: newKey('k1'), reserve: newKey('k2') }, START, TIMING);
 const states = (ring: Ring, now: number) =>
   Object.fromEntries(ring.keys.map((key) => [key.kid, stateOf(key, now)]));
-const schedule = (ring: Ring, now: number) =>
-  scheduleOf(ring, now, TIMING).map(({ key: { kid }, state, next }) => ({ kid, state, next }));
 const signs = (ring: Ring, now: number) => activeKey(ring, now)?.kid;
 
 /** What is due by then. */
@@ -92,18 +90,6 @@ describe('the planned life of a key', () => {
     const extended = live(ring, due + MINUTE, due + MINUTE, longer);
     expect(extended.keys[0]?.removeAt).toBe(due + longer.retireToRemove * SECOND);
     expect(live(extended, due + MINUTE, due + MINUTE).keys[0]?.removeAt).toBe(extended.keys[0]?.removeAt);
-  });
-
-  it('is forecast, for each key', () => {
-    expect(schedule(first, START)).toEqual([
-      { kid: 'k1', state: 'active', next: { state: 'retired', at: due } },
-      { kid: 'k2', state: 'published', next: { state: 'active', at: due } },
-    ]);
-    expect(schedule(live(first, START, due), due)).toEqual([
-      { kid: 'k1', state: 'retired', next: { state: 'removed', at: due + 7320 * SECOND } },
-      { kid: 'k2', state: 'active', next: { state: 'retired', at: due + 30 * DAY } },
-      { kid: 'new2', state: 'published', next: { state: 'active', at: due + 30 * DAY } },
-    ]);
   });
 });
 
