@@ -127,22 +127,6 @@ eachStore(
       expect(await readiness(world())).toEqual({ status: 200, problems: [] });
     });
 
-    it('names a broken ring at readiness at once, and goes on when it is whole again', async () => {
-      const { documents } = world().openedStore;
-      const { value = '', version = 0 } = (await documents.get(KEYS_COLLECTION, RING_ID)) ?? {};
-      await documents.put(KEYS_COLLECTION, RING_ID, '{}', version);
-      await turns.turn();
-      const { status, problems } = await readiness(world());
-      expect(status).toBe(503);
-      expect(problems).toEqual([
-        "the stored keys can't be used: the key ring in the store is not a key ring",
-      ]);
-      await remove(documents, RING_ID);
-      await documents.put(KEYS_COLLECTION, RING_ID, value, 0);
-      await turns.turn();
-      expect(await readiness(world())).toEqual({ status: 200, problems: [] });
-    });
-
     it('leaves the keys that another node has made, says so at readiness at once, and signs nothing', async () => {
       const { documents } = world().openedStore;
       for (const id of [RING_ID, PEPPER_ID]) await remove(documents, id);

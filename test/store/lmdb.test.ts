@@ -1,7 +1,7 @@
 // The embedded store on a real disk: the contract, and what only a folder that processes share can get wrong.
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -15,7 +15,6 @@ import { openTables } from '../../src/store/lmdb/tables.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { createClock, testStore, uniqueName } from './conformance.ts';
 
-const ROTATIONS = rounds(10_000, 1000);
 const WORKER = fileURLToPath(new URL('lmdb-worker.ts', import.meta.url));
 
 let base: string;
@@ -32,32 +31,6 @@ describe('the lmdb store', () => {
 });
 
 describe('the folder of the lmdb store', () => {
-  it('is made for this user alone, with what is above it', async () => {
-    const folder = join(newFolder(), 'nested');
-    const store = await openLmdb({ folder, now: Date.now });
-    await store.close();
-    expect((await stat(folder)).mode & 0o777).toBe(0o700);
-    expect((await stat(join(folder, 'data.mdb'))).mode & 0o077).toBe(0);
-  });
-
-  it("is named in one line when it can't be used", async () => {
-    const file = newFolder();
-    await writeFile(file, '');
-    const error = await openLmdb({ folder: join(file, 'data'), now: Date.now }).catch(
-      (cause: unknown) => cause,
-    );
-    expect(error).toBeInstanceOf(Error);
-    expect((error as Error).message).toBe(`the store folder ${join(file, 'data')} can't be opened: ENOTDIR`);
-  });
-
-  // Root writes where it likes.
-  it.skipIf(process.getuid?.() === 0)('is named when this user may not write to it', async () => {
-    const folder = newFolder();
-    await (await openLmdb({ folder, now: Date.now })).close();
-    await chmod(folder, 0o500);
-    await expect(openLmdb({ folder, now: Date.now })).rejects.toThrow(`${folder} can't be opened: EACCES`);
-  });
-
   it('is named when what lies in it is no store', async () => {
     const folder = newFolder();
     await (await openLmdb({ folder, now: Date.now })).close();
@@ -174,26 +147,6 @@ describe('the sweep of the lmdb store', () => {
       () => expect(rowsOf()).toEqual({ ...none, tombstones: 0, expiry: 0, documents: 1 }),
       MACHINE_MS,
     );
-    await beside.close();
-    await store.close();
-  });
-
-  it(`keeps the index of a grant as small as what is alive, over ${ROTATIONS} rotations (RD-08)`, async () => {
-    const clock = createClock();
-    const folder = newFolder();
-    const store = await openLmdb({ folder, now: clock.now, sweepEveryMs: 5 });
-    const beside = openTables(folder);
-    const members = () => beside.read(() => beside.grants.getValuesCount('g'));
-    for (let round = 0; round < ROTATIONS / 100; round++) {
-      const keys = Array.from({ length: 100 }, (_, index) => `${round}-${index}`);
-      await Promise.all(
-        keys.map((key) =>
-          store.records.save({ kind: 'RefreshToken', key, payload: 'p', ttlSeconds: 10, grant: 'g' }),
-        ),
-      );
-      clock.forward(10_000);
-      await vi.waitFor(() => expect(members()).toBe(0), MACHINE_MS);
-    }
     await beside.close();
     await store.close();
   });

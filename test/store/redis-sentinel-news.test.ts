@@ -39,7 +39,6 @@ async function connect(...asked: readonly FixtureSentinel[]): Promise<RedisClien
 }
 
 const cut = () => ask(servers[0], (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
-const idOf = ({ commands }: RedisClient) => commands.client('ID');
 const isOn = async ({ commands }: RedisClient, { port }: RedisServer) =>
   (await commands.info('server')).includes(`tcp_port:${port}`);
 
@@ -76,13 +75,5 @@ describe('a client behind Sentinels', () => {
     for (const sentinel of sentinels) sentinel.master = servers[1].port;
     sentinels[1].announce();
     await until('it is on the new one', () => isOn(connected, servers[1]));
-  });
-
-  it('stays where it is when they announce another master of another group', async () => {
-    const connected = await connect(...sentinels);
-    const id = await idOf(connected);
-    for (const sentinel of sentinels) sentinel.announce('other');
-    await sleep(500);
-    expect(await idOf(connected)).toBe(id);
   });
 });

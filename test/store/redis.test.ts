@@ -37,13 +37,6 @@ describe('the redis store', () => {
     expect(endless.filter((key) => !key.startsWith('postern:documents:'))).toEqual([]);
     expect(keys.filter((key) => !key.startsWith('postern:'))).toEqual([]);
   });
-
-  it('names everything with keys of bounded length, whatever the caller sends (IN-13)', async () => {
-    const keys = await raw.keys('*');
-    expect(Math.max(...keys.map((key) => Buffer.byteLength(key)))).toBeLessThan(200);
-    // One hash tag at most, and only ours: nobody chooses a slot.
-    expect(keys.filter((key) => /[{}]/.test(key.replace(/^postern:\{grant:[^{}]+\}:/, '')))).toEqual([]);
-  });
 });
 
 describe('the keys of the redis store', () => {
@@ -63,21 +56,6 @@ describe('the keys of the redis store', () => {
     await server.stop();
   });
 
-  it('does not recreate a key that expired between find and consume (RD-02)', async () => {
-    await store.records.save(record);
-    await raw.del('postern:record:AccessToken:k');
-    expect(await store.records.consume('AccessToken', 'k')).toBe('gone');
-    expect(await raw.keys('*')).toEqual([]);
-  });
-
-  it('keep the time to live over a consume, and over every save', async () => {
-    await store.records.save(record);
-    await store.records.consume('AccessToken', 'k');
-    expect(await raw.pttl('postern:record:AccessToken:k')).toBeGreaterThan(50_000);
-    await store.records.save({ ...record, ttlSeconds: 600 });
-    expect(await raw.pttl('postern:record:AccessToken:k')).toBeGreaterThan(500_000);
-  });
-
   it(`keep the index of a grant as small as what is alive, over ${ROTATIONS} rotations (RD-08)`, async () => {
     for (let round = 0; round < ROTATIONS / 100; round++) {
       const keys = Array.from({ length: 100 }, (_, index) => `${round}-${index}`);
@@ -92,19 +70,6 @@ describe('the keys of the redis store', () => {
     const life = await raw.pttl('postern:{grant:g}:index');
     expect(life).toBeGreaterThan(95_000);
     expect(life).toBeLessThanOrEqual(100_000);
-  });
-
-  it('let an index live as long as its longest member, whatever comes later', async () => {
-    await store.records.save({ ...record, key: 'long', ttlSeconds: 1000, grant: 'g' });
-    await store.records.save({ ...record, key: 'short', ttlSeconds: 1, grant: 'g' });
-    expect(await raw.pttl('postern:{grant:g}:index')).toBeGreaterThan(900_000);
-  });
-
-  it('are all gone after destroy', async () => {
-    await store.records.save({ ...record, kind: 'Session', grant: 'g', alias: 'u' });
-    expect(await raw.dbsize()).toBe(3);
-    await store.records.destroy('Session', 'k');
-    expect(await raw.dbsize()).toBe(0);
   });
 
   it('are all gone after a revocation, but for the tombstone', async () => {
@@ -178,13 +143,6 @@ describe('the keys of the redis store', () => {
     expect(await tripsOf(() => near.records.consume('AccessToken', 'warm', warm))).toBe(1);
     await near.close();
     await counted.close();
-  });
-
-  it('work on when the server has lost its scripts', async () => {
-    await store.records.save(record);
-    await raw.script('FLUSH');
-    expect(await store.records.save(record)).toBe('saved');
-    expect(await store.records.consume('AccessToken', 'k')).toBe('consumed');
   });
 });
 
@@ -342,12 +300,6 @@ describe('opening the redis store', () => {
     await confirmed.close();
     await raw.quit();
     await server.stop();
-  });
-
-  it('refuses what is no URL of a Redis', async () => {
-    await expect(openRedis({ url: 'http://user:s3cret@host', now: Date.now })).rejects.toThrow(
-      'the store must be lmdb:FOLDER, redis://HOST',
-    );
   });
 
   it('prints nothing and leaves no error unhandled, with all that goes wrong above', async () => {

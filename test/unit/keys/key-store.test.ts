@@ -1,12 +1,8 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { KeyStore } from '../../../src/keys/key-store.ts';
 import { reserveKeys, stateOf, type Ring } from '../../../src/keys/ring.ts';
-import { rewrapPepper } from '../../../src/keys/installation.ts';
-import { compromiseKey, rewrapRing, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
+import { rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
 import { KeyStoreError } from '../../../src/keys/ring-document.ts';
-import { Vault, toKekId } from '../../../src/keys/vault.ts';
-import { createWorld, DAY, HOUR, kek, MINUTE, realKeys, TIMING, type World } from './keys.fixture.ts';
+import { createWorld, HOUR, realKeys, TIMING, type World } from './keys.fixture.ts';
 import { MOMENTS, withMoments } from './moments.fixture.ts';
 
 async function failure(promise: Promise<unknown>): Promise<KeyStoreError> {
@@ -49,17 +45,6 @@ function withSwappedPrivateParts(ring: Ring): Ring {
   };
 }
 
-/** Does all that is due until `clock` has moved by `duration`. */
-async function live(world: World, keyStore: KeyStore, duration: number): Promise<Ring> {
-  const end = world.clock.now + duration;
-  let ring = await runDueSteps(keyStore, world.now);
-  while (world.clock.now < end) {
-    world.clock.now = Math.min(end, world.clock.now + HOUR);
-    ring = await runDueSteps(keyStore, world.now);
-  }
-  return ring;
-}
-
 describe("a start on keys that can't be used", () => {
   it.each([
     ['an empty text', ''],
@@ -96,25 +81,6 @@ describe("a start on keys that can't be used", () => {
 });
 
 describe('a ring that somebody altered', () => {
-  it('KY-16: is refused with any one character changed', async () => {
-    const world = createWorld();
-    await world.process().ensure();
-    const { value } = stored(world);
-    await fc.assert(
-      fc.asyncProperty(
-        fc.nat(value.length - 1),
-        fc.constantFrom('a', 'B', '7', '_', '"', '{', '}', ':', ',', '0'),
-        async (position, character) => {
-          const altered = value.slice(0, position) + character + value.slice(position + 1);
-          fc.pre(altered !== value);
-          world.documents.force('keys', 'ring', altered, 1);
-          const { code } = await failure(world.process().ensure());
-          expect(['tampered', 'unreadable', 'unsupported']).toContain(code);
-        },
-      ),
-    );
-  });
-
   it('KY-16: is refused when the private parts of two kids are swapped, even under a good checksum', async () => {
     const world = createWorld();
     const keyStore = world.process();
@@ -159,23 +125,6 @@ describe('an older ring with its own version, as a backup of the whole store bri
 });
 
 describe('a change of the ring', () => {
-  it('KY-11: is one generation when four processes find the same step due', async () => {
-    const world = createWorld();
-    await world.process().ensure();
-    world.clock.now += 29 * DAY;
-    await Promise.all([1, 2, 3, 4].map(() => runDueSteps(world.process(), world.now)));
-    const ring = await world.process().load();
-    expect(ring.generation).toBe(2);
-    expect(reserveKeys(ring)).toHaveLength(1);
-  });
-
-  it('is not written when nothing is due', async () => {
-    const world = createWorld();
-    await world.process().ensure();
-    await runDueSteps(world.process(), world.now);
-    expect(stored(world).version).toBe(1);
-  });
-
   it.each(MOMENTS)('KY-10: ends well when the process is killed after %s', async (name) => {
     const world = createWorld();
     await world.process().ensure();
@@ -208,28 +157,6 @@ describe('a change of the ring', () => {
   });
 });
 
-describe('what the store holds', () => {
-  it('KY-18: is no private part in the clear, and none of a retired key', async () => {
-    const world = createWorld();
-    const keyStore = world.process();
-    const first = await keyStore.ensure();
-    const ring = await live(world, keyStore, 30 * DAY + 3 * MINUTE);
-    const { value } = stored(world);
-    expect(value).not.toContain('private part of');
-    const retired = ring.keys.filter((key) => stateOf(key, world.now()) === 'retired');
-    expect(retired.map((key) => key.kid)).toEqual([first.keys[0]?.kid]);
-    expect(retired[0]?.sealed).toBeUndefined();
-    expect(value).not.toContain(first.keys[0]?.sealed);
-  });
-
-  it('KY-18: is nothing of a compromised key’s private part', async () => {
-    const world = createWorld();
-    const first = await world.process().ensure();
-    await compromiseKey(world.process(), first.keys[0]?.kid ?? '', world.now);
-    expect(stored(world).value).not.toContain(first.keys[0]?.sealed);
-  });
-});
-
 describe('the key set of a ring', () => {
   it('KY-01: has the private halves of the keys that sign, and publishes none', async () => {
     const [a, b] = await realKeys();
@@ -244,77 +171,5 @@ describe('the key set of a ring', () => {
     for (const key of keySet.published) {
       expect(Object.keys(key).toSorted()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
     }
-  });
-
-  it('lists the active key first, then the reserve, then the retired', async () => {
-    const world = createWorld();
-    const keyStore = world.process();
-    await keyStore.ensure();
-    const keySet = keyStore.toKeySet(await live(world, keyStore, 30 * DAY));
-    expect(keySet.published.map((key) => key.kid)).toEqual(['k2', 'k3', 'k1']);
-    expect(keySet.active.kid).toBe('k2');
-    expect(keySet.reserve.map((key) => key.kid)).toEqual(['k3']);
-  });
-
-  it('says when a key was compromised', async () => {
-    const world = createWorld();
-    const keyStore = world.process();
-    const ring = await keyStore.ensure();
-    expect(keyStore.toKeySet(ring).compromisedAt).toBeUndefined();
-    const after = await compromiseKey(keyStore, 'k1', world.now);
-    expect(keyStore.toKeySet(after).compromisedAt).toBe(world.now());
-  });
-});
-
-describe('a change of the encryption key', () => {
-  it('KY-17: leaves the ring readable at every moment, and needs the old key no more at its end', async () => {
-    const [old, fresh] = [kek(), kek()];
-    const world = createWorld([old]);
-    const ring = await world.process().ensure();
-    const both = new Vault([fresh, old]);
-    const keyStore = world.process({ vault: both });
-    await rewrapRing(keyStore, both);
-    await rewrapPepper(world.documents, both);
-    const alone = world.process({ vault: new Vault([fresh]) });
-    expect(alone.toKeySet(await alone.ensure()).active.kid).toBe(ring.keys[0]?.kid);
-    expect((await failure(world.process().ensure())).message).toContain(toKekId(fresh));
-  });
-
-  it('KY-17: is safe to kill before and after its one write', async () => {
-    const [old, fresh] = [kek(), kek()];
-    const world = createWorld([old]);
-    await world.process().ensure();
-    const both = new Vault([fresh, old]);
-    const killed = world.process({
-      vault: both,
-      ...withMoments(world, () => {
-        throw new Error('killed');
-      }),
-    });
-    world.documents.isDown = true;
-    await expect(rewrapRing(killed, both)).rejects.toThrow("can't reach the store");
-    world.documents.isDown = false;
-    await world.process({ vault: both }).ensure();
-    await expect(rewrapRing(killed, both)).rejects.toThrow('killed');
-    await world.process({ vault: both }).ensure();
-    await rewrapPepper(world.documents, both);
-    await world.process({ vault: new Vault([fresh]) }).ensure();
-  });
-
-  it('KY-17: does not undo a change that comes between', async () => {
-    const [old, fresh] = [kek(), kek()];
-    const world = createWorld([old]);
-    await world.process().ensure();
-    world.clock.now += DAY;
-    const both = new Vault([fresh, old]);
-    await Promise.all([
-      rewrapRing(world.process({ vault: both }), both),
-      rotateByHand(world.process({ vault: both }), world.now),
-    ]);
-    const keyStore = world.process({ vault: both });
-    await rewrapRing(keyStore, both);
-    await rewrapPepper(world.documents, both);
-    const ring = await world.process({ vault: new Vault([fresh]) }).ensure();
-    expect(ring.keys).toHaveLength(3);
   });
 });

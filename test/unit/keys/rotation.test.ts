@@ -80,21 +80,6 @@ function createGate(): { readonly passed: Promise<void>; open(): void } {
 }
 
 describe('the rotation job', () => {
-  it("KY-15: does not start on keys that can't be used", async () => {
-    const world = createWorld();
-    world.documents.force('keys', 'ring', '{}', 1);
-    const { rotation, sets, timers } = createJob(world);
-    await expect(rotation.start()).rejects.toMatchObject({ name: 'KeyStoreError' });
-    expect([sets, timers]).toEqual([[], []]);
-  });
-
-  it("does not start with a key set that can't be swapped in", async () => {
-    const job = createJob(createWorld());
-    job.failSwap = true;
-    await expect(job.start()).rejects.toThrow('self-test');
-    expect(job.timers).toEqual([]);
-  });
-
   it('KY-13: keeps an appointment while the store is away', async () => {
     const world = createWorld();
     const job = createJob(world);
@@ -220,14 +205,6 @@ describe('the lease on signing', () => {
 });
 
 describe('what keeps a node from being ready', () => {
-  const [UNREAD, UNSURE] = ['the key ring could not be read for', 'this node signs nothing until its keys'];
-
-  it('is nothing while its keys are up to date', async () => {
-    const job = createJob(createWorld());
-    await job.start();
-    expect(job.rotation.problems()).toEqual([]);
-  });
-
   it('is a new generation that it has not followed for more than 15 s', async () => {
     const world = createWorld();
     const job = createJob(world);
@@ -243,39 +220,9 @@ describe('what keeps a node from being ready', () => {
       'this node serves generation 1 of the key ring, the store has 2',
     ]);
   });
-
-  it('is a ring that could not be read for more than 15 s, and then the end of the lease', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
-    world.documents.isDown = true;
-    world.clock.now += 15 * SECOND;
-    await job.turn();
-    expect(job.rotation.problems()).toEqual([]);
-    world.clock.now += SECOND;
-    await job.turn();
-    expect(job.rotation.problems()).toEqual([`${UNREAD} 16 s`]);
-    world.clock.now += 10 * MINUTE;
-    expect(job.rotation.problems()).toEqual([`${UNREAD} 616 s`, `${UNSURE} are confirmed again`]);
-  });
 });
 
 describe('the timer of the rotation job', () => {
-  it('polls every 4 s, and wakes at the appointment when that is sooner', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
-    expect(job.timers.map(({ delayMs }) => delayMs)).toEqual([4000]);
-    world.clock.now += DAY;
-    await rotateByHand(world.process(), world.now);
-    world.clock.now += 133 * SECOND;
-    await job.turn();
-    expect(job.timers[1]?.delayMs).toBe(2000);
-    world.clock.now += 2000;
-    await job.turn();
-    expect(job.current().active.kid).toBe('k2');
-  });
-
   it('is silent after the stop, which waits for the turn under way', async () => {
     const world = createWorld();
     const job = createJob(world);

@@ -18,10 +18,6 @@ describe('the times of a signing key', () => {
     expect(toTiming({ ...TIMES, jwksMaxAge: 36_000 }).publishToActivate).toBe(36_135);
   });
 
-  it('are safe as shipped', () => {
-    expect(timingProblems(TIMES)).toEqual([]);
-  });
-
   it('refuse to let a key sign before verifiers can know it, with the sum', () => {
     expect(timingProblems({ ...TIMES, publishAhead: 3734 })).toEqual([
       expect.stringMatching(
@@ -75,9 +71,5 @@ describe('how long a JWKS answer may be kept', () => {
     expect(jwksMaxAge(leaked, TIMES, START + HOUR - 1)).toBe(60);
     expect(jwksMaxAge(leaked, TIMES, START + HOUR)).toBe(300);
     expect(jwksMaxAge(leaked, { jwksMaxAge: 30 }, START)).toBe(30);
-  });
-
-  it('stays short as long as the configured time itself, when that is more than an hour', () => {
-    expect(jwksMaxAge({ compromisedAt: START }, { jwksMaxAge: 7200 }, START + 2 * HOUR - 1)).toBe(60);
   });
 });

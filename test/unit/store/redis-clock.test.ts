@@ -46,31 +46,11 @@ describe('the clock that machines on one Redis have in common', () => {
     }
   });
 
-  it('RD-28: does not tremble with the time that an answer takes', () => {
-    const { clock, hear } = at(30.4);
-    expect(hear(10)).toBe(true);
-    for (const off of [30.6, 29.1, 31.7]) expect(hear(10, off)).toBe(false);
-    expect(clock.ahead).toBe(30);
-  });
-
-  it('RD-28: follows a clock that is set right', () => {
-    const { clock, hear } = at(120);
-    hear();
-    expect(hear(10, 0)).toBe(true);
-    expect(clock.ahead).toBe(0);
-  });
-
   it('RD-28: learns nothing from an answer that a machine slept over, nor from one over which its clock was set back', () => {
     const { clock, hear } = at(0);
     expect(hear(600_000)).toBe(false);
     expect(clock.follow([report(START)], clock.now() + 5000)).toBe(false);
     expect(clock.ahead).toBe(0);
-  });
-
-  it('RD-28: learns nothing from a server that does not say its time', () => {
-    const { clock } = at(0);
-    expect(clock.follow([report(undefined)], START)).toBe(false);
-    expect(clock.follow([], START)).toBe(false);
   });
 
   it('RD-28: is the same server’s for everybody, in whatever order a machine knows them', () => {

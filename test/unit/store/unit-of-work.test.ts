@@ -103,16 +103,6 @@ describe('in one request', () => {
     });
   });
 
-  it('what is destroyed is gone at once, and nothing saved before brings it back', async () => {
-    await store.records.save(session());
-    await records.run(async () => {
-      await records.save(session('again'));
-      expect(await records.destroy('Session', `k${next}`)).toBe('destroyed');
-      expect(await records.find('Session', `k${next}`)).toBeUndefined();
-    });
-    expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
-  });
-
   it.each(['is there', 'is not there'])(
     'no save that follows brings back what was destroyed and %s',
     async (how) => {
@@ -178,18 +168,6 @@ describe('in one request', () => {
 });
 
 describe('a request that fails', () => {
-  it('saves nothing that it had not stored yet, and tells nobody', async () => {
-    const heard: string[] = [];
-    const work = records.run(async () => {
-      await records.save(session());
-      records.afterwards(() => heard.push('done'));
-      throw new Error('half way');
-    });
-    await expect(work).rejects.toThrow('half way');
-    expect(heard).toEqual([]);
-    expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
-  });
-
   it("fails when something can't be saved, and tells nobody", async () => {
     const heard: string[] = [];
     counted.records.save = () => Promise.reject(new StoreUnavailable());
@@ -215,16 +193,5 @@ describe('outside of a request', () => {
     release();
     await late;
     expect(await store.records.find('Session', `late${next}`)).toBeDefined();
-  });
-
-  it('every read is a read of the store, and nothing waits for the end', async () => {
-    await store.documents.put('c', `d${next}`, 'first', 0);
-    const read = async () => (await records.documents.get('c', `d${next}`))?.value;
-    expect(await read()).toBe('first');
-    await store.documents.put('c', `d${next}`, 'second', 1);
-    expect(await read()).toBe('second');
-    let done = 0;
-    records.afterwards(() => (done += 1));
-    expect(done).toBe(1);
   });
 });
