@@ -92,15 +92,10 @@ function setIssuer(options: VerbOptions, io: CliIo): Promise<void> {
       let before: string | undefined;
       await keyStore.update((ring) => {
         before = ring.installation?.issuer;
-        // Where none is recorded, the next start does that.
         if (ring.installation === undefined || before === issuer) return ring;
         return { ...ring, installation: { ...ring.installation, issuer } };
       });
-      const text =
-        before === undefined || before === issuer
-          ? `The store belongs to ${issuer}.\n`
-          : `The store belongs to ${issuer} now. Nodes of ${before} sign nothing any more. APIs and apps must be given the new ` +
-            'issuer; tokens of the old one are refused.\n';
+      const text = `The store belongs to ${issuer}. Nodes of another issuer sign nothing any more, and its tokens are refused.\n`;
       print(io, options, { value: { issuer, before: before ?? null }, text });
     },
     { anyIssuer: true },

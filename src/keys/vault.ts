@@ -47,27 +47,23 @@ export class Vault {
   readonly kekId: string;
   readonly #first: Buffer;
   readonly #byId: ReadonlyMap<string, Buffer>;
-  readonly #random: (bytes: number) => Buffer;
 
   /**
-   * `keks`: 32 bytes each; the first seals, all open. `random` returns that many random bytes.
-   * Throws TypeError for an empty list or a key of another length.
+   * `keks`: 32 bytes each; the first seals, all open. Throws TypeError for an empty list.
    */
-  constructor(keks: readonly Buffer[], random: (bytes: number) => Buffer = randomBytes) {
+  constructor(keks: readonly Buffer[]) {
     const first = keks[0];
     if (first === undefined) throw new TypeError('a vault needs at least one encryption key');
-    if (keks.some((kek) => kek.length !== KEY_BYTES)) throw new TypeError('an encryption key has 32 bytes');
     this.kekId = toKekId(first);
     this.#first = first;
     this.#byId = new Map(keks.map((kek) => [toKekId(kek), kek]));
-    this.#random = random;
   }
 
   /** Encrypts under a fresh data key. `aad` is bound, not stored: the same text is needed to open. */
   seal(plaintext: Buffer, aad: string): string {
-    const dataKey = this.#random(KEY_BYTES);
-    const ciphertext = encrypt(dataKey, plaintext, dataAad(aad), this.#random(NONCE_BYTES));
-    const wrapped = encrypt(this.#first, dataKey, wrapAad(this.kekId, aad), this.#random(NONCE_BYTES));
+    const dataKey = randomBytes(KEY_BYTES);
+    const ciphertext = encrypt(dataKey, plaintext, dataAad(aad), randomBytes(NONCE_BYTES));
+    const wrapped = encrypt(this.#first, dataKey, wrapAad(this.kekId, aad), randomBytes(NONCE_BYTES));
     dataKey.fill(0);
     return [VERSION, this.kekId, wrapped, ciphertext].join('.');
   }

@@ -44,7 +44,7 @@ async function sweepBatch(tables: LmdbTables, at: number): Promise<number> {
   if (!hasWork) return 0;
   return tables.write(() => {
     const due = Array.from(tables.expiry.getKeys({ end: endOf(at), limit: BATCH }));
-    for (const key of due) dropExpired(tables, key, at);
+    for (const key of due) dropExpired(tables, key);
     return due.length;
   });
 }
@@ -54,24 +54,11 @@ function endOf(at: number): ExpiryKey {
   return [at + 1, 'counter', ''];
 }
 
-function dropExpired(tables: LmdbTables, key: ExpiryKey, at: number): void {
+function dropExpired(tables: LmdbTables, key: ExpiryKey): void {
   const [, table, id] = key;
   void tables.expiry.remove(key);
-  switch (table) {
-    case 'record': {
-      const row = tables.records.get(id);
-      if (row !== undefined && row.expiresAt <= at) dropRecord(tables, id, row);
-      return;
-    }
-    case 'tombstone': {
-      const end = tables.tombstones.get(id);
-      if (end !== undefined && end <= at) void tables.tombstones.remove(id);
-      return;
-    }
-    case 'counter': {
-      const row = tables.counters.get(id);
-      if (row !== undefined && row.endsAt <= at) void tables.counters.remove(id);
-      return;
-    }
-  }
+  const row = table === 'record' ? tables.records.get(id) : undefined;
+  if (row !== undefined) dropRecord(tables, id, row);
+  if (table === 'tombstone') void tables.tombstones.remove(id);
+  if (table === 'counter') void tables.counters.remove(id);
 }
