@@ -40,9 +40,8 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
   const metrics = createMetrics();
   const logLines = new Lines(STDERR);
 
-  const inTerminal = (isTerminal: boolean | undefined) =>
-    log.format === 'readable' || (log.format === 'auto' && isTerminal === true);
-  const logWriter = inTerminal(process.stderr.isTTY) ? await readable(logLines, 'msg') : logLines;
+  const isReadable = log.format === 'readable' || (log.format === 'auto' && process.stderr.isTTY);
+  const logWriter = isReadable ? await readable(logLines) : logLines;
   const processLog = createLog(log.level, logWriter, worker);
   const auditFile = auditFileOf(audit);
   const onFailed = (error: Error) =>
@@ -53,14 +52,10 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
     ['lines_waiting_bytes', auditLines?.waitingBytes ?? 0, { to: 'audit' }],
   ]);
 
-  const isAuditReadable = auditFile === undefined && inTerminal(process.stdout.isTTY);
-  const auditWriter =
-    auditLines !== undefined && isAuditReadable ? await readable(auditLines, 'event') : auditLines;
-
   return {
     ...combine({
       log: processLog,
-      audit: auditWriter ?? NOWHERE,
+      audit: auditLines ?? NOWHERE,
       metrics,
       worker,
     }),
@@ -118,11 +113,10 @@ export function silentTelemetry(): Telemetry {
 }
 
 /** JSON lines made for eyes. Loaded only for a terminal. */
-async function readable(lines: Writer, messageKey: string): Promise<Writer> {
+async function readable(lines: Writer): Promise<Writer> {
   const { prettyFactory } = await import('pino-pretty');
   const format = prettyFactory({
     colorize: true,
-    messageKey,
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss',
     ignore: 'name',

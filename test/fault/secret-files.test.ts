@@ -64,9 +64,6 @@ async function writeSecrets(mode: string): Promise<void> {
 describe('files that file: references name', () => {
   it.each([
     ['644', '640', 'may be read by every user'],
-    ['604', '600', 'may be read by every user'],
-    ['444', '440', 'may be read by every user'],
-    ['666', '640', 'may be read by every user'],
     ['660', '640', 'may be written by more than its owner'],
     ['620', '600', 'may be written by more than its owner'],
     ['602', '600', 'may be written by more than its owner'],

@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { authorize, machineToken, signIn } from '../world/app.ts';
-import { VERIFIER } from '../world/authorization-request.ts';
+import { machineToken, signIn } from '../world/app.ts';
 import { begin, signInAs } from '../world/person.ts';
 import { basic, refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, seedStore, type World, worldClients, writeWorldConfig } from '../world/world.ts';
@@ -188,23 +187,6 @@ describe('two workers', () => {
     );
   });
 
-  it('redeem a code once, however many ask at once', async () => {
-    const { world } = two();
-    const { callback, verifier, redirectUri } = await authorize(world);
-    expect(verifier).not.toBe(VERIFIER);
-    const form = {
-      grant_type: 'authorization_code',
-      code: callback.searchParams.get('code') ?? '',
-      redirect_uri: redirectUri,
-      code_verifier: verifier,
-    };
-    const answers = await times(20, async () =>
-      fresh(`${world.base}/oauth/token`, form, { authorization: basic('web') }),
-    );
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(answers.filter(({ status }) => status === 400)).toHaveLength(19);
-  });
-
   it('forget what was revoked before the next request, on each of them', async () => {
     const { world } = two();
     const ask = async (token: string) =>
@@ -227,15 +209,6 @@ describe('two workers', () => {
       expect(await times(50, async () => ask(token))).toEqual(Array(50).fill(false));
     }
     expect((await refresh(world, tokens.refresh_token)).status).toBe(400);
-  });
-
-  it('share a limit: of three hundred requests at once against a hundred, 100 to 102 pass', async () => {
-    const { world } = two();
-    const answers = await issue(world, 300, 'rs1');
-    const passed = answers.filter(({ status }) => status === 200).length;
-    expect(passed).toBeGreaterThanOrEqual(100);
-    expect(passed).toBeLessThanOrEqual(102);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(300 - passed);
   });
 
   it('KY-19: are both rid of a compromised key within five seconds', async () => {

@@ -207,18 +207,6 @@ describe('CF-15: the audit trail', () => {
     expect(records[2]).toMatchObject({ account_id: PEOPLE.bob });
   });
 
-  it('names a refusal by the error that the client got', async () => {
-    const form = { grant_type: 'client_credentials' };
-    let answer: unknown;
-    const records = await recordsOf(async () => {
-      answer = (await post(world(), '/oauth/token', form, { authorization: basic('web') })).body['error'];
-    });
-    expect(answer).toBe('invalid_request');
-    expect(records).toMatchObject([
-      { event: 'token_issued', outcome: 'failure', client_id: 'web', reason: 'invalid_request' },
-    ]);
-  });
-
   it('begins with the start of the process and its keys', () => {
     const records = world().recorded.audit();
     expect(records.find(({ event }) => event === 'keys_changed')?.['kid']).toMatch(/^[\w-]{43}$/);

@@ -1,9 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { MACHINE_MS } from '../../world/clock.ts';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Lines } from '../../../src/observability/lines.ts';
 
 let folder: string;
@@ -32,24 +31,6 @@ describe('lines in a file', () => {
     const to = path.join(folder, 'audit.jsonl');
     await new Lines(to).close();
     expect(statSync(to).mode & 0o777).toBe(0o600);
-  });
-
-  it('go to a new file of the same name after logrotate has moved the old one, and none is lost', async () => {
-    const to = path.join(folder, 'audit.jsonl');
-    const lines = new Lines(to);
-    lines.write('before\n');
-    await vi.waitFor(() => expect(readFileSync(to, 'utf8')).toBe('before\n'), MACHINE_MS);
-    renameSync(to, `${to}.1`);
-    lines.write('between\n');
-    await vi.waitFor(() => expect(readFileSync(`${to}.1`, 'utf8')).toBe('before\nbetween\n'), MACHINE_MS);
-    lines.reopen();
-    lines.write('after\n');
-    await lines.close();
-    expect(readFileSync(to, 'utf8')).toBe('after\n');
-  });
-
-  it("say at once when the file can't be opened", () => {
-    expect(() => new Lines(folder)).toThrow(/EISDIR/);
   });
 });
 
