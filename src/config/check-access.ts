@@ -95,9 +95,7 @@ function checkTokenClaims(resource: Entry<ResourceForm>, { scopes }: ServiceForm
   const known = ['groups', ...STANDARD_CLAIMS, ...custom];
   for (const [index, name] of resource.value.access_token_claims.entries()) {
     if (known.includes(name)) continue;
-    const fault = PROTOCOL_CLAIMS.has(name)
-      ? `${name} is a claim of the protocol: the service gives it`
-      : `no scope gives the claim ${name}${didYouMean(name, known)}`;
+    const fault = `no scope gives the claim ${name}${didYouMean(name, known)}`;
     resource.report(['access_token_claims', index], fault);
   }
 }

@@ -225,7 +225,8 @@ type Secrets = Pick<Sources, 'clientSecrets' | 'keys'> & {
 
 async function resolveSecrets({ service, clients }: Parts, context: SecretContext): Promise<Secrets> {
   const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
-  for (const some of chunks(clients.list, CLIENTS_AT_ONCE)) {
+  for (let start = 0; start < clients.list.length; start += CLIENTS_AT_ONCE) {
+    const some = clients.list.slice(start, start + CLIENTS_AT_ONCE);
     const found = await Promise.all(some.map((client) => resolveClientSecrets(client, context)));
     for (const [index, client] of some.entries()) clientSecrets.set(client, found[index] ?? []);
   }
@@ -237,8 +238,4 @@ async function resolveSecrets({ service, clients }: Parts, context: SecretContex
     },
     clientSecrets,
   };
-}
-
-function* chunks<T>(list: readonly T[], size: number): Generator<readonly T[]> {
-  for (let start = 0; start < list.length; start += size) yield list.slice(start, start + size);
 }

@@ -29,23 +29,14 @@ export function digestOf(secret: string): Buffer {
 const PHC =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,171}$/;
 
-// Below: cheaper to guess than OWASP's weakest advice. Above: one request could take the memory of the whole service.
-const MEMORY_KIB = { least: 7168, most: 262_144 };
-
-/** What is wrong with an argon2id hash, or nothing. */
+/** What is wrong with an argon2id hash, or nothing: it is cheap to guess (OWASP), or one request could take all memory. */
 export function phcFault(value: string): string | undefined {
-  const [, memory, passes, lanes] = (PHC.exec(value) ?? []).map(Number);
-  if (memory === undefined) return 'must be an argon2id hash, as $argon2id$v=19$m=…,t=…,p=…$…$…';
-  if (memory < MEMORY_KIB.least || memory > MEMORY_KIB.most) {
-    return `must have m between ${MEMORY_KIB.least} and ${MEMORY_KIB.most}`;
-  }
-  return within(passes, 1, 20) && within(lanes, 1, 16)
+  const [, memory = 0, passes = 0, lanes = 0] = (PHC.exec(value) ?? []).map(Number);
+  const isFine =
+    memory >= 7168 && memory <= 262_144 && passes >= 1 && passes <= 20 && lanes >= 1 && lanes <= 16;
+  return isFine
     ? undefined
-    : 'must have t from 1 to 20 and p from 1 to 16';
-}
-
-function within(value: number | undefined, least: number, most: number): boolean {
-  return value !== undefined && value >= least && value <= most;
+    : 'must be an argon2id hash, as $argon2id$v=19$m=…,t=…,p=…$…$…, with m from 7168 to 262144, t to 20 and p to 16';
 }
 
 /** What is wrong with the text of a `hash:`, or nothing. */

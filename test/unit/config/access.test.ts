@@ -120,10 +120,7 @@ describe('a file that says who may do what', () => {
       'scope_groups: { a.reed: [staff] }',
       'scope_groups.a.reed: a.reed is no scope of this resource: did you mean a.read?',
     ],
-    [
-      'access_token_claims: [sub]',
-      'access_token_claims[0]: sub is a claim of the protocol: the service gives it',
-    ],
+    ['access_token_claims: [sub]', 'access_token_claims[0]: no scope gives the claim sub'],
     [
       'access_token_claims: [qouta]',
       'access_token_claims[0]: no scope gives the claim qouta: did you mean quota?',

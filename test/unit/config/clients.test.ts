@@ -303,13 +303,6 @@ describe('IN-15: client metadata', () => {
     }
     expect(await clientProblems(client({ client_name: '"<b>Müller & Söhne</b>"' }))).toEqual([]);
   });
-
-  it('CORS origins are exact', async () => {
-    const problems = await clientProblems(
-      client({ allowed_cors_origins: '["*", "null", "https://app.example/"]' }),
-    );
-    expect(problems).toHaveLength(3);
-  });
 });
 
 describe('TK-09: a weak secret is refused', () => {

@@ -200,15 +200,6 @@ describe('CF-01: a broken file', () => {
     await vi.waitFor(() => expect(configs).toHaveLength(1), PATIENCE);
   });
 
-  it('that went away is broken, and comes back', async () => {
-    const file = write(withClients('a'));
-    const { broken, clientIds } = await watched(file);
-    unlinkSync(file);
-    await vi.waitFor(() => expect(broken[0]?.message).toContain('does not exist'), PATIENCE);
-    writeFileSync(file, withClients('b'));
-    await vi.waitFor(() => expect(clientIds()).toEqual(['b']), PATIENCE);
-  });
-
   it("that can't be taken over now is tried again by itself", async () => {
     const file = write(withClients('a'));
     let failures = 0;
