@@ -72,7 +72,7 @@ function scopeOf({ scope }: PinOptions, { clientDocuments }: Config): readonly s
 async function vetPublished(url: string, config: Config, vet: Vet) {
   const fault = clientIdUrlFault(url);
   if (fault !== undefined) throw new CommandError(`${url}: it ${fault}`);
-  const parts = { outgoing: outgoingOf(config), vet, now: Date.now };
+  const parts = { outgoing: outgoingOf(config), vet };
   return { clientId: url, vetted: await fetchDocument(parts, url) };
 }
 

@@ -105,7 +105,7 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
   const flights = new Map<string, ReturnType<Renew>>();
 
   async function fetchAndKeep(clientId: string, before: KeptDocument | undefined) {
-    const fetched = await fetchDocument({ outgoing, vet, now: clock.now }, clientId);
+    const fetched = await fetchDocument({ outgoing, vet }, clientId);
     const at = clock.now();
     if ('client' in fetched) {
       report(clientId, before, undefined);

@@ -14,8 +14,6 @@ export type FetchedDocument =
 export type FetchDocumentParts = {
   readonly outgoing: Outgoing;
   readonly vet: (document: ClientDocument) => VettedDocument;
-  /** Milliseconds. */
-  readonly now: () => number;
 };
 
 /** Where nothing may be asked, or what came may not be read. */
@@ -31,7 +29,7 @@ export async function fetchDocument(parts: FetchDocumentParts, clientId: string)
   }
 }
 
-async function ask({ outgoing, vet, now }: FetchDocumentParts, clientId: string): Promise<FetchedDocument> {
+async function ask({ outgoing, vet }: FetchDocumentParts, clientId: string): Promise<FetchedDocument> {
   const options = { maxBytes: MOST_DOCUMENT_BYTES, accept: 'application/json' };
   const { status, headers, body } = await outgoing.get(clientId, options);
   if (isFailure(status)) return { failed: `its host answered ${status}` };
@@ -39,29 +37,16 @@ async function ask({ outgoing, vet, now }: FetchDocumentParts, clientId: string)
   const document = { clientId, contentType: headers['content-type'], body };
   const vetted = vet(document);
   if ('refused' in vetted) return vetted;
-  return { client: vetted.client, document, believedSeconds: believedFor(headers, now()) };
+  return { client: vetted.client, document, believedSeconds: believedFor(headers) };
 }
 
 /** No publisher can have it asked for at each sign-in, or keep an old one in use for ever. */
 const [MIN_SECONDS, MAX_SECONDS] = [5 * 60, 24 * 60 * 60];
 
-/** RFC 9111 §4.2 within bounds, whole seconds. `at`: when it was received, in milliseconds. */
-export function believedFor(headers: IncomingHttpHeaders, at: number): number {
-  const seconds = freshFor(headers, at) - ageOf(headers);
-  return Math.min(MAX_SECONDS, Math.max(MIN_SECONDS, Math.floor(seconds)));
-}
-
-function freshFor({ 'cache-control': control = '', expires }: IncomingHttpHeaders, at: number): number {
+/** RFC 9111 §5.2.2 within bounds. */
+export function believedFor({ 'cache-control': control = '' }: IncomingHttpHeaders): number {
   const directives = control.toLowerCase().split(/\s*,\s*/);
-  if (directives.some((one) => one === 'no-store' || /^no-cache(=|$)/.test(one))) return 0;
-  const maxAge = directives.map((one) => /^max-age="?(\d+)"?$/.exec(one)?.[1]).find(Boolean);
-  if (maxAge !== undefined) return Number(maxAge);
-  // RFC 9111 §5.3: what isn't a date, such as 0, has expired.
-  const until = Date.parse(expires ?? '');
-  return Number.isNaN(until) ? 0 : (until - at) / 1000;
-}
-
-/** RFC 9111 §5.1: how long a cache on the way has had it. */
-function ageOf({ age = '' }: IncomingHttpHeaders): number {
-  return /^\d+$/.test(age) ? Number(age) : 0;
+  const isOnce = directives.some((one) => one === 'no-store' || /^no-cache(=|$)/.test(one));
+  const maxAge = directives.map((one) => /^max-age="?(\d+)"?$/.exec(one)?.[1]).find(Boolean) ?? '0';
+  return Math.min(MAX_SECONDS, Math.max(MIN_SECONDS, isOnce ? 0 : Number(maxAge)));
 }

@@ -48,7 +48,7 @@ async function checkOne(client: Client, outgoing: Outgoing): Promise<PinnedCheck
   const { clientId, scopes } = client;
   // The operator may have left scopes out: that the document asks for more is no news.
   const vet = (document: ClientDocument) => vetClientDocument(document, scopes);
-  const published = await fetchDocument({ outgoing, vet, now: Date.now }, clientId);
+  const published = await fetchDocument({ outgoing, vet }, clientId);
   if ('failed' in published) return { clientId, differences: [], failed: published.failed };
   if ('refused' in published)
     return { clientId, differences: [`the published document is refused: ${published.refused}`] };

@@ -19,9 +19,9 @@ type Bound = { readonly uid: string; readonly exp?: number; readonly browser?: s
 export type BrowserBinding = ReturnType<typeof createBrowserBinding>;
 
 export function createBrowserBinding(issuer: string, hash: KeyedHash, now: Clock) {
-  const { browser: before } = cookieNames(issuer);
+  const { browser: prefix } = cookieNames(issuer);
   const options = cookieOptions(issuer);
-  const nameOf = (uid: string) => `${before}.${uid}`;
+  const nameOf = (uid: string) => `${prefix}.${uid}`;
   const markOf = (value: string) => hash(`browser:${value}`);
   // Read here, as a name that a neighbour planted behind a blank other than a space isn't ours, and the library keeps a pattern per name.
   const pattern = new RegExp(`(?:^|;) *(${nameOf('').replaceAll('.', '\\.')}[\\w-]{43})=([^;]*)`, 'g');
@@ -46,12 +46,10 @@ export function createBrowserBinding(issuer: string, hash: KeyedHash, now: Clock
       ctx.cookies.set(nameOf(uid), value, { ...options, expires: new Date(exp * 1000) });
       return markOf(value);
     },
-    /** Whether this browser began it. One without a mark was begun by a version that made none. */
+    /** Whether this browser began it. */
     isOf(ctx: Cookies, { uid, browser }: Bound): boolean {
-      if (browser === undefined) return true;
-      // The second is of a version that had one cookie for all.
-      const values = [keepNewest(ctx, MAX_OPEN).get(nameOf(uid)), ctx.cookies.get(before, options)];
-      return values.some((value) => value !== undefined && markOf(value) === browser);
+      const value = keepNewest(ctx, MAX_OPEN).get(nameOf(uid));
+      return value !== undefined && markOf(value) === browser;
     },
     end(ctx: Cookies, { uid }: Bound): void {
       ctx.cookies.set(nameOf(uid), null, options);

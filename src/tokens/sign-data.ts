@@ -8,7 +8,7 @@ import {
   type SignKeyObjectInput,
 } from 'node:crypto';
 import { promisify } from 'node:util';
-import { compactVerify, importJWK, type JWK } from 'jose';
+import type { JWK } from 'jose';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 
 /** The signature alone. */
@@ -38,16 +38,3 @@ const PARAMETERS: Readonly<Record<Algorithm, Parameters>> = {
   ES256: { hash: 'sha256', options: { dsaEncoding: 'ieee-p1363' } },
   EdDSA: { hash: null },
 };
-
-const encode = (text: string) => Buffer.from(text).toString('base64url');
-
-/** Whether verifiers of `publicJwk` accept what `privateJwk` signs, by a library that isn't ours. */
-export async function signsFor(alg: Algorithm, privateJwk: JWK, publicJwk: JWK): Promise<boolean> {
-  const input = `${encode(JSON.stringify({ alg }))}.${encode('self-test')}`;
-  const signature = await createSignData(alg, privateJwk)(Buffer.from(input));
-  const key = await importJWK({ ...publicJwk }, alg);
-  return compactVerify(`${input}.${signature.toString('base64url')}`, key).then(
-    () => true,
-    () => false,
-  );
-}

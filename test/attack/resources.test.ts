@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { decodeJwt } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
-import { authorize, exchange, signIn } from '../world/app.ts';
+import { authorize, signIn } from '../world/app.ts';
 import {
   AUTHORIZATION_REQUEST,
   authorizationUrl,
@@ -13,7 +13,6 @@ import {
 } from '../world/authorization-request.ts';
 import type { Browser } from '../world/browser.ts';
 import { authorizationError, finishPages, newBrowser, redirectOf } from '../world/person.ts';
-import { introspect } from '../world/presented-tokens.ts';
 import { post, toQuery } from '../world/requests.ts';
 import { basic, clientCredentials, redeem, refresh } from '../world/token-endpoint.ts';
 import { API, CALLBACK, GENEROUS, OTHER_API, SECRETS, type World, worldClients } from '../world/world.ts';
@@ -327,64 +326,6 @@ eachStore(
       }
       expect(save.mock.calls.map(([{ kind }]) => kind)).not.toContain('Interaction');
     });
-
-    /** A refresh token as an earlier version stored it: for what two sign-ins of one browser were allowed, one after the other. */
-    async function chainOfTwo(resources: readonly string[] | undefined): Promise<string> {
-      const [first, second] = [
-        { scope: 'openid offline_access reports.read', ...(resources && { parameters: { resource: API } }) },
-        {
-          scope: 'openid offline_access other.read',
-          ...(resources && { parameters: { resource: OTHER_API } }),
-        },
-      ];
-      const { browser } = await signIn(world(), first);
-      const authorized = await authorize(world(), { browser, ...second });
-      const { tokens } = await exchange(authorized);
-      const token = tokens.refresh_token ?? '';
-      const { records } = world().openedStore;
-      const find = vi.spyOn(records, 'find');
-      await introspect(world(), token, 'web');
-      const [, key = ''] = find.mock.calls.find(([kind]) => kind === 'RefreshToken') ?? [];
-      const record = await records.find('RefreshToken', key);
-      if (record === undefined) throw new Error('there is no such refresh token');
-      const stored = { ...(JSON.parse(record.payload) as object), scope: OTHERS, resource: resources };
-      const { grant } = record;
-      await records.save({
-        kind: 'RefreshToken',
-        key,
-        payload: JSON.stringify(stored),
-        ttlSeconds: 600,
-        grant,
-      });
-      return token;
-    }
-
-    it.each([
-      ['without a resource', undefined],
-      ['for both', [API, OTHER_API]],
-    ])(
-      'is needed where an earlier version gave a refresh token for two APIs %s: it or a narrower scope chooses',
-      async (_how, resources) => {
-        let token = await chainOfTwo(resources);
-        const refused = await refresh(world(), token);
-        expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_scope']);
-        const unknown = await refresh(world(), token, { resource: 'urn:nobody' });
-        expect([unknown.status, unknown.body['error']]).toEqual([400, 'invalid_target']);
-        for (const [form, aud, scope] of [
-          [{ resource: OTHER_API }, OTHER_API, 'other.read'],
-          [{ resource: API }, API, 'reports.read'],
-          [{ scope: 'other.read' }, OTHER_API, 'other.read'],
-          [{ scope: 'reports.read', resource: API }, API, 'reports.read'],
-        ] as const) {
-          const { body } = await refresh(world(), token, form);
-          expect(decodeJwt(String(body['access_token'])), JSON.stringify(form)).toMatchObject({ aud, scope });
-          token = String(body['refresh_token']);
-        }
-        const foreign = await refresh(world(), token, { scope: 'other.read', resource: API });
-        expect([foreign.status, foreign.body['error']]).toEqual([400, 'invalid_scope']);
-        expect((await refresh(world(), token, { resource: API })).status).toBe(200);
-      },
-    );
   },
   { config: { ...GENEROUS, clients: withOther } },
 );

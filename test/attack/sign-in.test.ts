@@ -384,17 +384,6 @@ describe('cookies', () => {
     for (const { url } of pages.slice(3)) expect((await browser.request(url)).status).toBe(200);
   });
 
-  it('F1-03: a sign-in that an earlier version began, with one cookie for all, is completed', async () => {
-    const browser = newBrowser(world);
-    const { url } = await openLogin(browser);
-    const [bound] = browser.cookies.filter(({ name }) => name.startsWith('postern_browser'));
-    if (bound === undefined) throw new Error('no cookie of a sign-in');
-    const earlier = newBrowser(world);
-    for (const cookie of browser.cookies)
-      earlier.setCookie(cookie === bound ? { ...cookie, name: 'postern_browser' } : cookie);
-    expect((await finishPages(earlier, await earlier.request(url), 'alice')).url).toContain('code=');
-  });
-
   it('LG-09: over https every cookie is Secure, HttpOnly, Lax and prefixed', async () => {
     const secure = await startWorld({ issuer: 'https://id.example', config: GENEROUS });
     try {

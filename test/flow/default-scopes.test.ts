@@ -82,7 +82,7 @@ anyStore(
         const page = await open(world(), newBrowser(world()), { ...WEB2, ...fields }, method);
         expect(page.url, JSON.stringify([method, fields])).toContain(WEB2.redirect_uri);
         expect(answerOf(page)).toMatchObject({
-          error: expect.stringMatching(/^invalid_(scope|request)$/),
+          error: 'invalid_scope',
           state: 'state-of-the-client',
           iss: world().issuer,
         });

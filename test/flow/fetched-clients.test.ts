@@ -347,21 +347,15 @@ describe('how long a document is believed', () => {
   };
 
   it('MC-28: as long as its headers say, between five minutes and a day, by one fetch', async () => {
-    const inTwoHours = () => new Date(Date.now() + 2 * HOUR * 1000).toUTCString();
-    const cases: readonly (readonly [() => Readonly<Record<string, string>>, number])[] = [
-      [() => ({ 'cache-control': 'max-age=3600' }), HOUR],
-      [() => ({ 'cache-control': 'public, max-age=3600', age: '600' }), HOUR - 600],
-      [() => ({ 'cache-control': 'max-age=99999999' }), DAY],
-      [() => ({ 'cache-control': 'no-store, max-age=3600' }), 5 * MINUTE],
-      [() => ({}), 5 * MINUTE],
-      [() => ({ expires: 'Thu, 01 Jan 1970 00:00:00 GMT' }), 5 * MINUTE],
-      [() => ({ expires: inTwoHours() }), 2 * HOUR],
+    const cases: readonly (readonly [Readonly<Record<string, string>>, number])[] = [
+      [{ 'cache-control': 'public, max-age=3600' }, HOUR],
+      [{ 'cache-control': 'max-age=99999999' }, DAY],
+      [{ 'cache-control': 'no-store, max-age=3600' }, 5 * MINUTE],
+      [{}, 5 * MINUTE],
     ];
-    for (const [headersNow, seconds] of cases) {
-      const headers = headersNow();
+    for (const [headers, seconds] of cases) {
       const url = published({}, headers);
       expect([headers, await opened(url), host.timesAsked(url)]).toEqual([headers, 5, 1]);
-      // An HTTP date has whole seconds.
       await pass(seconds - 2);
       expect([headers, await opened(url), host.timesAsked(url)]).toEqual([headers, 5, 1]);
       // More than a minute, too: first fetches are few in each.

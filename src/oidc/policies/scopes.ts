@@ -74,7 +74,7 @@ export function createFindRefusal({ config, audiences }: Omit<ScopePolicyParts, 
 
 const missingScope = () => new errors.CustomOIDCProviderError('invalid_scope', 'scope is missing');
 const noScopeOfResource = () => new errors.InvalidTarget('no scope of that resource was requested');
-export const severalResources = (scopes: readonly string[]) =>
+const severalResources = (scopes: readonly string[]) =>
   new errors.InvalidScope('requested scopes are of several resources', scopes.join(' '));
 
 function mayHave(client: Client, { scopes, clients }: Resource): boolean {

@@ -30,6 +30,9 @@ function wantsToken(responseType: unknown): boolean {
   return typeof responseType === 'string' && responseType.includes('token');
 }
 
+/** What the engine refuses without `openid`, before it asks which scopes there are at all. */
+const NEEDING_OPENID = ['acr_values', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
+
 /** Refresh tokens have no dot and stay strings; a repeated parameter is an array and still gets its 400. */
 function wrapJwt(params: Params): void {
   const { token } = params;
@@ -52,6 +55,9 @@ function tellApart(params: Params): void {
   if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
   // Without a type no mode is the default, and that would be the fault.
   if (params.response_type === undefined) params.response_mode ??= 'query';
+  // RFC 6749 §3.3: a request without any scope is invalid_scope, whatever else is in it.
+  if (params.scope === undefined)
+    Object.assign(params, Object.fromEntries(NEEDING_OPENID.map((name) => [name, undefined])));
 }
 
 export type ContextParts = {
