@@ -13,11 +13,9 @@ const MAX_GRANTS = 1000;
 /** Sign-ins push out no other event. */
 const MAX_SIGN_INS = 10;
 const MAX_OTHERS = 30;
-/** For so many seconds what is listed may have no record yet. */
-const SAVED_WITHIN = 60;
 
-/** Epoch seconds by the clock of the store, as all times here. `at`: when it was listed, which is before its record is saved. */
-type Ending = { readonly ends: number; readonly at?: number | undefined };
+/** Epoch seconds by the clock of the store, as all times here. */
+type Ending = { readonly ends: number };
 /** `uid`: names the session, and isn't its cookie. */
 export type SessionEntry = Ending & { readonly uid: string };
 /** `key`: of the record. */
@@ -51,44 +49,23 @@ type Lists = {
   readonly grants: readonly GrantEntry[];
 };
 
-type PersonIndexParts = {
-  readonly documents: DocumentStore;
-  /** Epoch seconds of the store. */
-  readonly seconds: () => number;
-  /** Whether what an entry names is still there. */
-  readonly isLive: (entry: SessionEntry | GrantEntry) => Promise<boolean>;
-};
-
 export type PersonIndex = ReturnType<typeof createPersonIndex>;
 
-export function createPersonIndex({ documents, seconds, isLive }: PersonIndexParts) {
+/** `seconds`: epoch seconds of the store. */
+export function createPersonIndex(documents: DocumentStore, seconds: () => number) {
   async function read(collection: string, accountId: string): Promise<Lists> {
     const document = await documents.get(collection, accountId);
     return toLists(document === undefined ? {} : parseForm(document.value, WHAT));
   }
 
-  const change = (
-    collection: string,
-    id: string,
-    to: (before: Lists) => Partial<Lists> | undefined | Promise<Partial<Lists> | undefined>,
-  ) => changeDocument(documents, { collection, id, what: WHAT }, (form) => to(toLists(form)));
+  const change = (collection: string, id: string, to: (before: Lists) => Partial<Lists> | undefined) =>
+    changeDocument(documents, { collection, id, what: WHAT }, (form) => to(toLists(form)));
 
-  /** Without those that have ended; `lost` are the oldest of too many. */
-  async function bounded<Entry extends SessionEntry | GrantEntry>(
-    before: readonly Entry[],
-    added: Entry,
-    most: number,
-  ): Promise<{ readonly kept: readonly Entry[]; readonly lost: readonly Entry[] }> {
-    const now = seconds();
-    const current = before.filter(({ ends }) => ends > now);
-    const newest = { ...added, at: now };
-    if (current.length < most) return { kept: [...current, newest], lost: [] };
-    const areLive = await Promise.all(
-      current.map(async (one) => (one.at ?? 0) > now - SAVED_WITHIN || isLive(one)),
-    );
-    const live = current.filter((_, index) => areLive[index]);
-    const surplus = Math.max(0, live.length + 1 - most);
-    return { kept: [...live.slice(surplus), newest], lost: live.slice(0, surplus) };
+  /** Without those whose time is over; `lost` are the oldest of too many. */
+  function bounded<Entry extends Ending>(before: readonly Entry[], added: Entry, most: number) {
+    const all = [...before.filter(({ ends }) => ends > seconds()), added];
+    const surplus = Math.max(0, all.length - most);
+    return { kept: all.slice(surplus), lost: all.slice(0, surplus) };
   }
 
   function withEvent(before: readonly SecurityEvent[], event: Omit<SecurityEvent, 'at'>) {
@@ -107,10 +84,10 @@ export function createPersonIndex({ documents, seconds, isLive }: PersonIndexPar
     /** Resolves the sessions that the person has to lose for it. */
     async addSession(accountId: string, entry: SessionEntry, place?: Place) {
       let lost: readonly SessionEntry[] = [];
-      await change(SESSIONS, accountId, async ({ sessions, events }) => {
+      await change(SESSIONS, accountId, ({ sessions, events }) => {
         if (sessions.some(({ uid, ends }) => uid === entry.uid && ends === entry.ends)) return undefined;
         const others = sessions.filter(({ uid }) => uid !== entry.uid);
-        const after = await bounded(others, entry, MAX_SESSIONS);
+        const after = bounded(others, entry, MAX_SESSIONS);
         ({ lost } = after);
         return { sessions: after.kept, events: withEvent(events, { what: 'signed_in', place }) };
       });
@@ -118,9 +95,9 @@ export function createPersonIndex({ documents, seconds, isLive }: PersonIndexPar
     },
     async addGrant(accountId: string, entry: GrantEntry) {
       let lost: readonly GrantEntry[] = [];
-      await change(GRANTS, accountId, async ({ grants }) => {
+      await change(GRANTS, accountId, ({ grants }) => {
         if (grants.some(({ key }) => key === entry.key)) return undefined;
-        const after = await bounded(grants, entry, MAX_GRANTS);
+        const after = bounded(grants, entry, MAX_GRANTS);
         ({ lost } = after);
         return { grants: after.kept };
       });

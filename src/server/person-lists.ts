@@ -3,12 +3,12 @@ import type { Config } from '../config/config.ts';
 import type { AdapterParts } from '../oidc/adapter.ts';
 import { logoutClientsOf } from '../oidc/clients.ts';
 import { createLogoutJobs } from '../oidc/logout-jobs.ts';
-import { createPersonIndex, type SessionEntry } from '../oidc/person-index.ts';
+import { createPersonIndex } from '../oidc/person-index.ts';
 import { createPersonLists } from '../oidc/person-lists.ts';
-import { createPersonSessions, SESSION } from '../oidc/person-sessions.ts';
+import { createPersonSessions } from '../oidc/person-sessions.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { GRANT, type Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
 import { type Accounts, createAccounts } from '../users/accounts.ts';
 import { createFactorStore } from '../users/factors.ts';
@@ -26,16 +26,7 @@ export function personListsOf(config: Config, store: Store, adapter: ListsParts)
   const { hash, clock, tombstoneSeconds, onDamaged, accounts, audit } = adapter;
   // The store itself: looking something up by its second name ends the unit of work of a request.
   const { records, documents } = store;
-  const index = createPersonIndex({
-    documents,
-    seconds: () => Math.floor(clock.now() / 1000),
-    async isLive(entry) {
-      const record = isSession(entry)
-        ? await records.findByAlias(SESSION, hash(`uid:${entry.uid}`))
-        : await records.find(GRANT, entry.key);
-      return record !== undefined && record.consumedAt === undefined;
-    },
-  });
+  const index = createPersonIndex(documents, () => Math.floor(clock.now() / 1000));
   const findLive: AdapterParts['accounts']['findLive'] = (id, issued) => accounts.findLive(id, issued);
   const now = accountsOf(config, store, hash);
   const found = { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds };
@@ -61,5 +52,3 @@ export function accountsOf(
   const factorsWhileOff = signIn === undefined ? createFactorStore(documents, hash) : undefined;
   return createAccounts({ users, states, people, factorsWhileOff, remembered: { states, people }, clock });
 }
-
-const isSession = (entry: object): entry is SessionEntry => 'uid' in entry;

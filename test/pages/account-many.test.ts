@@ -61,11 +61,7 @@ describe('of one person', () => {
   it('F1-12: sign-ins push no other event out, also of those that an earlier version listed', async () => {
     const { documents } = place().openedStore;
     let now = 100;
-    const index = createPersonIndex({
-      documents,
-      seconds: () => (now += 1),
-      isLive: () => Promise.resolve(true),
-    });
+    const index = createPersonIndex(documents, () => (now += 1));
     const signIn = (count: number) => index.addSession('listed', { uid: `session ${count}`, ends: 1e9 });
     const earlier = [
       { what: 'factor_added', at: 1 },
