@@ -1,75 +1,32 @@
 // Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
-import type { Accounts } from '../users/accounts.ts';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
-import type { KeySet } from '../keys/key-set.ts';
-import type { Limits } from '../limits/limits.ts';
-import type { Clock } from '../store/store.ts';
-import type { Telemetry } from '../observability/telemetry.ts';
-import type { AudienceRules } from '../tokens/audience.ts';
-import { type AdapterParts, createAdapter } from './adapter.ts';
-import type { BrowserBinding } from './browser-binding.ts';
-import type { Claims } from './claims.ts';
-import { type FindClient, logoutClientsOf, type LoadClient, toClientMetadata } from './clients.ts';
+import { createAdapter } from './adapter.ts';
+import { type FindClient, logoutClientsOf, toClientMetadata } from './clients.ts';
 import { withDocumentClients } from './document-clients.ts';
 import { createCookieKeys } from './cookie-keys.ts';
 import { cookieNames } from './cookie-names.ts';
 import { createDeviceCodeAdapter } from './device-codes.ts';
-import type { DevicePages } from './device-pages.ts';
-import type { EnginePages } from './engine-pages.ts';
-import type { AccessPolicy } from './policies/access.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
-import type { ClientLimits } from './limit-clients.ts';
-import { narrowScopes, type StillAllowed } from './policies/narrowed-scope.ts';
-import type { SignInPolicy } from './policies/sign-in-level.ts';
+import { narrowScopes } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createRestoreOfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
-import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { createResourceHooks, knownScopes, type ResourceHookParts } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { authenticationClaims, claimsForApi } from './token-claims.ts';
-import {
-  createIntrospectionPolicy,
-  createRevocationPolicy,
-  type Disclose,
-} from './policies/token-policies.ts';
+import { createIntrospectionPolicy, createRevocationPolicy } from './policies/token-policies.ts';
+import type { Services } from './services.ts';
 
-export type ConfigurationParts = {
-  readonly config: Config;
-  readonly keySet: KeySet;
-  readonly adapter: AdapterParts;
-  readonly accounts: Accounts;
-  readonly audiences: AudienceRules;
-  readonly claims: Claims;
-  readonly findClient: FindClient;
-  readonly loadClient: LoadClient;
-  readonly stillAllowed: StillAllowed;
-  readonly disclose: Disclose;
-  /** Undefined where the file has no such rules. */
-  readonly access: AccessPolicy | undefined;
-  /** Undefined where it says nothing of sign-ins. */
-  readonly signIn: SignInPolicy | undefined;
-  readonly browsers: BrowserBinding;
-  readonly consents: RememberedConsents;
-  readonly enginePages: EnginePages;
-  readonly takeBeforeUse: ClientLimits['takeBeforeUse'];
-  readonly limits: Pick<Limits, 'takeUserCode'>;
-  readonly devicePages: DevicePages;
-  readonly now: Clock;
-  readonly telemetry: Telemetry;
-};
-
-export function createConfiguration(parts: ConfigurationParts): Configuration {
-  const { config, keySet, adapter, audiences, consents, enginePages, now } = parts;
-  const { findClient, loadClient, browsers, access, signIn, limits } = parts;
+export function createConfiguration(parts: Services): Configuration {
+  const { config, keySet, adapter, audiences, enginePages, now } = parts;
+  const { findClient, loadClient, browsers, access, limits } = parts;
   const { issuer } = config;
-  const scopePolicy = { config, audiences, findClient };
-  const restoreOfflineAccess = createRestoreOfflineAccess(parts.telemetry.log);
-  const checkRefresh = createRefreshCheck(scopePolicy);
+  const restoreOfflineAccess = createRestoreOfflineAccess(parts.log);
+  const checkRefresh = createRefreshCheck(parts);
 
   return {
     adapter(model: string) {
@@ -119,10 +76,10 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
         }).persist();
         return `${issuer}/interaction/${interaction.uid}`;
       },
-      policy: createInteractionPolicy({ access, signIn, consents }),
+      policy: createInteractionPolicy(parts),
     },
     findAccount: createFindAccount(parts),
-    loadExistingGrant: createLoadExistingGrant({ findClient, consents, access }),
+    loadExistingGrant: createLoadExistingGrant(parts),
     extraTokenClaims: config.resources.some(({ accessTokenClaims }) => accessTokenClaims.length > 0)
       ? async (ctx, token) => ({
           ...authenticationClaims(ctx, token),
@@ -131,7 +88,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       : authenticationClaims,
     renderError: enginePages.renderError,
     features: featuresOf(parts, {
-      ...scopePolicy,
+      ...parts,
       restoreScope(ctx, client) {
         access?.restore(ctx);
         restoreOfflineAccess(ctx, client);
@@ -141,7 +98,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
 }
 
 /** OIDC Core §2: in every ID token, asked for or not, where the file says something of sign-ins. */
-function claimsAndLevels({ claims: { byScope }, signIn }: ConfigurationParts) {
+function claimsAndLevels({ claims: { byScope }, signIn }: Services) {
   if (signIn === undefined) return { claims: byScope };
   const { offered, nameOf } = signIn.levels;
   const openid = [...(byScope['openid'] ?? []), 'acr', 'amr'];
@@ -154,7 +111,7 @@ function createFindAccount({
   claims,
   findClient,
   signIn,
-}: ConfigurationParts): NonNullable<Configuration['findAccount']> {
+}: Services): NonNullable<Configuration['findAccount']> {
   return async function findAccount(ctx, id, token) {
     const { provider, session } = ctx.oidc;
     const issued =
@@ -196,11 +153,8 @@ function wantsFullIdToken({ oidc }: KoaContextWithOIDC, findClient: FindClient):
 }
 
 /** What is offered besides the core; everything that is not named is off. */
-function featuresOf(
-  parts: ConfigurationParts,
-  scopePolicy: ResourceHookParts,
-): NonNullable<Configuration['features']> {
-  const { config, adapter, disclose, consents, enginePages, devicePages, takeBeforeUse, telemetry } = parts;
+function featuresOf(parts: Services, scopePolicy: ResourceHookParts): NonNullable<Configuration['features']> {
+  const { config, adapter, disclose, enginePages, devicePages } = parts;
   return {
     devInteractions: { enabled: false },
     backchannelLogout: { enabled: logoutClientsOf(config).size > 0 },
@@ -215,12 +169,7 @@ function featuresOf(
     },
     revocation: {
       enabled: true,
-      allowedPolicy: createRevocationPolicy({
-        takeBeforeUse,
-        consents,
-        audit: telemetry.audit,
-        afterwards: adapter.records.afterwards,
-      }),
+      allowedPolicy: createRevocationPolicy({ ...parts, ...parts.clientLimits, ...adapter.records }),
     },
     deviceFlow: { enabled: config.features.deviceFlow, ...devicePages },
     resourceIndicators: {

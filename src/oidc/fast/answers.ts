@@ -1,16 +1,13 @@
 // What the fast path answers, by path below the issuer.
 import { ENDPOINTS } from '../../config/endpoints.ts';
-import { createFindRefusal } from '../policies/scopes.ts';
 import { fastClientCredentials } from './client-credentials.ts';
 import { fastIntrospection } from './introspection.ts';
-import type { FastParts } from './parts.ts';
-import type { FastAnswer } from './plain-request.ts';
+import type { FastAnswer, FastParts } from './plain-request.ts';
 import { fastRefresh } from './refresh.ts';
 
 const findNone = async () => undefined;
 
-export function createFastAnswers(given: Omit<FastParts, 'findRefusal'>): ReadonlyMap<string, FastAnswer> {
-  const parts = { ...given, findRefusal: createFindRefusal(given) };
+export function createFastAnswers(parts: FastParts): ReadonlyMap<string, FastAnswer> {
   const refresh = fastRefresh(parts);
   // Without the grant, the engine knows no machine token either.
   if (!parts.config.features.clientCredentials) {

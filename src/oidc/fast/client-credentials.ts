@@ -3,8 +3,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '../../config/config.ts';
 import { recordIssued } from '../audit-trail.ts';
-import type { FastParts } from './parts.ts';
-import { credentialsOf, type FastAnswer, peekForm, type RequestState } from './plain-request.ts';
+import {
+  credentialsOf,
+  type FastAnswer,
+  peekForm,
+  type RequestState,
+  type FastParts,
+} from './plain-request.ts';
 
 const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 /** As the engine's own token ids: 256 bits. */

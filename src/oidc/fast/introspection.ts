@@ -1,8 +1,7 @@
 // The answer to an API that asks about a live access token (RFC 7662) and may see it. The engine's own answer is the reference,
 // and test/flow/plain-introspection.test.ts compares the two.
 import { isMachines } from '../../tokens/access-token.ts';
-import type { FastParts } from './parts.ts';
-import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
+import { credentialsOf, type FastAnswer, peekForm, type FastParts } from './plain-request.ts';
 
 /** A hint is only a hint: what is found is the same with any and with none (RFC 7662 §2.1). */
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);

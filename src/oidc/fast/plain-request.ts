@@ -2,6 +2,10 @@
 // decoding. Everything else goes to the engine as it came.
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
+import type Provider from 'oidc-provider';
+import type { Services } from '../services.ts';
+
+export type FastParts = Services & { readonly provider: Provider };
 
 /** As the middleware has it in `ctx.state`. */
 export type RequestState = { readonly requestId: string; readonly clientAddress: string };

@@ -9,8 +9,7 @@ import type { Account } from '../../users/accounts.ts';
 import { recordIssued, UNCONFIRMED } from '../audit-trail.ts';
 import type { Decision } from '../policies/access.ts';
 import { issuedWithGrant } from '../signed-in-at.ts';
-import type { FastParts } from './parts.ts';
-import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
+import { credentialsOf, type FastAnswer, peekForm, type FastParts } from './plain-request.ts';
 
 /** `scope` and `resource` are the engine's to judge. */
 const FIELDS = new Set(['grant_type', 'refresh_token', 'client_id', 'client_secret']);
