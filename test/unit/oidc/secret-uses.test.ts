@@ -52,25 +52,6 @@ describe('the last use of a client secret', () => {
     expect(await written()).toBe(1_800_000_630);
   });
 
-  it('is written together with those of other clients', async () => {
-    const both = Promise.withResolvers<void>();
-    let asked = 0;
-    const documents = {
-      ...store.documents,
-      async put(...args: Parameters<typeof store.documents.put>) {
-        asked += 1;
-        if (asked === 2) both.resolve();
-        await both.promise;
-        return store.documents.put(...args);
-      },
-    };
-    const uses = createSecretUses(documents, () => at);
-    for (const clientId of ['web', 'svc']) uses.note({ ...client, clientId }, { ...secret });
-    await uses.stop();
-    const read = await readSecretUses(store.documents);
-    expect(['web', 'svc'].map((id) => read(id, secretId(secret)))).toEqual([1_800_000_000, 1_800_000_000]);
-  });
-
   it('never goes back, whichever process writes last', async () => {
     const [behind, ahead] = [
       createSecretUses(store.documents, () => at),
