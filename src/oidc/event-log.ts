@@ -1,4 +1,4 @@
-// Logs what the engine refused and ended, one line each, so that an operator can find the request that a person or an app
+// Logs what the engine refused, one line each, so that an operator can find the request that a person or an app
 // developer reports. Never a token, a code or a secret, and of a URI only what is before the query.
 import type { EventEmitter } from 'node:events';
 import type Provider from 'oidc-provider';
@@ -29,7 +29,9 @@ export function logEvents(provider: Provider, log: Log): void {
       if (error instanceof errors.AuthorizationPending) return;
       log.info(
         {
-          ...subjectOf(ctx),
+          requestId: ctx.state['requestId'] as unknown,
+          clientId: ctx.oidc.client?.clientId ?? clientNamed(ctx.oidc.params?.['client_id']),
+          address: ctx.state['clientAddress'] as unknown,
           error: error.message,
           description: error.error_description && clip(error.error_description),
           detail: error.error_detail && clip(error.error_detail),
@@ -39,22 +41,9 @@ export function logEvents(provider: Provider, log: Log): void {
       );
     });
   }
-  // RFC 9700 §4.14.2: a replayed code or refresh token ends here, and so do a revocation and a sign-out.
-  provider.on('grant.revoked', (ctx: KoaContextWithOIDC) => {
-    log.info({ ...subjectOf(ctx), route: ctx.oidc.route }, 'grant ended');
-  });
 }
 
-function subjectOf(ctx: KoaContextWithOIDC) {
-  const requested: unknown = ctx.oidc.params?.['client_id'];
-  const clientId =
-    ctx.oidc.client?.clientId ?? (typeof requested === 'string' ? clip(requested, SHOWN) : undefined);
-  return {
-    requestId: ctx.state['requestId'] as unknown,
-    clientId,
-    address: ctx.state['clientAddress'] as unknown,
-  };
-}
+const clientNamed = (id: unknown) => (typeof id === 'string' ? clip(id, SHOWN) : undefined);
 
 /** What an app developer compares with the configuration; nothing of what isn't a URI at all. */
 function toAddress(uri: unknown): string | undefined {
