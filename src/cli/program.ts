@@ -15,7 +15,6 @@ const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
   plan: async () => (await import('./plan.ts')).registerPlan,
   schema: async () => (await import('./schema.ts')).registerSchema,
   client: async () => (await import('./client.ts')).registerClient,
-  resource: async () => (await import('./resource.ts')).registerResource,
   user: async () => (await import('./user.ts')).registerUser,
   keys: async () => (await import('./keys.ts')).registerKeys,
   views: async () => (await import('./views.ts')).registerViews,

@@ -1,9 +1,9 @@
-// docs/mcp.md: its servers are those that `npm run interop` runs, and its configuration and output are real.
+// docs/mcp.md: its servers are those that `npm run interop` runs, and its metadata belongs to its configuration.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { postern } from '../world/terminal.ts';
+import { loadConfig } from '../../src/config/load.ts';
 
 const PAGE = readFileSync('docs/mcp.md', 'utf8');
 const blockOf = (language: string) =>
@@ -16,16 +16,25 @@ it.each([
   expect(blockOf(language)).toBe(readFileSync(path.join('test/interop/mcp', file), 'utf8'));
 });
 
-it('docs/mcp.md prints what resource metadata says of its configuration', async () => {
+it('MC-44: docs/mcp.md has the metadata and the header that belong to its configuration', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'postern-mcp-'));
   const config = path.join(folder, 'postern.yaml');
   const head = 'issuer: https://id.example.com\nencryption_keys: [env:NOT_SET]\ncookie_keys: [env:NOT_SET]\n';
   writeFileSync(config, head + blockOf('yaml'));
-  const [, ...args] =
-    /`postern (resource metadata \S+)`/.exec(PAGE)?.[0].replaceAll('`', '').split(' ') ?? [];
-  const { code, stdout, stderr } = await postern([...args, '-c', config]);
+  const { issuer, resources } = await loadConfig(config, { readSecrets: false, writeKeys: false });
   rmSync(folder, { recursive: true });
-  expect([code, args.length]).toEqual([0, 3]);
-  const [place, ...header] = stderr.split('\n');
-  expect(blockOf('text')).toBe(`${place}\n${stdout}${header.join('\n')}`);
+  const [{ resource, name, scopes, defaultScopes } = expect.fail('no resource')] = resources;
+  expect(JSON.parse(blockOf('json'))).toEqual({
+    resource,
+    authorization_servers: [issuer],
+    scopes_supported: scopes,
+    bearer_methods_supported: ['header'],
+    resource_name: name,
+  });
+  const { origin, pathname } = new URL(resource);
+  const place = `${origin}/.well-known/oauth-protected-resource${pathname}`;
+  expect(PAGE).toContain(`\`${place}\``);
+  expect(blockOf('text')).toBe(
+    `WWW-Authenticate: Bearer resource_metadata="${place}", scope="${defaultScopes.join(' ')}"\n`,
+  );
 });

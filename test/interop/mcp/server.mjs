@@ -43,7 +43,7 @@ function createMcp() {
 
 const app = express();
 app.get(metadataPath, (_request, response) => {
-  // As `postern resource metadata` prints it.
+  // RFC 9728: https://mcp.example.com/.well-known/oauth-protected-resource/mcp
   response.set('Access-Control-Allow-Origin', '*').json({
     resource,
     authorization_servers: [issuer],
