@@ -1,13 +1,13 @@
 // `postern doctor`: checks a running service from outside, as a browser and a client see it, and reports what the proxy and
 // the network broke.
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { ConfigError, formatProblem, type Config } from '../config/config.ts';
 import { readListenAddresses } from '../config/listen-addresses.ts';
 import { normalizeIssuer } from '../config/uri.ts';
 import { ask } from '../doctor/ask.ts';
-import { runCheck, Skipped, type Level, type Result } from '../doctor/check.ts';
-import { checkConfigured } from '../doctor/configured.ts';
+import { runCheck, type Level, type Result } from '../doctor/check.ts';
 import { checkPublicAddress } from '../doctor/public-address.ts';
+import { checkStore } from '../doctor/store.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { counted, Ended, EXIT, print, CommandError, type CliIo } from './io.ts';
 
@@ -20,16 +20,10 @@ export function registerDoctor(program: Command, io: CliIo): void {
       '--url <url>',
       'the public address, instead of the issuer; without --config nothing else is known',
     )
-    // No effect any more, because no limit is used up; kept for scripts that pass it.
-    .addOption(new Option('--no-guesses').hideHelp())
     .action(async (options: DoctorOptions, command: Command) => {
       const isUrlOnly = options.url !== undefined && command.getOptionValueSource('config') === 'default';
-      const known = isUrlOnly ? { hasSecrets: false, results: [] } : await readKnown(options.config);
-      const results = [
-        ...known.results,
-        ...(known.config === undefined ? [] : await checkConfigured(known.config, known.hasSecrets)),
-        ...(await checkPublic(known, options.url)),
-      ];
+      const known = isUrlOnly ? { results: [] } : await readKnown(options.config);
+      const results = [...known.results, ...(await checkPublic(known, options.url))];
       printResults(io, options, results);
       if (results.some(({ level }) => level === 'problem')) throw new Ended(EXIT.refused);
     });
@@ -39,26 +33,26 @@ export function registerDoctor(program: Command, io: CliIo): void {
 type Known = {
   readonly issuer?: string | undefined;
   readonly config?: Config;
-  /** False where placeholders stand for secrets that couldn't be read. */
-  readonly hasSecrets: boolean;
   readonly results: readonly Result[];
 };
 
-/** The configuration with its secrets, else without, else only the issuer. */
+/** The configuration with its secrets, which the store needs, else without, else only the issuer. */
 async function readKnown(file: string): Promise<Known> {
   const full = await tryToRead(file, true);
-  if (!(full instanceof ConfigError)) return { config: full, hasSecrets: true, results: [] };
-  const bare = await tryToRead(file, false);
-  const results = await runCheck('secrets-unreadable', async (report) => {
-    if (!(bare instanceof ConfigError)) {
-      const why = full.problems.map(formatProblem).join('; ');
-      throw new Skipped(`the store is not looked at, because secrets can't be read here: ${why}`);
-    }
-    for (const one of bare.problems) report('configuration-broken', formatProblem(one));
+  if (!(full instanceof ConfigError)) {
+    const results = await runCheck('store', (report) => checkStore(full, report));
+    return { config: full, issuer: full.issuer, results };
+  }
+  const config = await tryToRead(file, false);
+  if (!(config instanceof ConfigError)) {
+    const message = `the store is not looked at: ${full.problems.map(formatProblem).join('; ')}`;
+    return { config, issuer: config.issuer, results: [{ level: 'skipped', name: 'store', message }] };
+  }
+  const results = await runCheck('configuration', async (report) => {
+    for (const one of config.problems) report('configuration-broken', formatProblem(one));
     return undefined;
   });
-  if (!(bare instanceof ConfigError)) return { config: bare, hasSecrets: false, results };
-  return { issuer: (await readListenAddresses(file))?.issuer, hasSecrets: false, results };
+  return { issuer: (await readListenAddresses(file))?.issuer, results };
 }
 
 async function tryToRead(file: string, readSecrets: boolean): Promise<Config | ConfigError> {
@@ -73,7 +67,7 @@ async function tryToRead(file: string, readSecrets: boolean): Promise<Config | C
 async function checkPublic({ config, issuer }: Known, url: string | undefined): Promise<readonly Result[]> {
   if (url !== undefined && !(/^https?:/.test(url) && URL.canParse(url)))
     throw new CommandError('--url must be the address of the service, such as https://id.example.com');
-  const expected = config?.issuer ?? issuer ?? url;
+  const expected = issuer ?? url;
   if (expected === undefined)
     return [{ level: 'skipped', name: 'public', message: 'the issuer is not known: give --url' }];
   return checkPublicAddress({

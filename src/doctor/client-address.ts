@@ -24,33 +24,51 @@ const TAIL_BYTES = 256 * 1024;
 export async function checkClientAddress(target: Target, report: ReportFault): Promise<string> {
   const { config, issuer } = target;
   if (config === undefined) throw new Skipped('whose address Postern sees needs the configuration');
-  if (issuer.startsWith('https:')) judgeTrust(config, report);
+  const { trustedProxies } = config;
+  if (issuer.startsWith('https:') && lacksProxy(config))
+    report(
+      'trusted-proxies-wrong',
+      'trusted_proxies lacks the proxy: all callers share its address and limits',
+    );
   const plain = await askForRecord(target);
-  const again = await askForRecord(target);
   const forged = await askForRecord(target, { 'x-forwarded-for': FORGED });
-  if (plain.id === '') throw new Skipped('the answers have no X-Request-Id, by which a record is found');
-  const addresses = await readAddresses(config.audit, [plain.id, again.id, forged.id]);
-  if (addresses === undefined) {
-    const why =
-      config.audit.to === 'file'
-        ? `${config.audit.file} has no record of these requests`
-        : "the audit trail can't be read here";
-    throw new Skipped(`${why}: see whether its record of request ${plain.id} has the address ${plain.from}`);
+  const [seen = '', seenForged] = await readAddresses(config.audit, [plain.id, forged.id]);
+  if (seenForged === undefined) {
+    const record = `the record of request ${plain.id} has the address ${plain.from}`;
+    throw new Skipped(`the audit trail can't be read here: see whether ${record}`);
   }
-  return judgeAddresses(addresses, { from: plain.from, trusted: config.trustedProxies, report });
+  if (seenForged === FORGED) {
+    if (isTrusted(trustedProxies, plain.from))
+      throw new Skipped(`${plain.from} is one of trusted_proxies: run the doctor from another machine`);
+    report('forwarded-for-forged', 'Postern believes the X-Forwarded-For that anybody sends');
+  }
+  judgeSeen(seen, plain.from, { trustedProxies, report });
+  return `limits count by the address that the proxy sees, here ${seen}`;
 }
 
-/** What follows from the file alone: TLS ends at a proxy, so there must be one in `trusted_proxies`. */
-function judgeTrust({ trustedProxies, listen }: Config, report: ReportFault): void {
-  const own = listen.host === 'localhost' ? LOOPBACK : listen.host;
-  if (trustedProxies.length === 0)
-    report('trusted-proxies-empty', 'no proxy is trusted: all callers share its address and limits');
-  else if (isLoopbackHost(listen.host) && !isTrusted(trustedProxies, own))
-    report('trusted-proxies-wrong', `the proxy comes from ${own}, which trusted_proxies does not have`);
+type Judged = { readonly trustedProxies: readonly string[]; readonly report: ReportFault };
+
+/** What differs may rightly be that of a gateway between this machine and the proxy. */
+function judgeSeen(seen: string, from: string, { trustedProxies, report }: Judged): void {
+  const isProxy = [LOOPBACK, asCounted('::1')].includes(seen) || isTrusted(trustedProxies, seen);
+  if (seen === asCounted(from) || !(isProxy || PRIVATE.test(seen))) return;
+  const message = `Postern takes callers from ${from} for ${seen}, and limits them together with all others there`;
+  report('client-address-lost', message, isProxy ? 'problem' : 'warning');
+}
+
+/** TLS ends at a proxy, which is on this machine where nothing else reaches the service. */
+function lacksProxy({ trustedProxies, listen: { host } }: Config): boolean {
+  if (!isLoopbackHost(host)) return trustedProxies.length === 0;
+  return !isTrusted(trustedProxies, host === 'localhost' ? LOOPBACK : host);
 }
 
 function isTrusted(trustedProxies: readonly string[], address: string): boolean {
-  return createClientAddress(trustedProxies)(address, FORGED) === FORGED;
+  return createClientAddress(trustedProxies)(address.replace(/\/64$/, ''), FORGED) === FORGED;
+}
+
+/** As the limits count it: IPv6 by /64. */
+function asCounted(address: string): string {
+  return createClientAddress([])(address, undefined);
 }
 
 /** A token request without a client, which is refused and recorded. */
@@ -63,13 +81,9 @@ async function askForRecord(target: Target, headers: Readonly<Record<string, str
   return { id: answer.header('x-request-id'), from: answer.from };
 }
 
-/** The addresses in the records of these requests; undefined unless there is one of each. */
-async function readAddresses(
-  audit: Config['audit'],
-  ids: readonly string[],
-): Promise<readonly string[] | undefined> {
-  if (audit.to !== 'file') return undefined;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+/** The addresses in the records of these requests; none unless there is a record of each. */
+async function readAddresses(audit: Config['audit'], ids: readonly string[]): Promise<readonly string[]> {
+  for (let attempt = 0; audit.to === 'file' && attempt < ATTEMPTS; attempt += 1) {
     const lines = (await readTail(audit.file)).split('\n');
     const records = ids.map((id) =>
       lines.find((line) => line.includes(`"request_id":"${id}"`) && line.endsWith('}')),
@@ -78,7 +92,7 @@ async function readAddresses(
       return records.map((record) => (JSON.parse(record) as { readonly address: string }).address);
     await wait(PAUSE_MS);
   }
-  return undefined;
+  return [];
 }
 
 async function readTail(file: string): Promise<string> {
@@ -88,39 +102,4 @@ async function readTail(file: string): Promise<string> {
   } catch {
     return '';
   }
-}
-
-type Known = {
-  readonly from: string;
-  readonly trusted: readonly string[];
-  readonly report: ReportFault;
-};
-
-function judgeAddresses(
-  [seen = '', seenAgain, seenForged]: readonly string[],
-  { from, trusted, report }: Known,
-): string {
-  if (seenForged === FORGED) {
-    if (isTrusted(trusted, from))
-      throw new Skipped(`${from} is one of trusted_proxies: run the doctor from another machine`);
-    report('forwarded-for-forged', 'Postern believes the X-Forwarded-For that anybody sends');
-  }
-  if (seen !== seenAgain)
-    report('limit-without-effect', `two requests from here count for two addresses: ${seen}, ${seenAgain}`);
-  else if (seen !== asCounted(from)) judgeOther(seen, { from, trusted, report });
-  return `limits count by the address that the proxy sees, here ${seen}`;
-}
-
-/** It may be the proxy's, or rightly that of a gateway between this machine and the proxy. */
-function judgeOther(seen: string, { from, trusted, report }: Known): void {
-  const message = `Postern takes callers from ${from} for ${seen}, as it does all others there, and limits them together`;
-  const isProxy =
-    [LOOPBACK, asCounted('::1')].includes(seen) || isTrusted(trusted, seen.replace(/\/64$/, ''));
-  if (isProxy) report('client-address-lost', message);
-  else if (PRIVATE.test(seen)) report('client-address-lost', message, 'warning');
-}
-
-/** As the limits count it: IPv6 by /64. */
-function asCounted(address: string): string {
-  return createClientAddress([])(address, undefined);
 }

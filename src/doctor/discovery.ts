@@ -7,26 +7,13 @@ export async function checkReach(target: Target, report: ReportFault): Promise<s
   const { status, json, header } = await askEndpoint(target, 'discovery');
   const where = `${target.at}${ENDPOINTS.discovery}`;
   if (status === 200 && typeof json?.['issuer'] === 'string') return `${target.at} answers`;
-  if (status === 404 && json?.['error'] === 'not_found') return explainPath(target, report);
+  if (status === 404 && json?.['error'] === 'not_found')
+    return report('path-altered', `${where} is not found: Postern was asked for another path`);
   if (status >= 300 && status < 400)
     return report('discovery-redirected', `${where} redirects to ${header('location')}`);
   if (status === 502 || status === 503 || status === 504)
     return report('bad-gateway', `${where} answers ${status}: the proxy does not reach Postern`);
   return report('not-postern', `${where} answers ${status}, and not as Postern does`);
-}
-
-/** Finds the path under which the proxy serves Postern, where it isn't the issuer's. */
-async function explainPath({ at, ask }: Target, report: ReportFault): Promise<undefined> {
-  const { origin, pathname } = new URL(at);
-  const prefix = pathname.replace(/\/$/, '');
-  const isFound = async (path: string) =>
-    (await ask(`${origin}${path}${ENDPOINTS.discovery}`)).status === 200;
-  if (prefix !== '' && (await isFound(`${prefix}${prefix}`)))
-    return report('path-stripped', `the proxy removes ${prefix} from the path`);
-  if (prefix !== '' && (await isFound('')))
-    return report('path-doubled', `the proxy adds ${prefix} to the path`);
-  const message = `${at}${ENDPOINTS.discovery} is not found: Postern was asked for another path`;
-  return report('path-altered', message);
 }
 
 export async function checkDiscovery(target: Target, report: ReportFault): Promise<string> {

@@ -5,17 +5,16 @@ import { checkClock } from './clock.ts';
 import { checkCors } from './cors.ts';
 import { checkDiscovery, checkReach } from './discovery.ts';
 import { checkSignIn } from './sign-in.ts';
-import { checkPlainHttp, checkTls } from './tls.ts';
+import { checkTls } from './tls.ts';
 
 /** Run only when the service answers. */
-const CHECKS: readonly (readonly [name: string, check: Check])[] = [
-  ['discovery', checkDiscovery],
-  ['cors', checkCors],
-  ['sign-in', checkSignIn],
-  ['plain-http', checkPlainHttp],
-  ['clock', checkClock],
-  ['client-address', checkClientAddress],
-];
+const CHECKS: Readonly<Record<string, Check>> = {
+  discovery: checkDiscovery,
+  cors: checkCors,
+  'sign-in': checkSignIn,
+  clock: checkClock,
+  'client-address': checkClientAddress,
+};
 
 export async function checkPublicAddress(target: Target): Promise<readonly Result[]> {
   const run = (name: string, check: Check) => runCheck(name, (report) => check(target, report));
@@ -24,6 +23,6 @@ export async function checkPublicAddress(target: Target): Promise<readonly Resul
     const message = 'everything else of the public address: repair this first';
     return [...results, { level: 'skipped', name: 'public', message }];
   }
-  for (const [name, check] of CHECKS) results.push(...(await run(name, check)));
+  for (const [name, check] of Object.entries(CHECKS)) results.push(...(await run(name, check)));
   return results;
 }

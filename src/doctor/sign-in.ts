@@ -3,8 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import { localUrl } from '../config/listen-addresses.ts';
-import { type Answer, Unanswered } from './ask.ts';
+import type { Answer } from './ask.ts';
 import { type ReportFault, Skipped, type Target } from './check.ts';
 
 const BROWSER = { accept: 'text/html' };
@@ -16,10 +15,13 @@ export async function checkSignIn(target: Target, report: ReportFault): Promise<
   );
   if (app === undefined)
     throw new Skipped('cookies and redirects need the configuration, with a client that people sign in to');
-  const answer = await ask(signInUrl(at, app), { headers: BROWSER });
-  const { status, header, all } = answer;
-  if (status !== 302 && status !== 303) return explainRefusal(target, answer, { app, report });
-  const cookies = all('set-cookie').map(parseCookie);
+  const { status, header, all } = await ask(signInUrl(at, app), { headers: BROWSER });
+  if (status !== 302 && status !== 303)
+    return report(
+      'sign-in-refused',
+      `a sign-in of ${app.clientId} is answered ${status} instead of a redirect`,
+    );
+  const cookies = all('set-cookie');
   judgeCookies(issuer, cookies, report);
   const page = URL.parse(header('location'), issuer);
   if (page === null || !page.href.startsWith(`${issuer}/interaction/`)) {
@@ -33,30 +35,8 @@ export async function checkSignIn(target: Target, report: ReportFault): Promise<
   if (shown.status === 400 && isOwnPage(shown))
     return report('cookies-lost', 'the sign-in page does not get the cookies that were set for it');
   if (shown.status !== 200 || !isOwnPage(shown))
-    return report('page-refused', `the sign-in page is answered ${shown.status}`);
+    return report('sign-in-refused', `the sign-in page is answered ${shown.status}`);
   return `a browser gets to the sign-in page of ${app.clientId} and keeps its cookies`;
-}
-
-async function explainRefusal(
-  target: Target,
-  answer: Answer,
-  { app, report }: { readonly app: Client; readonly report: ReportFault },
-): Promise<undefined> {
-  const answered = `a sign-in of ${app.clientId} is answered ${answer.status}`;
-  return answer.status === 503 && isOwnPage(answer)
-    ? report('not-ready', `${answered}: ${await whyNotReady(target)}`)
-    : report('sign-in-refused', `${answered} instead of a redirect`);
-}
-
-/** What the service itself says, where its management listener can be asked from here. */
-async function whyNotReady({ config, ask }: Target): Promise<string> {
-  try {
-    const { json } = config === undefined ? {} : await ask(`${localUrl(config.management)}/readyz`);
-    if (Array.isArray(json?.['problems']) && json['problems'].length > 0) return json['problems'].join('; ');
-  } catch (error) {
-    if (!(error instanceof Unanswered)) throw error;
-  }
-  return "Postern can't use its store";
 }
 
 /** The URL that the app would send a browser to; its public data are enough to begin. */
@@ -79,54 +59,32 @@ function isOwnPage(answer: Answer): boolean {
   return answer.all('content-security-policy').some((policy) => policy.includes("frame-ancestors 'none'"));
 }
 
-export type Cookie = {
-  readonly name: string;
-  readonly value: string;
-  /** In lower case; an attribute without a value has an empty one. */
-  readonly attributes: ReadonlyMap<string, string>;
-};
-
-export function parseCookie(header: string): Cookie {
-  const [[name, value], ...rest] = header.split(';').map(split) as [[string, string], ...[string, string][]];
-  return { name, value, attributes: new Map(rest.map(([key, set]) => [key.toLowerCase(), set])) };
-}
-
-function split(part: string): [string, string] {
-  const [name = '', ...rest] = part.split('=');
-  return [name.trim(), rest.join('=').trim()];
-}
+const pathOf = (cookie: string) => /; *path=([^;]*)/i.exec(cookie)?.[1] ?? '/';
 
 /** What a browser sends with a request for `path` (RFC 6265 §5.1.4). */
-function cookieHeader(cookies: readonly Cookie[], path: string): string {
-  const sent = cookies.filter(({ attributes }) => {
-    const folder = attributes.get('path') ?? '/';
-    return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
-  });
-  return sent.map(({ name, value }) => `${name}=${value}`).join('; ');
+function cookieHeader(cookies: readonly string[], path: string): string {
+  return cookies
+    .filter((cookie) => `${path}/`.startsWith(`${pathOf(cookie).replace(/\/$/, '')}/`))
+    .map((cookie) => cookie.split(';', 1)[0])
+    .join('; ');
 }
 
 /** Every cookie of a sign-in is HttpOnly, SameSite=Lax and, with an https issuer, Secure with a prefix (RFC 6265bis §4.1.3). */
-export function judgeCookies(issuer: string, cookies: readonly Cookie[], report: ReportFault): void {
-  if (cookies.length === 0)
-    report('cookies-stripped', 'the answer to a sign-in request has no Set-Cookie: nobody can sign in');
+export function judgeCookies(issuer: string, cookies: readonly string[], report: ReportFault): void {
   const secure = issuer.startsWith('https:');
-  const renamed = cookies.filter(({ name }) => secure && !/^__(Host|Secure)-/.test(name));
-  const altered = cookies.filter((cookie) => !renamed.includes(cookie) && isAltered(cookie, secure));
-  if (renamed.length > 0) report('cookies-renamed', `the proxy renames cookies: ${namesOf(renamed)}`);
-  if (altered.length > 0)
-    report('cookies-altered', `the proxy changes the attributes of cookies: ${namesOf(altered)}`);
-}
-
-function isAltered({ name, attributes }: Cookie, secure: boolean): boolean {
-  return (
-    attributes.has('domain') ||
-    !attributes.has('httponly') ||
-    attributes.get('samesite')?.toLowerCase() !== 'lax' ||
-    attributes.has('secure') !== secure ||
-    (name.startsWith('__Host-') && attributes.get('path') !== '/')
+  const altered = cookies.filter(
+    (cookie) =>
+      /; *domain=/i.test(cookie) ||
+      !/; *httponly/i.test(cookie) ||
+      !/; *samesite=lax/i.test(cookie) ||
+      /; *secure/i.test(cookie) !== secure ||
+      /^__(Host|Secure)-/.test(cookie) !== secure ||
+      (cookie.startsWith('__Host-') && pathOf(cookie) !== '/'),
   );
-}
-
-function namesOf(cookies: readonly Cookie[]): string {
-  return cookies.map(({ name }) => name).join(', ');
+  if (cookies.length === 0)
+    report('cookies-altered', 'the answer to a sign-in request has no Set-Cookie: nobody can sign in');
+  if (altered.length > 0) {
+    const names = altered.map((cookie) => cookie.split('=', 1)[0]).join(', ');
+    report('cookies-altered', `the proxy changes the names or attributes of cookies: ${names}`);
+  }
 }

@@ -36,7 +36,6 @@ export type FrontConfiguration = {
   /** Added to the location and the server block. */
   readonly location?: string;
   readonly server?: string;
-  readonly protocols?: string;
   readonly certificate?: string;
 };
 
@@ -104,7 +103,6 @@ function toText(configuration: FrontConfiguration, port: number): string {
     location = '',
   } = configuration;
   const { server = '', certificate = 'good' } = configuration;
-  const { protocols = 'TLSv1.2 TLSv1.3' } = configuration;
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path tmp/${name};`,
   );
@@ -117,8 +115,6 @@ http {
     listen 127.0.0.1:${port} ssl;
     ssl_certificate ${certificate}.crt;
     ssl_certificate_key ${certificate}.key;
-    ssl_protocols ${protocols};
-    ${protocols.includes('TLSv1.1') ? 'ssl_ciphers DEFAULT:@SECLEVEL=0;' : ''}
     ${BUFFERS}
     ${server}
     location / {

@@ -1,0 +1,16 @@
+// What Redis says of itself and would make it lose data; a folder of lmdb has no settings.
+import type { Config } from '../config/config.ts';
+import { inspectServers } from '../store/open.ts';
+import type { ReportFault } from './check.ts';
+
+export async function checkStore({ store }: Pick<Config, 'store'>, report: ReportFault) {
+  if (store.engine === 'lmdb') return undefined;
+  const servers = await inspectServers(store.url).catch((error: unknown) =>
+    error instanceof Error ? error.message : String(error),
+  );
+  if (typeof servers === 'string') return report('store-unreachable', servers);
+  for (const { server, findings } of servers)
+    for (const { severity, message } of findings)
+      report('store-settings', `${server}: ${message}`, severity === 'fault' ? 'problem' : 'warning');
+  return 'its settings are right';
+}
