@@ -1,4 +1,4 @@
-// The terminal as verbs see it, so that tests can replace it, and how verbs print results.
+// The terminal as verbs see it, so that tests can replace it, and the one way in which verbs print results.
 import type { Readable } from 'node:stream';
 
 /** Text that a program or a person reads. */
@@ -14,28 +14,72 @@ export type CliIo = {
 };
 
 type JsonOption = { readonly json?: boolean | undefined };
+type Printed = { readonly value: unknown; readonly text?: string };
 
 export function printJson({ stdout }: Pick<CliIo, 'stdout'>, value: unknown): void {
   stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** What a verb found: with `--json` the value, else the text. */
-export function print(
-  io: Pick<CliIo, 'stdout'>,
-  { json }: JsonOption,
-  { value, text }: { readonly value: unknown; readonly text: string },
-): void {
+/** What a verb found: with `--json` the value, else the text; without one, the value in lines and tables. */
+export function print(io: Pick<CliIo, 'stdout'>, { json }: JsonOption, { value, text }: Printed): void {
   if (json === true) printJson(io, value);
-  else io.stdout.write(text);
+  else io.stdout.write(text ?? toText(value));
 }
 
 /** What a verb did, in one line for people or for programs. */
 export function printDone(
   { stdout }: Pick<CliIo, 'stdout'>,
   { json }: JsonOption,
-  { value, text }: { readonly value: unknown; readonly text: string },
+  { value, text }: Required<Printed>,
 ): void {
   stdout.write(`${json === true ? JSON.stringify(value) : text}\n`);
+}
+
+function isRows(value: unknown): value is readonly object[] {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'object');
+}
+
+/** Rows as a table, an object as lines of `name: value`. */
+export function toText(value: unknown): string {
+  if (isRows(value)) return toTable(value);
+  if (Array.isArray(value)) return '';
+  return Object.entries(value as object)
+    .map(([name, one]) => {
+      if (!isRows(one)) return `${name}: ${toCell(one)}\n`;
+      return `${name}:\n${toTable(one).replaceAll(/^(?=.)/gm, '  ')}`;
+    })
+    .join('');
+}
+
+function toTable(rows: readonly object[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cells = rows.map((row) => new Map(Object.entries(row).map(([name, one]) => [name, toCell(one)])));
+  const columns = names.map((name) => [name.toUpperCase(), ...cells.map((row) => row.get(name) ?? '-')]);
+  const padded = columns.map((column) => {
+    const width = Math.max(...column.map((cell) => cell.length));
+    return column.map((cell) => cell.padEnd(width));
+  });
+  return ['', ...rows]
+    .map(
+      (_, line) =>
+        `${padded
+          .map((column) => column[line])
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+function toCell(value: unknown): string {
+  if (value === undefined || value === null || value === '') return '-';
+  if (Array.isArray(value)) return value.map(toCell).join(', ') || 'none';
+  if (typeof value === 'object')
+    return Object.entries(value)
+      .map(([name, one]) => `${name} ${toCell(one)}`)
+      .join(', ');
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  // A name from outside must not move the cursor.
+  return /\p{C}/u.test(text) ? JSON.stringify(text) : text;
 }
 
 /** `2 clients` */

@@ -1,24 +1,24 @@
-// `postern user invite`, `user reset`, `user enrol` and `user enable`: what an operator does for a person who can't sign in. Each prints a
+// `postern user invite`, `user reset`, `user enrol` and `user enable`: what an operator does for a user who can't sign in. Each prints a
 // one-time link, `enable` on request.
 import { type Command, InvalidArgumentError } from 'commander';
 import { DAY, formatDuration, MINUTE, parseDuration } from '../config/notation.ts';
 import { usernameFault } from '../config/text.ts';
 import { forgiven, hasSecondFactor } from '../users/factors.ts';
-import { withName } from '../users/people.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
+import { withName } from '../users/people.ts';
 import { addVerb, checked, type VerbOptions } from './configuration.ts';
-import { CommandError, printDone } from './io.ts';
+import { CommandError, printDone, type CliIo } from './io.ts';
 import { addGrantedOptions, checkGranted, type GrantedOptions } from './user-access.ts';
 import {
-  findPerson,
+  addChange,
+  type Done,
   findStoredPerson,
   isTaken,
   lookUpPerson,
   newPersonId,
-  type PersonVerb,
-  type RunVerb,
   type SourcedPerson,
   type UserContext,
+  withPeople,
 } from './user-people.ts';
 
 const SHORTEST = 5 * MINUTE;
@@ -28,27 +28,34 @@ type LinkOptions = VerbOptions & { readonly expires?: number };
 type InviteOptions = LinkOptions & GrantedOptions;
 type EnableOptions = LinkOptions & { readonly link?: boolean };
 
-export function registerUserLinks(user: Command, run: RunVerb): void {
-  const invited = addVerb(user, 'invite', 'add a person who chooses a password, and print a link for that');
-  invited.argument('<username>', 'what the person types to sign in', checked(usernameFault));
-  addExpires(addGrantedOptions(invited)).action(run(invite));
+export function registerUserLinks(user: Command, io: CliIo): void {
+  const invited = addVerb(user, 'invite', 'add a user who chooses a password, and print a link for that');
+  invited.argument('<username>', 'what the user types to sign in', checked(usernameFault));
+  addExpires(addGrantedOptions(invited)).action((typed: string, options: InviteOptions) =>
+    withPeople(options, (context) => invite(context, typed, { options, io })),
+  );
   addExpires(
-    addVerb(user, 'reset', 'print a link by which a person of the store chooses a new password').argument(
-      '<username>',
-    ),
-  ).action(run(reset));
+    addChange(user, io, {
+      name: 'reset',
+      description: 'print a link by which a user of the store chooses a new password',
+      isStored: true,
+      act: reset,
+    }),
+  );
   addExpires(
-    addVerb(
-      user,
-      'enrol',
-      'print a link by which a person adds their first second factor or passkey',
-    ).argument('<username>'),
-  ).action(run(enrol));
+    addChange(user, io, {
+      name: 'enrol',
+      description: 'print a link by which a user adds their first second factor or passkey',
+      act: enrol,
+    }),
+  );
   addExpires(
-    addVerb(user, 'enable', 'let a person sign in again, and forget failed sign-ins')
-      .argument('<username>')
-      .option('--link', 'print a link, too, that makes the browser which follows it a trusted one'),
-  ).action(run(enable));
+    addChange(user, io, {
+      name: 'enable',
+      description: 'let a user sign in again, and forget failed sign-ins',
+      act: enable,
+    }),
+  ).option('--link', 'print a link, too, that makes the browser which follows it a trusted one');
 }
 
 function addExpires(verb: Command): Command {
@@ -67,23 +74,25 @@ function parseExpires(text: string): number {
   );
 }
 
-const invite: PersonVerb<InviteOptions> = async (context, typed, { options, io }) => {
-  const made = newLink(context, options);
+async function invite(
+  context: UserContext,
+  typed: string,
+  { options, io }: { readonly options: InviteOptions; readonly io: CliIo },
+): Promise<void> {
+  const make = newLink(context, options);
   const before = await findInvited(context, typed, options);
   const person = before ?? (await addPerson(context, typed, options));
   const { id, username } = person;
-  const link = await made('invite', person);
-  const text = `${username} ${before ? 'is invited' : 'is added and invited'}: ${id}`;
-  const value = { id, username, source: 'store', invited: true, ...link };
-  printDone(io, options, { value, text: `${text}\n${toText(link)}` });
-};
+  const link = await make('invite', person);
+  await context.changed('invite', id);
+  printDone(io, options, {
+    value: { id, username, source: 'store', invited: true, ...link.value },
+    text: `${before ? 'Invited' : 'Added and invited'} ${username}: ${id}\n${link.text}`,
+  });
+}
 
 /** Who was invited before and has no password yet. Throws CommandError for everybody else that there is. */
-async function findInvited(
-  context: UserContext,
-  typed: string,
-  { claim, group }: GrantedOptions,
-): Promise<SourcedPerson | undefined> {
+async function findInvited(context: UserContext, typed: string, { claim, group }: GrantedOptions) {
   if ((await lookUpPerson(context, typed)) === undefined) return undefined;
   const person = await findStoredPerson(context, typed);
   if (person.passwordHash !== undefined) {
@@ -110,63 +119,50 @@ async function addPerson(
   return { ...person, disabled: false, source: 'store', validAfter: 0 };
 }
 
-const reset: PersonVerb<LinkOptions> = async (context, typed, { options, io }) => {
-  const person = await findStoredPerson(context, typed);
-  const { id, username } = person;
+async function reset(context: UserContext, person: SourcedPerson, options: LinkOptions): Promise<Done> {
   if (person.passwordHash === undefined) {
-    throw new CommandError(`${username} has no password yet: postern user invite`);
+    throw new CommandError(`${person.username} has no password yet: postern user invite`);
   }
-  const link = await newLink(context, options)('reset', person);
-  printDone(io, options, { value: { id, username, ...link }, text: toText(link) });
-};
+  return newLink(context, options)('reset', person);
+}
 
-/** For a person of the file, too: their factors are in the store. */
-const enrol: PersonVerb<LinkOptions> = async (context, typed, { options, io }) => {
+/** For a user of the file, too: their factors are in the store. */
+async function enrol(context: UserContext, person: SourcedPerson, options: LinkOptions): Promise<Done> {
   const { signIn } = context.config;
   if (signIn?.passkeys !== true && signIn?.oneTimeCodes !== true) {
     throw new CommandError('there is nothing to add: sign_in has neither passkeys nor one_time_codes');
   }
-  const person = await findPerson(context, typed);
-  const { id, username } = person;
   refuseDisabled(context, person);
-  const made = newLink(context, options);
-  if (hasSecondFactor(await context.factors.get(id))) {
+  const make = newLink(context, options);
+  if (hasSecondFactor(await context.factors.get(person.id))) {
     throw new CommandError(
-      `${username} has a second factor, and adds others with it. If it is lost: postern user factors ${username} --remove all`,
+      `${person.username} has a second factor, and adds others with it. If it is lost: postern user factors ${person.username} --remove all`,
     );
   }
-  const link = await made('factors', person);
-  printDone(io, options, { value: { id, username, ...link }, text: toText(link) });
-};
+  return make('factors', person);
+}
 
 function refuseDisabled({ config }: UserContext, { username, disabled }: SourcedPerson): void {
   if (!disabled) return;
   throw new CommandError(`${username} is disabled in ${config.usersFrom ?? 'a file'}: change that file`);
 }
 
-const enable: PersonVerb<EnableOptions> = async (context, typed, { options, io }) => {
-  const person = await findPerson(context, typed);
+async function enable(context: UserContext, person: SourcedPerson, options: EnableOptions): Promise<Done> {
   const { id, username } = person;
   refuseDisabled(context, person);
   if (options.expires !== undefined && options.link !== true) {
     throw new CommandError('--expires is about the link: add --link');
   }
-  const made = options.link === true ? newLink(context, options) : undefined;
+  const make = options.link === true ? newLink(context, options) : undefined;
   await context.states.update(id, { disabled: false, attemptsSince: Date.now() });
   await context.factors.change(id, (own) => (own.oneTimeCode?.failures ? forgiven(own) : undefined));
-  await context.changed('enable', id);
-  const link = await made?.('trust', person);
-  const text = `${username} is enabled`;
-  printDone(io, options, {
-    value: { id, username, disabled: false, ...link },
-    text: link ? `${text}. For one browser:\n${toText(link)}` : text,
-  });
-};
-
-const ACTIONS = { trust: 'link', invite: 'invite', reset: 'reset', factors: 'enrol' } as const;
-
-type Printed = { readonly link: string; readonly expires_at: string };
-const toText = ({ link, expires_at: end }: Printed) => `${link}\nIt works once, until ${end}.`;
+  const link = await make?.('trust', person);
+  if (link) await context.changed('link', id);
+  return {
+    value: { disabled: false, ...link?.value },
+    text: `Enabled ${username}${link ? `. For one browser:\n${link.text}` : ''}`,
+  };
+}
 
 /** Throws CommandError where no link can be made, before anything else is done. */
 function newLink(context: UserContext, { expires = DAY }: LinkOptions) {
@@ -175,15 +171,17 @@ function newLink(context: UserContext, { expires = DAY }: LinkOptions) {
   return async function make(
     purpose: LinkPurpose,
     { id, username, validAfter }: SourcedPerson,
-  ): Promise<Printed> {
+  ): Promise<Done> {
     const state = await context.states.get(id);
     if (state.disabled) {
       throw new CommandError(`${username} is disabled, and no link works: postern user enable`);
     }
     const ends = { passwordSince: validAfter, stateSince: state.validAfter };
-    const token = await links.create({ purpose, accountId: id, ...ends }, expires);
-    await context.changed(ACTIONS[purpose], id);
+    const link = oneTimeLinkUrl(
+      context.config.issuer,
+      await links.create({ purpose, accountId: id, ...ends }, expires),
+    );
     const end = new Date(context.now() + expires * 1000).toISOString();
-    return { link: oneTimeLinkUrl(context.config.issuer, token), expires_at: end };
+    return { value: { link, expires_at: end }, text: `${link}\nIt works once, until ${end}.` };
   };
 }

@@ -1,60 +1,32 @@
 // Shared by the verbs of `postern user`: they work on the configured store directly, with and without a running
-// service, and find people of both sources. People of a file are changed in the file, and only there.
+// service, and find users of both sources. Users of a file are changed in the file, and only there.
 import { randomBytes } from 'node:crypto';
-import { createAccountStates, type AccountStates } from '../users/account-state.ts';
-import type { PersonSource } from '../users/accounts.ts';
-import { createFactorStore, type FactorStore } from '../users/factors.ts';
-import type { PasswordContext } from '../users/password-rules.ts';
-import { createPeople, type People, type Person } from '../users/people.ts';
-import { createOneTimeLinks, type OneTimeLinks } from '../users/one-time-links.ts';
+import type { Command } from 'commander';
 import type { AuditConfig, Config, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
-import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
-import { isStoreMade, withStore } from '../store/open.ts';
-import type { Clock, Store } from '../store/store.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
-import { readService, type VerbOptions } from './configuration.ts';
-import { CommandError, type CliIo } from './io.ts';
 import { removePersonLists } from '../oidc/person-index.ts';
-import { openPersonAccount, type PersonAccount } from './person-account.ts';
+import { createKeyedHash } from '../store/keyed-hash.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { createAccountStates } from '../users/account-state.ts';
+import type { PersonSource } from '../users/accounts.ts';
+import { createFactorStore } from '../users/factors.ts';
+import { createOneTimeLinks } from '../users/one-time-links.ts';
+import type { PasswordContext } from '../users/password-rules.ts';
+import { createPeople, type Person } from '../users/people.ts';
+import { addVerb, readService, type VerbOptions } from './configuration.ts';
+import { CommandError, printDone, type CliIo } from './io.ts';
+import { openPersonAccount } from './person-account.ts';
 
-export type UserContext = {
-  readonly config: Config;
-  readonly states: AccountStates;
-  readonly people: People;
-  /** Of the store. */
-  readonly now: Clock;
-  /** Epoch seconds: what an earlier version issued in this second is void too. */
-  readonly nextSecond: () => number;
-  /** Throws CommandError before the first start, which creates the pepper of the hashes that links are stored under. */
-  readonly links: () => OneTimeLinks;
-  /** What people have besides a password. */
-  readonly factors: FactorStore;
-  /** The lists of what people have; undefined while nobody asks for them, and before the first start. */
-  readonly account: PersonAccount | undefined;
-  /** Removes those lists of a deleted person, also while nobody asks for them any more. */
-  readonly forget: (accountId: string) => Promise<void>;
-  /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
-  readonly changed: (action: string, accountId: string) => Promise<void>;
-};
-
-export type PersonVerb<Options> = (
-  context: UserContext,
-  username: string,
-  parts: { readonly options: Options; readonly io: CliIo },
-) => Promise<void>;
-
-/** Looks up the store for a verb. */
-export type RunVerb = <Options extends VerbOptions>(
-  verb: PersonVerb<Options>,
-) => (username: string, options: Options) => Promise<void>;
+export type UserContext = Awaited<ReturnType<typeof openContext>>;
 
 export type SourcedPerson = Person & {
   readonly source: PersonSource;
-  /** 0 for a person of the file. */
+  /** 0 for a user of the file. */
   readonly validAfter: number;
 };
 
@@ -67,41 +39,41 @@ export async function withPeople(
   if (mustExist && !isStoreMade(config.store)) {
     throw new CommandError('there is no store yet: the first start of the service makes it');
   }
-  await withStore(config.store, async (store) => {
-    const { documents, records, clock } = store;
-    const { now } = clock;
-    const states = createAccountStates(documents);
-    const hash = await hashOf(config, store);
-    const factors = createFactorStore(documents, hash ?? nameless);
-    await use({
-      config,
-      states,
-      people: createPeople(documents),
-      now,
-      nextSecond: () => Math.floor(now() / 1000) + 1,
-      links() {
-        if (hash !== undefined)
-          return createOneTimeLinks({ records, states, factors, hash, random: randomBytes, now });
-        throw new CommandError(
-          'a link needs a service that has been started once: start it, then repeat this',
-        );
-      },
-      factors,
-      account: hash && openPersonAccount(config, store, hash),
-      forget: (accountId) => removePersonLists(documents, accountId),
-      changed: (action, accountId) => recordChange(config.audit, action, accountId),
-    });
-  });
+  await withStore(config.store, async (store) => use(await openContext(config, store)));
 }
 
-/** Undefined before the first start, which creates the pepper. */
-async function hashOf({ encryptionKeys }: Config, { documents }: Store): Promise<KeyedHash | undefined> {
-  const sealed = await documents.get(KEYS_COLLECTION, PEPPER_ID);
-  return sealed && createKeyedHash(openPepper(sealed.value, new Vault(encryptionKeys)));
+async function openContext(config: Config, store: Store) {
+  const { documents, records, clock } = store;
+  const { now } = clock;
+  const states = createAccountStates(documents);
+  // Absent before the first start: nobody has a link, a factor or a session yet.
+  const pepper = await documents.get(KEYS_COLLECTION, PEPPER_ID);
+  const hash = pepper && createKeyedHash(openPepper(pepper.value, new Vault(config.encryptionKeys)));
+  const factors = createFactorStore(documents, hash ?? (() => 'none'));
+  return {
+    config,
+    states,
+    people: createPeople(documents),
+    /** Of the store. */
+    now,
+    /** Epoch seconds: what an earlier version issued in this second is void too. */
+    nextSecond: () => Math.floor(now() / 1000) + 1,
+    /** Throws CommandError before the first start. */
+    links() {
+      if (hash !== undefined)
+        return createOneTimeLinks({ records, states, factors, hash, random: randomBytes, now });
+      throw new CommandError('a link needs a service that has been started once: start it, then repeat this');
+    },
+    /** What users have besides a password. */
+    factors,
+    /** The lists of what users have; undefined while nobody asks for them, and before the first start. */
+    account: hash && openPersonAccount(config, store, hash),
+    /** Removes those lists of a deleted user, also while nobody asks for them any more. */
+    forget: (accountId: string) => removePersonLists(documents, accountId),
+    /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
+    changed: (action: string, accountId: string) => recordChange(config.audit, action, accountId),
+  };
 }
-
-/** Before the first start nobody has a factor, so that nothing is looked up by its hash. */
-const nameless: KeyedHash = () => 'none';
 
 async function recordChange(audit: AuditConfig, action: string, accountId: string): Promise<void> {
   if (audit.to !== 'file') return;
@@ -112,24 +84,62 @@ async function recordChange(audit: AuditConfig, action: string, accountId: strin
   throw new CommandError(`it is done, but its audit record could not be written to ${audit.file}`);
 }
 
-/** A remark on a person without a password. */
-export const INVITED = 'invited, has no password yet';
+/** What a verb did, for programs and for people. */
+export type Done = { readonly value: object; readonly text: string };
+
+type Act<Options> = (context: UserContext, person: SourcedPerson, options: Options) => Promise<Done>;
+
+/** Adds a verb that finds a user, changes something, records that under the name of the verb, and prints it. */
+export function addChange<Options extends VerbOptions>(
+  group: Command,
+  io: CliIo,
+  {
+    name,
+    description,
+    isStored = false,
+    act,
+  }: {
+    readonly name: string;
+    readonly description: string;
+    /** Users of the store alone. */
+    readonly isStored?: boolean;
+    readonly act: Act<Options>;
+  },
+): Command {
+  return addVerb(group, name, description)
+    .argument('<username>', 'the login name, or the id')
+    .action((typed: string, options: Options) =>
+      withPeople(options, async (context) => {
+        const person = await (isStored ? findStoredPerson : findPerson)(context, typed);
+        const { id, username } = person;
+        const { value, text } = await act(context, person, options);
+        await context.changed(name, id);
+        printDone(io, options, { value: { id, username, ...value }, text });
+      }),
+    );
+}
 
 export function isTaken(username: string): CommandError {
   return new CommandError(`there is a person ${JSON.stringify(username)} already`);
 }
 
-/** Random, so that no person gets the id of a deleted one. */
+export function isGone(username: string): CommandError {
+  return new CommandError(`${username} was deleted meanwhile`);
+}
+
+/** Random, so that no user gets the id of a deleted one. */
 export function newPersonId(): string {
   return `usr_${randomBytes(16).toString('base64url')}`;
 }
 
 /** By login name, the file first as at a sign-in, or by id. */
 export async function lookUpPerson(
-  { config, people }: UserContext,
+  { config: { users }, people }: UserContext,
   typed: string,
 ): Promise<SourcedPerson | undefined> {
-  const fromFile = findInFile(config, typed);
+  const name = canonicalUsername(typed);
+  const isTyped = ({ id, username }: User) => id === typed || canonicalUsername(username) === name;
+  const fromFile = users.find(isTyped);
   if (fromFile !== undefined) return { ...fromFile, source: 'file', validAfter: 0 };
   const fromStore = (await people.findByUsername(typed)) ?? (await people.findById(typed));
   return fromStore && { ...fromStore, source: 'store' };
@@ -142,12 +152,7 @@ export async function findPerson(context: UserContext, typed: string): Promise<S
   throw new CommandError(`there is no person ${JSON.stringify(typed)}`);
 }
 
-export function findInFile({ users }: Config, typed: string): User | undefined {
-  const name = canonicalUsername(typed);
-  return users.find(({ id, username }) => id === typed || canonicalUsername(username) === name);
-}
-
-/** The same, for what is only done to people of the store. Throws CommandError. */
+/** The same, for what is only done to users of the store. Throws CommandError. */
 export async function findStoredPerson(context: UserContext, typed: string): Promise<SourcedPerson> {
   const person = await findPerson(context, typed);
   if (person.source === 'store') return person;

@@ -122,7 +122,7 @@ eachStore(
         expect((await right(world())).status, `day ${day}`).toBe(429);
       }
       const done = await runVerb(['user', 'enable', 'alice', '--config', world().configFile]);
-      expect([done.code, done.stdout, done.stderr]).toEqual([0, 'alice is enabled\n', '']);
+      expect([done.code, done.stdout, done.stderr]).toEqual([0, 'Enabled alice\n', '']);
       expect(isIn(await right(world()))).toBe(true);
     });
 

@@ -32,17 +32,14 @@ describe(DOCUMENT, () => {
 
   it('has commands that run, one after the other', async () => {
     const commands = (blocksOf(text, '')[0] ?? '').split('\n').filter((line) => line !== '');
-    expect(commands.length).toBe(4);
-    const outputs: string[] = [];
+    expect(commands.length).toBe(3);
     for (const command of commands) {
       const args = command
         .replace(/^postern /, '')
         .replace('alice', 'amelie')
         .split(' ');
-      const { code, stdout } = await postern([...args, '--config', world.configFile], PASSWORD);
+      const { code } = await postern([...args, '--config', world.configFile], PASSWORD);
       expect([command, code]).toEqual([command, 0]);
-      outputs.push(stdout);
     }
-    expect(outputs[1]).toContain('signed in:\napps with access:\nlast events:\n');
   });
 });

@@ -160,7 +160,6 @@ anyStore(
       );
       expect(await statusOf(world, 'bob')).toBe(200);
       for (const args of [
-        ['user', 'factors'],
         ['user', 'factors', 'alice'],
         ['user', 'list'],
         ['keys', 'list'],
@@ -177,9 +176,8 @@ anyStore(
       expect([await statusOf(world, 'alice'), await statusOf(world, 'bob')]).toEqual([503, 403]);
       await world.reload(SIGN_IN);
       const { code, text } = await verb(world, 'user', 'factors', 'alice', '--remove', 'all');
-      expect([code, text]).toEqual([0, `alice  ${ALICE}\n  nothing besides a password\n`]);
+      expect([code, text]).toEqual([0, expect.stringContaining('passkeys: none')]);
       expect(await statusOf(world, 'alice')).toBe(200);
-      expect((await verb(world, 'user', 'factors')).text).toBe('');
       await setFactors(world, 'bob');
     });
 

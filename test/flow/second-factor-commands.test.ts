@@ -59,13 +59,10 @@ anyStore(
       const key = new SoftwareKey();
       await givePasskey(world(), 'alice', { key, oneTimeCode: app.factor, recoveryCodes });
       const { stdout } = await user(world(), ['factors', 'Alice']);
-      expect(stdout.split('\n')).toEqual([
-        `alice  ${PEOPLE.alice}`,
-        expect.stringMatching(new RegExp(`^  passkey ${key.id.slice(0, 12)}  "A key"  since 1970-`)),
-        expect.stringMatching(/^  one-time codes  since 1970-/),
-        '  3 recovery codes left',
-        '',
-      ]);
+      expect(stdout).toMatch(
+        new RegExp(`^username: alice\nid: ${PEOPLE.alice}\npasskeys:\n.*\n  ${key.id}  A key +1970-`),
+      );
+      expect(stdout).toMatch(/^one_time_codes: created_at 1970-.*\nrecovery_codes: 3\n$/m);
       expect(await printed(world(), ['factors', PEOPLE.alice])).toMatchObject({
         username: 'alice',
         passkeys: [{ id: key.id, name: 'A key', suspect: false }],
@@ -77,7 +74,8 @@ anyStore(
         // Not invited: people of the file can have a passkey and no password.
         { username: 'bob', invited: false, factors: { passkeys: 0, one_time_codes: false } },
       ]);
-      expect((await user(world(), ['list'])).stdout).toContain('1 passkey  one-time codes  3 recovery codes');
+      const counts = 'passkeys 1, one_time_codes true, recovery_codes 3';
+      expect((await user(world(), ['list'])).stdout).toContain(counts);
       for (const secret of [app.factor.sealed, key.factor.publicKey, ...recoveryCodes]) {
         expect(stdout).not.toContain(secret);
       }
@@ -99,7 +97,7 @@ anyStore(
       });
       expect((await user(world(), ['factors', 'alice', '--remove', ''])).code).toBe(1);
       expect(await silently(world(), browser, { scope: 'openid' })).toBe('signed in');
-      expect(await printed(world(), ['factors', 'alice', '--remove', key.id.slice(0, 12)])).toMatchObject({
+      expect(await printed(world(), ['factors', 'alice', '--remove', key.id])).toMatchObject({
         passkeys: [],
         recovery_codes: 3,
       });
@@ -144,8 +142,7 @@ anyStore(
       const app = newAuthenticatorApp('alice');
       await givePasskey(world(), 'alice', { oneTimeCode: app.factor, recoveryCodes });
       const since = (await (await factorsOf(world())).get(PEOPLE.alice)).sessionsSince;
-      const { stdout } = await user(world(), ['factors', 'alice', '--remove', 'all']);
-      expect(stdout).toBe(`alice  ${PEOPLE.alice}\n  nothing besides a password\n`);
+      await printed(world(), ['factors', 'alice', '--remove', 'all']);
       const own = await (await factorsOf(world())).get(PEOPLE.alice);
       expect([own.passkeys, own.oneTimeCode, own.recoveryCodes]).toEqual([[], undefined, []]);
       expect(own.sessionsSince).toBeGreaterThan(since);
@@ -175,7 +172,7 @@ anyStore(
 
     it('sign somebody of the file in who has no password', async () => {
       const key = await givePasskey(world(), 'bob');
-      expect(await printed(world(), ['show', 'bob'])).toMatchObject({ source: 'file', invited: false });
+      expect(await printed(world(), ['list', 'bob'])).toMatchObject({ source: 'file', invited: false });
       const { browser, page } = await begin(world(), { scope: 'openid' });
       const wrong = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
       expect(wrong.status).toBe(401);
@@ -195,19 +192,12 @@ anyStore(
       expect(plan.stdout).toContain("sign_in: users who can't sign in without another factor: alice");
     });
 
-    it('outlive an entry of the file, and are in the list of leftovers until they are removed', async () => {
+    it('outlive an entry of the file until they are removed', async () => {
       await setFactors(world(), 'alice');
       const store = await factorsOf(world());
       await store.change(NOBODY, () => ({ oneTimeCode: newAuthenticatorApp('bob').factor }));
-      expect(await printed(world(), ['factors'])).toMatchObject([
-        { id: NOBODY, passkeys: [], recovery_codes: 0 },
-      ]);
-      expect((await user(world(), ['factors'])).stdout).toContain(`${NOBODY}  nobody has this id`);
-      expect((await user(world(), ['factors', '--remove', 'all'])).stderr).toContain(
-        'add the login name or the id',
-      );
+      expect(await printed(world(), ['factors', NOBODY])).toMatchObject({ id: NOBODY, one_time_codes: {} });
       await printed(world(), ['factors', NOBODY, '--remove', 'all']);
-      expect(await printed(world(), ['factors'])).toEqual([]);
       expect((await user(world(), ['factors', NOBODY])).code).toBe(1);
     });
 
@@ -229,7 +219,6 @@ anyStore(
         { passkeys: [] },
         undefined,
       ]);
-      expect(await printed(world(), ['factors'])).toEqual([]);
     });
   },
   OPTIONS,

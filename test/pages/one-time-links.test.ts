@@ -121,7 +121,7 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     expect(await silently(world, winner as Browser)).toBe('login_required');
     await expectDead(link);
     for (const node of two.nodes) expect(isIn(await tryPassword(node, 'carol', PASSWORD))).toBe(true);
-    expect((await user(world, ['show', 'carol'])).result).toMatchObject({ invited: false, source: 'store' });
+    expect((await user(world, ['list', 'carol'])).result).toMatchObject({ invited: false, source: 'store' });
   });
 
   it('MF-45: only the newest of a purpose works, and none after a new password, disabling or deleting', async () => {
@@ -266,7 +266,7 @@ eachStore(
         expect(data).toContain('OneTimeLink');
         expect(data).not.toContain(tokenOf(reset));
       }
-      const { result } = await user(world(), ['show', 'lena'], '', runVerb);
+      const { result } = await user(world(), ['list', 'lena'], '', runVerb);
       const of = { account_id: result['id'], address: expect.any(String) as string, action: 'reset' };
       expect(used().slice(-2)).toMatchObject([
         { ...of, outcome: 'success' },

@@ -1,0 +1,63 @@
+// `postern user list`: who can sign in, and what they have.
+import type { Command } from 'commander';
+import { type Factors, NO_FACTORS } from '../users/factors.ts';
+import { findShadowed } from '../users/warnings.ts';
+import { addVerb, type VerbOptions } from './configuration.ts';
+import { print, type CliIo } from './io.ts';
+import { findPerson, type SourcedPerson, type UserContext, withPeople } from './user-people.ts';
+
+export function registerList(user: Command, io: CliIo): void {
+  addVerb(user, 'list', 'list users; with a name, that user with groups and claims')
+    .argument('[username]', 'the login name, or the id')
+    .action((typed: string | undefined, options: VerbOptions) =>
+      withPeople(
+        options,
+        async (context) => {
+          const only = typed === undefined ? undefined : await findPerson(context, typed);
+          const rows = await list(context, io);
+          const found = rows.find(({ id, source }) => id === only?.id && source === only.source);
+          const { groups } = context.config;
+          const value = only && {
+            ...found,
+            groups: only.groups,
+            undefined_groups: only.groups.filter((name) => !Object.hasOwn(groups, name)),
+            claims: only.claims,
+          };
+          print(io, options, { value: value ?? rows });
+        },
+        { mustExist: true },
+      ),
+    );
+}
+
+async function list({ config, states, people, factors }: UserContext, io: CliIo) {
+  const onFault = (_id: string, { message }: Error) => io.stderr.write(`warning: ${message}\n`);
+  const [stored, known, shadowed, own] = await Promise.all([
+    people.list(onFault),
+    states.list(onFault),
+    findShadowed(config.users, people),
+    config.signIn && factors.list(onFault),
+  ]);
+  const everybody: readonly Omit<SourcedPerson, 'validAfter'>[] = [
+    ...config.users.map((user) => ({ ...user, source: 'file' as const })),
+    ...stored.map((person) => ({ ...person, source: 'store' as const })),
+  ];
+  return everybody.map(({ id, username, source, disabled, passwordHash }) => ({
+    username,
+    id,
+    source,
+    disabled: disabled || known.get(id)?.disabled === true,
+    invited: source === 'store' && passwordHash === undefined,
+    // A user of the file has the same login name: this one can't sign in.
+    shadowed: source === 'store' && shadowed.some(({ storeId }) => storeId === id),
+    ...(own && { factors: countFactors(own.get(id)) }),
+  }));
+}
+
+function countFactors({ passkeys, oneTimeCode, recoveryCodes }: Factors = NO_FACTORS) {
+  return {
+    passkeys: passkeys.length,
+    one_time_codes: oneTimeCode !== undefined,
+    recovery_codes: recoveryCodes.length,
+  };
+}
