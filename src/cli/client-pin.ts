@@ -1,7 +1,5 @@
 // `postern client pin`: takes the metadata document of a client into the configuration, so that it is reviewed there and never
 // fetched, and compares pinned documents with published ones.
-import { existsSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { stringify } from 'yaml';
 import { fetchDocument } from '../client-documents/fetch-document.ts';
@@ -14,16 +12,14 @@ import { readInTime, statRegular } from '../config/regular-file.ts';
 import { scopeFault, splitScope } from '../config/text.ts';
 import { outgoingOf } from '../outgoing/guard.ts';
 import { addVerb, checked, readConfig, type VerbOptions } from './configuration.ts';
-import { CommandError, Ended, EXIT, print, printDone, type CliIo } from './io.ts';
+import { CommandError, Ended, EXIT, print, type CliIo } from './io.ts';
 
 const HEAD =
   '# The metadata document of this client, as reviewed: "postern client pin --check" compares it with what is published.\n';
 
 type PinOptions = VerbOptions & {
   readonly check?: boolean;
-  readonly out?: string;
   readonly scope?: string;
-  readonly yes?: boolean;
 };
 
 export function registerClientPin(client: Command, io: CliIo): void {
@@ -33,8 +29,6 @@ export function registerClientPin(client: Command, io: CliIo): void {
       '--check',
       'compare the pinned ones, or that URL, with what is published; exit code 1: they differ',
     )
-    .option('-o, --out <file>', 'write it to this file, which clients_from should name')
-    .option('-y, --yes', 'also where the file is another already')
     .addOption(
       new Option('--scope <scope>', 'what it may ask for; default: client_documents.scope').argParser(
         checked(scopeFault),
@@ -57,8 +51,7 @@ async function pin(source: string, config: Config, options: PinOptions, io: CliI
     throw new CommandError(`${clientId}: ${'failed' in vetted ? vetted.failed : vetted.refused}`);
   const fields = toPinnedFields(vetted.client);
   const yaml = `${HEAD}${stringify([fields], { lineWidth: 0 })}`;
-  if (options.out === undefined) print(io, options, { value: fields, text: yaml });
-  else await write(options.out, yaml, options, io);
+  print(io, options, { value: fields, text: yaml });
 }
 
 type Vet = (document: ClientDocument) => VettedDocument;
@@ -86,22 +79,6 @@ async function vetFile(file: string, vet: Vet) {
   return { clientId, vetted: vet({ clientId, contentType: 'application/json', body }) };
 }
 
-async function write(file: string, yaml: string, options: PinOptions, io: CliIo): Promise<void> {
-  const before = existsSync(file) ? await readFile(file, 'utf8') : undefined;
-  const isSame = before === yaml;
-  if (!isSame && before !== undefined && options.yes !== true)
-    throw new CommandError(`${file} is another already: --yes replaces it`);
-  if (!isSame) {
-    // At once, because a service that runs reads it when it changes.
-    await writeFile(`${file}.new`, yaml);
-    await rename(`${file}.new`, file);
-  }
-  printDone(io, options, {
-    value: { file, written: !isSame },
-    text: isSame ? `${file} says that already` : `wrote ${file}`,
-  });
-}
-
 async function check(url: string | undefined, config: Config, options: PinOptions, io: CliIo): Promise<void> {
   const clients = config.clients.filter(({ clientId }) => url === undefined || clientId === url);
   const checks = await checkPinned(clients, outgoingOf(config));
@@ -110,13 +87,7 @@ async function check(url: string | undefined, config: Config, options: PinOption
       `no client_id of the configuration is ${url ?? 'a URL'}: there is nothing to compare`,
     );
   const isSame = checks.every(({ differences, failed }) => differences.length === 0 && failed === undefined);
-  const lines = checks.flatMap(({ clientId, differences, failed }) => {
-    if (failed !== undefined) return `${clientId}  can't be compared: ${failed}\n`;
-    return differences.length === 0
-      ? `${clientId}  is as published\n`
-      : differences.map((difference) => `${clientId}  ${difference}\n`);
-  });
   const rows = checks.map(({ clientId, ...found }) => ({ client_id: clientId, ...found }));
-  print(io, options, { value: { ok: isSame, clients: rows }, text: lines.join('') });
+  print(io, options, { value: { ok: isSame, clients: rows } });
   if (!isSame) throw new Ended(EXIT.refused);
 }

@@ -18,8 +18,8 @@ import {
   readConfig,
   type SecretsOptions,
 } from './configuration.ts';
-import { IMPORT_FORMATS, importClients, type ImportFormat } from './import/import-clients.ts';
-import { counted, print, printJson, type CliIo } from './io.ts';
+import { IMPORT_FORMATS, importClients, type ImportFormat } from './client-import.ts';
+import { counted, print, printJson, toText, type CliIo } from './io.ts';
 
 type SecretOptions = {
   readonly name?: string;
@@ -82,7 +82,11 @@ async function list({ config: file, json, secrets }: SecretsOptions, io: CliIo):
   const lastUses = await readStored(config.store);
   const now = Math.floor(Date.now() / 1000);
   const rows = config.clients.map((one) => toRow(one, lastUses, now));
-  print(io, { json }, { value: rows, text: rows.map(toText).join('\n') });
+  // A line for each secret.
+  const lines = rows.flatMap(({ client_id, grant_types, secrets: own }) =>
+    (own.length === 0 ? [{}] : own).map((secret) => ({ client_id, grant_types, ...secret })),
+  );
+  print(io, { json }, { value: rows, text: toText(lines) });
 }
 
 async function readStored(location: StoreConfig): Promise<LastUses> {
@@ -115,27 +119,6 @@ function toRow(client: Client, lastUses: LastUses, now: number) {
 
 const instantOf = (seconds: number | undefined) =>
   seconds === undefined ? undefined : formatInstant(seconds);
-
-function toText({
-  client_id,
-  grant_types,
-  token_endpoint_auth_method,
-  document,
-  secrets,
-}: ReturnType<typeof toRow>): string {
-  const grants = grant_types.length === 0 ? 'introspection only' : grant_types.join(' ');
-  const lines = secrets.map(({ id, name, state, not_before, expires_at, last_used }) =>
-    [
-      `  secret ${name ?? id}`,
-      state,
-      `from ${not_before ?? '-'}`,
-      `until ${expires_at ?? '-'}`,
-      `last used ${last_used ?? '-'}`,
-    ].join('  '),
-  );
-  const pinned = document === undefined ? '' : `  ${document} document`;
-  return `${[`${client_id}  ${grants}  ${token_endpoint_auth_method}${pinned}`, ...lines].join('\n')}\n`;
-}
 
 /** Only the clients go to stdout. */
 async function importFrom(file: string, from: ImportFormat, { stdout, stderr }: CliIo): Promise<void> {

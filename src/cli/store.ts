@@ -36,14 +36,7 @@ async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<
   printDone(io, options, { value: { folder }, text: `copied to ${folder}` });
 }
 
-const STAYS = [
-  'sessions, grants and refresh tokens: everybody signs in and consents again',
-  'codes: sign-ins that are under way start again',
-  'revocations of machine tokens: such a token is called active again until it expires',
-  'rate limit counters: they start at zero',
-];
-
-/** Signing keys, the pepper, what changed about people. The old store stays as it is. */
+/** Signing keys, the pepper, what changed about users: docs/redis.md has what stays. The old store stays as it is. */
 async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo): Promise<void> {
   const to = await resolveTarget(options.to);
   const { store } = await readService(options.config, io);
@@ -54,7 +47,7 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
   const moved = await moveToRedis(store.folder, to);
   if (moved === undefined)
     throw new CommandError('the new store holds documents already: nothing is ever put over them');
-  print(io, options, { value: { moved, stays: STAYS }, text: toSummary(moved) });
+  print(io, options, { value: { moved } });
 }
 
 async function resolveTarget(argument: string): Promise<string> {
@@ -71,17 +64,6 @@ async function resolveTarget(argument: string): Promise<string> {
     if (error instanceof RedisUrlError) throw new CommandError(`--to ${error.message}`, { cause: error });
     throw error;
   }
-}
-
-function toSummary(moved: Readonly<Record<string, number>>): string {
-  return [
-    'Moved:',
-    ...Object.entries(moved).map(([collection, documents]) => `  ${collection}: ${documents}`),
-    'Not moved:',
-    ...STAYS.map((line) => `  ${line}`),
-    'Next: set `store` to the new URL on every node and start them. Keep the old store until all is well.',
-    '',
-  ].join('\n');
 }
 
 /** For an issuer that has a new URL: a start on the store of another is refused, because two would share keys and tokens. */

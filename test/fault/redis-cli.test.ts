@@ -34,7 +34,7 @@ async function postern(...args: readonly string[]) {
 }
 
 describe('postern store migrate', () => {
-  it('takes the keys from lmdb to Redis, so that old tokens verify, and says what stays behind', async () => {
+  it('takes the keys from lmdb to Redis, so that old tokens verify', async () => {
     const world = await startWorld();
     const { tokens } = await signIn(world);
     const jwks = (await get(world, '/oauth/jwks.json')).text;
@@ -49,7 +49,6 @@ describe('postern store migrate', () => {
       0,
       {
         moved: expect.objectContaining({ keys: 2 }) as object,
-        stays: expect.arrayContaining([expect.stringContaining('refresh tokens')]) as string[],
       },
     ]);
     const again = await postern(...moving, 'env:TEST_STORE');

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -81,29 +81,14 @@ describe('postern client pin', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('--scope') });
   });
 
-  it('writes it, and never over a file that differs without --yes', async () => {
-    const first = await pin('--out', OUT);
-    expect(first).toMatchObject({ code: 0, stdout: `wrote ${OUT}\n` });
-    const written = readFileSync(OUT, 'utf8');
-    expect(written).toBe((await pin()).stdout);
-    expect(await pin('--out', OUT)).toMatchObject({ code: 0, stdout: `${OUT} says that already\n` });
-
-    publish({ redirect_uris: ['https://docs.example/elsewhere'] });
-    expect(await pin('--out', OUT)).toMatchObject({ code: 1, stderr: expect.stringContaining('--yes') });
-    expect(readFileSync(OUT, 'utf8')).toBe(written);
-    expect(await pin('--out', OUT, '--yes')).toMatchObject({ code: 0 });
-    expect(readFileSync(OUT, 'utf8')).toContain('https://docs.example/elsewhere');
-  });
-
   it('refuses what would be refused when it is fetched', async () => {
     publish({ client_secret: 'canary-8f2k' });
-    const { code, stdout, stderr } = await pin('--out', OUT);
+    const { code, stdout, stderr } = await pin();
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
       stderr: `${CLIENT_ID}: it has client_secret\n`,
     });
-    expect(existsSync(OUT)).toBe(false);
   });
 
   it.each([

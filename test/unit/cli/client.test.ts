@@ -73,11 +73,12 @@ describe('postern client list', () => {
   it('shows clients with their secrets, and no hash', async () => {
     const { code, stdout } = await postern(['client', 'list', '-c', file(HEAD + SECRETS)]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^svc {2}client_credentials {2}client_secret_basic$/m);
-    expect(stdout).toMatch(/^ {2}secret old {2}expired {2}from - {2}until 2020-01-01 {2}last used -$/m);
-    expect(stdout).toMatch(/^ {2}secret [0-9a-f]{12} {2}live {2}from - {2}until - {2}last used -$/m);
-    expect(stdout).toMatch(/^ {2}secret next {2}not yet {2}from 2099-01-01 /m);
-    expect(stdout).toMatch(/^spa {2}authorization_code {2}none$/m);
+    expect(stdout).toMatch(
+      /^CLIENT_ID +GRANT_TYPES +ID +NAME +KIND +STATE +NOT_BEFORE +EXPIRES_AT +LAST_USED$/m,
+    );
+    expect(stdout).toMatch(/^svc +client_credentials +\w+ +old +sha256 +expired +- +2020-01-01 +-$/m);
+    expect(stdout).toMatch(/^svc +client_credentials +\w+ +next +sha256 +not yet +2099-01-01 +- +-$/m);
+    expect(stdout).toMatch(/^spa +authorization_code +- /m);
     expect(stdout).not.toMatch(/aaaaaaaa|bbbbbbbb/);
   });
 
@@ -108,7 +109,7 @@ describe('postern client list', () => {
       await uses.stop();
     });
     const { stdout } = await postern(['client', 'list', '-c', config]);
-    expect(stdout.match(/last used 2026-05-01/g)).toHaveLength(3);
+    expect(stdout.match(/2026-05-01$/gm)).toHaveLength(3);
   });
 });
 
