@@ -175,6 +175,8 @@ export async function importClients(file: string, format: ImportFormat): Promise
 
 type Note = (words: string) => unknown;
 
+const isEmpty = (value: unknown) => value === undefined || (Array.isArray(value) && value.length === 0);
+
 /** A client as the file has it; in the order in which people read one. */
 function toForm(draft: Draft, note: Note): Fields {
   const usesCode = draft.grants.includes('authorization_code');
@@ -197,7 +199,6 @@ function toForm(draft: Draft, note: Note): Fields {
     scope: toScopes(draft, grants).join(' '),
     ...(usesCode && { consent, access: draft.group && { groups: [draft.group] } }),
   };
-  const isEmpty = (value: unknown) => value === undefined || (Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }
 

@@ -12,7 +12,7 @@ import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
-import { type CliIo, CommandError, print } from './io.ts';
+import { type CliIo, CommandError, print, toText } from './io.ts';
 
 /** What a verb found or did, for programs and for people. */
 type Outcome = { readonly value: unknown; readonly text: string };
@@ -39,16 +39,8 @@ async function list({ config, keyStore, now }: KeysContext): Promise<Outcome> {
   return { value: { generation: ring.generation, encryption_key: kekId, keys }, text: toTable(keys) };
 }
 
-function toTable(keys: readonly KeyReport[]): string {
-  const rows = [
-    ['KID', 'ALG', 'STATE', 'NEXT', 'AT'],
-    ...keys.map(({ kid, alg, state, next }) => [kid, alg, state, next?.state ?? '-', next?.at ?? '-']),
-  ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}\n`)
-    .join('');
-}
+const toTable = (keys: readonly KeyReport[]) =>
+  toText(keys.map(({ kid, alg, state, next }) => ({ kid, alg, state, next: next?.state, at: next?.at })));
 
 async function rotate({ keyStore, now }: KeysContext): Promise<Outcome> {
   const before = await keyStore.load();
