@@ -12,7 +12,6 @@ import { addGrantedOptions, checkGranted, type GrantedOptions } from './user-acc
 import {
   addChange,
   type Done,
-  findStoredPerson,
   isTaken,
   lookUpPerson,
   newPersonId,
@@ -37,7 +36,7 @@ export function registerUserLinks(user: Command, io: CliIo): void {
   addExpires(
     addChange(user, io, {
       name: 'reset',
-      description: 'print a link by which a user of the store chooses a new password',
+      description: 'print a link by which a user of the store chooses a password',
       isStored: true,
       act: reset,
     }),
@@ -76,54 +75,27 @@ function parseExpires(text: string): number {
 
 async function invite(
   context: UserContext,
-  typed: string,
+  username: string,
   { options, io }: { readonly options: InviteOptions; readonly io: CliIo },
 ): Promise<void> {
   const make = newLink(context, options);
-  const before = await findInvited(context, typed, options);
-  const person = before ?? (await addPerson(context, typed, options));
-  const { id, username } = person;
-  const link = await make('invite', person);
-  await context.changed('invite', id);
-  printDone(io, options, {
-    value: { id, username, source: 'store', invited: true, ...link.value },
-    text: `${before ? 'Invited' : 'Added and invited'} ${username}: ${id}\n${link.text}`,
-  });
-}
-
-/** Who was invited before and has no password yet. Throws CommandError for everybody else that there is. */
-async function findInvited(context: UserContext, typed: string, { claim, group }: GrantedOptions) {
-  if ((await lookUpPerson(context, typed)) === undefined) return undefined;
-  const person = await findStoredPerson(context, typed);
-  if (person.passwordHash !== undefined) {
-    throw new CommandError(`${person.username} has a password already: postern user reset`);
-  }
-  if (group.length > 0 || Object.keys(claim).length > 0) {
-    throw new CommandError(
-      `${person.username} is there already: change groups and claims with postern user set`,
-    );
-  }
-  return person;
-}
-
-async function addPerson(
-  context: UserContext,
-  username: string,
-  options: GrantedOptions,
-): Promise<SourcedPerson> {
+  if ((await lookUpPerson(context, username)) !== undefined) throw isTaken(username);
   const { claims: given, groups } = checkGranted(context.config, options);
   const claims = withName(username, given);
   const person = { id: newPersonId(), username, passwordHash: undefined, groups, claims };
   if (!(await context.people.add(person))) throw isTaken(username);
   await context.changed('add', person.id);
-  return { ...person, disabled: false, source: 'store', validAfter: 0 };
+  const link = await make('invite', { ...person, disabled: false, source: 'store', validAfter: 0 });
+  await context.changed('invite', person.id);
+  printDone(io, options, {
+    value: { id: person.id, username, source: 'store', invited: true, ...link.value },
+    text: `Added ${username}: ${person.id}\n${link.text}`,
+  });
 }
 
+/** A user who was invited and has no password yet gets another invitation. */
 async function reset(context: UserContext, person: SourcedPerson, options: LinkOptions): Promise<Done> {
-  if (person.passwordHash === undefined) {
-    throw new CommandError(`${person.username} has no password yet: postern user invite`);
-  }
-  return newLink(context, options)('reset', person);
+  return newLink(context, options)(person.passwordHash === undefined ? 'invite' : 'reset', person);
 }
 
 /** For a user of the file, too: their factors are in the store. */

