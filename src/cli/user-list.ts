@@ -1,7 +1,7 @@
 // `postern user list`: who can sign in, and what they have.
 import type { Command } from 'commander';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
-import { findShadowed } from '../users/warnings.ts';
+import { findShadowed } from '../users/shadowed.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';
 import { findPerson, type SourcedPerson, type UserContext, withPeople } from './user-people.ts';

@@ -4,7 +4,7 @@ import { usernameFault } from '../config/text.ts';
 import { type AccountState, nextValidAfter } from '../users/account-state.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
-import { findShadowed } from '../users/shadowed.ts';
+import { withName } from '../users/people.ts';
 import { addVerb, checked, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
 import { print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
