@@ -19,7 +19,7 @@ import {
   type SecretsOptions,
 } from './configuration.ts';
 import { IMPORT_FORMATS, importClients, type ImportFormat } from './client-import.ts';
-import { counted, print, printJson, toText, type CliIo } from './io.ts';
+import { counted, print, printJson, renderValue, type CliIo } from './io.ts';
 
 type SecretOptions = {
   readonly name?: string;
@@ -86,7 +86,7 @@ async function list({ config: file, json, secrets }: SecretsOptions, io: CliIo):
   const lines = rows.flatMap(({ client_id, grant_types, secrets: own }) =>
     (own.length === 0 ? [{}] : own).map((secret) => ({ client_id, grant_types, ...secret })),
   );
-  print(io, { json }, { value: rows, text: toText(lines) });
+  print(io, { json }, { value: rows, text: renderValue(lines) });
 }
 
 async function readStored(location: StoreConfig): Promise<LastUses> {

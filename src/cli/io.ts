@@ -23,7 +23,7 @@ export function printJson({ stdout }: Pick<CliIo, 'stdout'>, value: unknown): vo
 /** What a verb found: with `--json` the value, else the text; without one, the value in lines and tables. */
 export function print(io: Pick<CliIo, 'stdout'>, { json }: JsonOption, { value, text }: Printed): void {
   if (json === true) printJson(io, value);
-  else io.stdout.write(text ?? toText(value));
+  else io.stdout.write(text ?? renderValue(value));
 }
 
 /** What a verb did, in one line for people or for programs. */
@@ -40,7 +40,7 @@ function isRows(value: unknown): value is readonly object[] {
 }
 
 /** Rows as a table, an object as lines of `name: value`. */
-export function toText(value: unknown): string {
+export function renderValue(value: unknown): string {
   if (isRows(value)) return toTable(value);
   if (Array.isArray(value)) return '';
   return Object.entries(value as object)

@@ -12,7 +12,7 @@ import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
-import { type CliIo, CommandError, print, toText } from './io.ts';
+import { type CliIo, CommandError, print, renderValue } from './io.ts';
 
 /** What a verb found or did, for programs and for people. */
 type Outcome = { readonly value: unknown; readonly text: string };
@@ -40,7 +40,9 @@ async function list({ config, keyStore, now }: KeysContext): Promise<Outcome> {
 }
 
 const toTable = (keys: readonly KeyReport[]) =>
-  toText(keys.map(({ kid, alg, state, next }) => ({ kid, alg, state, next: next?.state, at: next?.at })));
+  renderValue(
+    keys.map(({ kid, alg, state, next }) => ({ kid, alg, state, next: next?.state, at: next?.at })),
+  );
 
 async function rotate({ keyStore, now }: KeysContext): Promise<Outcome> {
   const before = await keyStore.load();
