@@ -138,14 +138,14 @@ export class Stage {
 }
 
 const RATE_LIMITS = {
-  token: { client: WIDE, address: WIDE },
-  introspection: { client: WIDE },
-  revocation: { client: WIDE },
-  userinfo: { address: WIDE },
-  authorization: { address: WIDE },
-  logout: { address: WIDE },
+  token: WIDE,
+  introspection: WIDE,
+  revocation: WIDE,
+  userinfo: WIDE,
+  authorization: WIDE,
+  logout: WIDE,
   // Attempts count until they were right, so a crowd behind one address would be made to wait.
-  sign_in: { account_failures: WIDE, address_failures: WIDE },
+  sign_in: WIDE,
 };
 
 const CLIENTS = [

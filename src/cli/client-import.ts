@@ -193,7 +193,6 @@ function toForm(draft: Draft, note: Note): Fields {
     client_secrets: method === 'none' ? [] : toSecrets(draft.secret, note),
     redirect_uris: draft.redirectUris,
     post_logout_redirect_uris: draft.logoutUris,
-    allowed_cors_origins: draft.origins,
     grant_types: grants,
     token_endpoint_auth_method: method,
     scope: toScopes(draft, grants).join(' '),
@@ -213,6 +212,7 @@ function noteLeft(draft: Draft, { grants, method, consent, note }: Form): void {
   const gone = draft.grants.filter((grant) => !grants.includes(grant));
   const left = [...draft.left, ...gone, ...(method === draft.method ? [] : [draft.method])];
   if (left.length > 0) note(`not carried over: ${left.join(', ')}`);
+  if (!isEmpty(draft.origins)) note(`add to cors.allowed_origins: ${draft.origins?.join(', ')}`);
   if (draft.group !== undefined) note(`is for the group ${draft.group} alone: define it in groups`);
   if (draft.isTrusted === true && consent === 'explicit')
     note("is public, so people are asked here, which they aren't there");

@@ -127,12 +127,15 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
     await server.abandon();
     await telemetry.close();
   });
+  let known = loaded.config.notices;
   const watch = await watchConfig({
     file,
     current: loaded,
     load: (changed) => loadInThread(LOAD_ENTRY, changed),
     async onConfig(changed) {
       await server.replace({ config: changed.config, hash: changed.hash });
+      for (const notice of changed.config.notices) if (!known.includes(notice)) telemetry.log.warn(notice);
+      known = changed.config.notices;
       onTaken?.(changed);
     },
     onBroken: (error) => server.refuse(error),

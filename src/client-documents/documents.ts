@@ -173,7 +173,6 @@ function endingClient(clientId: string): Client {
     redirectUris: [],
     postLogoutRedirectUris: [],
     secrets: [],
-    allowedCorsOrigins: [],
     rateLimits: {},
     consent: 'explicit',
     idTokenClaims: 'minimal',

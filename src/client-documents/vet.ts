@@ -131,8 +131,6 @@ function toVettedClient(form: Metadata): Client {
   checkClients(value === undefined ? [] : [{ value, report, place: () => '', folder: '' }], {
     // Not what an issuer of this machine may do: a web app on loopback.
     issuerIsLoopback: false,
-    clientCredentials: false,
-    pkce: 'required',
     deviceFlow: false,
     responseModes: ['query'],
     offered: ['password'],

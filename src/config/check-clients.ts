@@ -10,8 +10,6 @@ import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 /** What the rules know of the rest of the configuration. */
 type ClientContext = {
   readonly issuerIsLoopback: boolean;
-  readonly clientCredentials: boolean;
-  readonly pkce: 'required' | 'per_client';
   readonly deviceFlow: boolean;
   readonly responseModes: readonly string[];
   /** What a sign-in can reach by the methods that are on. */
@@ -78,11 +76,6 @@ const RULES = [
       ? `${DEVICE_CODE_GRANT} is off: see features.device_flow`
       : undefined,
   ),
-  rule('grant_types', (client, { clientCredentials }) =>
-    isMachine(client) && !clientCredentials
-      ? 'client_credentials is off: see features.client_credentials'
-      : undefined,
-  ),
   rule('response_modes', (client, { responseModes }) =>
     client.response_modes.some((mode) => !responseModes.includes(mode))
       ? 'form_post is off: add it to features.response_modes'
@@ -124,10 +117,10 @@ const RULES = [
       : undefined,
   ),
   // RFC 9700 §2.1.1: > Public clients MUST use PKCE.
-  rule('require_pkce', (client, { pkce }) =>
-    client.require_pkce || (pkce === 'per_client' && client.token_endpoint_auth_method !== 'none')
+  rule('require_pkce', (client) =>
+    client.require_pkce || client.token_endpoint_auth_method !== 'none'
       ? undefined
-      : 'must be true, unless the client has a secret and features.pkce is per_client (RFC 9700 §2.1.1)',
+      : 'must be true, unless the client has a secret (RFC 9700 §2.1.1)',
   ),
 ];
 

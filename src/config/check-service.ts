@@ -19,13 +19,11 @@ export function checkService(service: Entry<ServiceForm>): void {
 }
 
 function checkSignIns({ value, report }: Entry<ServiceForm>): void {
-  const { sign_in: signIn, acr = {}, lifetimes } = value;
+  const { sign_in: signIn, lifetimes } = value;
   if (signIn !== undefined && !signIn.passkeys && !signIn.oneTimeCodes) {
     if (signIn.secondFactor === 'required' || signIn.recoveryCodes > 0)
       report(['sign_in'], 'second_factor: required and recovery_codes need passkeys or one_time_codes');
   }
-  if (new Set(Object.values(acr)).size < Object.keys(acr).length)
-    report(['acr'], 'two levels must not have one name');
   if (lifetimes.refreshToken > lifetimes.refreshTokenAbsolute)
     report(['lifetimes'], 'refresh_token must not be longer than refresh_token_absolute');
 }

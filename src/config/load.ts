@@ -14,9 +14,9 @@ import { hashConfig } from './hash.ts';
 import { entriesOf, findFiles, type Listing, readListing, type SourceList } from './included-files.ts';
 import { isRecord, parse } from './parse-fields.ts';
 import { type Path, ProblemList, type Report } from './problems.ts';
+import { withoutRemoved } from './removed-keys.ts';
 import { type Sources, toConfig } from './resolve.ts';
 import { Unreadable } from './regular-file.ts';
-import { withoutRetired } from './retired-keys.ts';
 import type { Entry } from './rules.ts';
 import { type ClientForm, clientSchema, resourceSchema } from './schema-client.ts';
 import { userSchema } from './schema-user.ts';
@@ -106,7 +106,7 @@ async function load(
   sources.files.add(resolve(file));
   const document = await readDocument(file, problems);
   if (document === undefined) throw new ConfigError(problems.list());
-  const { content, notices: retired } = withoutRetired(document);
+  const content = withoutRemoved(document, problems.notices);
   const parts = await readParts(document, content, { problems, sources, serviceOnly: options.serviceOnly });
   if (parts === undefined) throw new ConfigError(problems.list());
   const { service } = parts;
@@ -129,7 +129,11 @@ async function load(
     throw new ConfigError(problems.list());
   });
   const keys = { ...secrets.keys, ...generated.keys };
-  const notices = [...retired, ...generated.notices, ...(secretFiles === 'any_mode' ? [ANY_MODE] : [])];
+  const notices = [
+    ...problems.notices,
+    ...generated.notices,
+    ...(secretFiles === 'any_mode' ? [ANY_MODE] : []),
+  ];
   const config = toConfig({ ...parts, ...secrets, store, keys, notices });
   for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
   if (!problems.isEmpty) throw new ConfigError(problems.list());
@@ -205,7 +209,7 @@ function checkParts({ service, clients, resources, users }: Parts, issuerIsLoopb
   checkClients(clients.list, {
     issuerIsLoopback,
     ...features,
-    offered: levelsOf({ signIn, acr: undefined })?.offered ?? ['password'],
+    offered: levelsOf({ signIn })?.offered ?? ['password'],
     algorithms: keys.algorithms,
     apiOf,
     personScopes: scopes,

@@ -51,12 +51,12 @@ const item = (severity: PlanItem['severity'], path: string, message: string): Pl
 
 /** Any change of these stops something that works. */
 const ALWAYS =
-  /^(issuer|store|acr\.\w+|users\[\]\.id|clients\[\]\.(token_endpoint_auth_method|id_token_signed_response_alg))$/;
+  /^(issuer|store|users\[\]\.id|clients\[\]\.(token_endpoint_auth_method|id_token_signed_response_alg))$/;
 /** These do where they are switched on, or become stricter. */
 const STRICTER = /^(users\[\]\.disabled|clients\[\]\.(require_pkce|sign_in(\.require)?))$/;
 /** And these where they are removed or switched off. */
 const NEEDED =
-  /^(encryption_keys|cookie_keys|trusted_proxies|(cors|features|outgoing|client_documents|sign_in)\b.*|(clients|resources|users|clients\[\]\.client_secrets)\[\]|users\[\]\.password_hash|resources\[\]\.(scopes|default_scopes|clients|introspection_clients)|clients\[\]\.(redirect_uris|post_logout_redirect_uris|grant_types|response_modes|scope|default_scope|allowed_cors_origins))$/;
+  /^(encryption_keys|cookie_keys|trusted_proxies|(cors|features|outgoing|client_documents|sign_in)\b.*|(clients|resources|users|clients\[\]\.client_secrets)\[\]|users\[\]\.password_hash|resources\[\]\.(scopes|default_scopes|clients|introspection_clients)|clients\[\]\.(redirect_uris|post_logout_redirect_uris|grant_types|response_modes|scope|default_scope))$/;
 
 function isBreaking({ path, rule, to }: Difference, { config }: PlanSide): boolean {
   if (ALWAYS.test(rule)) return true;

@@ -28,6 +28,8 @@ export function formatPath(path: Path): string {
 export class ProblemList {
   readonly #problems: ConfigProblem[] = [];
   readonly #files: string[] = [];
+  /** What is no problem, and worth a line. */
+  readonly notices: string[] = [];
 
   get isEmpty(): boolean {
     return this.#problems.length === 0;

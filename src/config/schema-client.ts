@@ -10,7 +10,7 @@ import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts'
 import { hashFault } from './secret-strength.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';
 import { emptyFault, labelFault, scopeFault, scopeTokenFault, splitScope, text } from './text.ts';
-import { logoutUriFault, originFault, redirectUriFault, resourceFault, webUriFault } from './uri.ts';
+import { logoutUriFault, redirectUriFault, resourceFault, webUriFault } from './uri.ts';
 
 // RFC 6749 §2.3.1 has both halves of Basic credentials form-encoded, which many clients don't do: characters that would
 // change meaning without it are kept out of the identifier, unless it is a URL, which never has a secret.
@@ -122,16 +122,7 @@ export const clientSchema = z.strictObject({
     .array(z.string())
     .optional()
     .describe('The groups that this app sees in the claim groups. Default: all.'),
-  require_pkce: z
-    .boolean()
-    .default(true)
-    .describe('false only for a confidential client, with features.pkce: per_client.'),
-  allowed_cors_origins: z
-    .array(text(originFault))
-    .default([])
-    .describe(
-      'Origins whose scripts may call the token endpoint as this client, besides cors.allowed_origins.',
-    ),
+  require_pkce: z.boolean().default(true).describe('false only for a confidential client.'),
   rate_limits: clientRateLimitsSchema
     .prefault({})
     .describe('Limits of this client that differ from rate_limits.'),
@@ -203,12 +194,6 @@ export const resourceSchema = z.strictObject({
     .default([])
     .describe(
       'client_ids that may introspect tokens of this API, besides the client that a token belongs to.',
-    ),
-  introspection_username: z
-    .boolean()
-    .default(false)
-    .describe(
-      "With true, introspection_clients get the person's login name as username; otherwise only for a token with profile.",
     ),
 });
 

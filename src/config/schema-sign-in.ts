@@ -1,8 +1,7 @@
-// The schemas of sign-ins by more than a password: the methods, what everybody and one client requires, and what tokens call it.
+// The schemas of sign-ins by more than a password: the methods, what everybody and one client requires.
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
 import { DAY, duration, MINUTE } from './notation.ts';
-import { emptyFault, matching, text } from './text.ts';
 
 const MOST_RECOVERY_CODES = 20;
 
@@ -36,18 +35,6 @@ export const signInSchema = group({
     .describe(
       'Who lets a person add their first factor: link, an operator by "postern user enrol", or self, the person right after a sign-in.',
     ),
-});
-
-// A request separates those that it asks for by spaces (OIDC Core §3.1.2.1).
-const spacesFault = matching(/^\S*$/, 'must have no spaces');
-
-const acrName = (level: string, fallback: string) =>
-  text(emptyFault, spacesFault).default(fallback).describe(`What acr calls a sign-in by ${level}.`);
-
-export const acrSchema = group({
-  password: acrName('a password alone', 'urn:postern:acr:password'),
-  second_factor: acrName('two factors', 'urn:postern:acr:second-factor'),
-  passkey: acrName('a passkey that verified its user', 'urn:postern:acr:passkey'),
 });
 
 export const clientSignInSchema = group({

@@ -8,7 +8,7 @@ import { named } from './notation.ts';
 import { groupsSchema, scopesSchema } from './schema-access.ts';
 import { clientSchema, resourceSchema, responseModes } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
-import { acrSchema, signInSchema } from './schema-sign-in.ts';
+import { signInSchema } from './schema-sign-in.ts';
 import { passwordsSchema } from './schema-user.ts';
 import { emptyFault, labelFault, matching, scopeFault, splitScope, text } from './text.ts';
 import {
@@ -84,13 +84,9 @@ export const configSchema = z.strictObject({
         .enum(['debug', 'info', 'warn', 'error'])
         .default('info')
         .describe('What is worth a line. debug has one for each request.'),
-      format: z
-        .enum(['auto', 'json', 'readable'])
-        .default('auto')
-        .describe('auto is readable in a terminal and JSON elsewhere.'),
     })
     .prefault({})
-    .describe('The log, on standard error.'),
+    .describe('The log, on standard error: readable in a terminal, JSON elsewhere.'),
   audit: text(auditFault)
     .default('auto')
     .describe(
@@ -101,12 +97,6 @@ export const configSchema = z.strictObject({
     .default([])
     .describe(
       'Addresses or CIDRs of the proxies in front of the service; only they may say who the client is.',
-    ),
-  hsts_include_subdomains: z
-    .boolean()
-    .default(false)
-    .describe(
-      "Whether Strict-Transport-Security, which an https issuer sends for a year, is for all names below the issuer's host too: browsers then refuse http for each of them.",
     ),
   encryption_keys: secretReferences.describe(
     'Keys that protect what the store holds: 32 bytes each, base64url. The first encrypts, all decrypt. May be left out when the issuer is this machine.',
@@ -129,11 +119,6 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('Origins whose scripts may call the OAuth endpoints.'),
   features: group({
-    client_credentials: z.boolean().default(true).describe('Whether services may get tokens as themselves.'),
-    pkce: z
-      .enum(['required', 'per_client'])
-      .default('required')
-      .describe('per_client lets a confidential client say require_pkce: false.'),
     device_flow: z
       .boolean()
       .default(false)
@@ -150,7 +135,9 @@ export const configSchema = z.strictObject({
     .describe('What is switched on.'),
   rate_limits: rateLimitsSchema
     .prefault({})
-    .describe('Limits, as a number for a time: 6000/1m. On excess the answer is 429.'),
+    .describe(
+      'What may be asked in a time: 6000/1m. On excess the answer is 429. All other limits follow from these (docs/hardening.md).',
+    ),
   lifetimes: lifetimesSchema.prefault({}).describe('How long tokens, codes and sessions live.'),
   signing_keys: signingKeysSchema.prefault({}).describe('The keys that sign, and their rotation.'),
   groups: groupsSchema
@@ -197,11 +184,8 @@ export const configSchema = z.strictObject({
   sign_in: signInSchema
     .optional()
     .describe(
-      'Passkeys and second factors. Absent: people sign in by password alone, and tokens say nothing of it.',
+      'Passkeys and second factors. Absent: people sign in by password alone, and tokens have neither acr nor amr.',
     ),
-  acr: acrSchema
-    .optional()
-    .describe('What tokens call a sign-in in acr. Absent, and sign_in too: tokens have neither acr nor amr.'),
   account: z
     .boolean()
     .default(false)
@@ -216,8 +200,6 @@ export const configSchema = z.strictObject({
     logo: text(imageFault)
       .optional()
       .describe('Logo: a URL, a path on this host, or the name of a file in the assets of your views.'),
-    logo_dark: text(imageFault).optional().describe('The logo for dark pages. Default: logo.'),
-    favicon: text(imageFault).optional().describe('The icon of the browser tab.'),
     color: text(colorFault).optional().describe('Accent color, such as "#1a56db".'),
     privacy_uri: text(webUriFault).optional().describe('Your privacy policy, linked from each page.'),
     terms_uri: text(webUriFault).optional().describe('Your terms of service.'),
@@ -225,11 +207,6 @@ export const configSchema = z.strictObject({
     support_uri: text(supportFault)
       .optional()
       .describe('Where people find help with signing in: a page, or mailto: and an address.'),
-    support_text: text(labelFault)
-      .optional()
-      .describe(
-        'What that link says, or where help is without one. Default: Need help?, in the language of the page.',
-      ),
   })
     .prefault({})
     .describe('How the pages look.'),

@@ -1,6 +1,5 @@
 // How strong a sign-in is, from a password alone to a passkey, and what tokens call that in `acr` (OIDC Core §2).
 import type { Config } from './config.ts';
-import { acrSchema } from './schema-sign-in.ts';
 
 /** From weak to strong: each has what those before it have. */
 export const LEVELS = ['password', 'second_factor', 'passkey'] as const;
@@ -11,25 +10,27 @@ export type Levels = NonNullable<ReturnType<typeof levelsOf>>;
 export const reaches = (level: Level, wanted: Level): boolean =>
   LEVELS.indexOf(level) >= LEVELS.indexOf(wanted);
 
-const DEFAULT_NAMES: NonNullable<Config['acr']> = acrSchema.parse({});
+const NAMES: Readonly<Record<Level, string>> = {
+  password: 'urn:postern:acr:password',
+  second_factor: 'urn:postern:acr:second-factor',
+  passkey: 'urn:postern:acr:passkey',
+};
 
-/** Undefined: the file says nothing of either, and tokens say nothing of sign-ins. */
-export function levelsOf({ signIn, acr }: Pick<Config, 'signIn' | 'acr'>) {
-  if (signIn === undefined && acr === undefined) return undefined;
-  const { password, secondFactor, passkey } = acr ?? DEFAULT_NAMES;
-  const names: Readonly<Record<Level, string>> = { password, second_factor: secondFactor, passkey };
+/** Undefined: the file says nothing of sign-ins, and tokens neither. */
+export function levelsOf({ signIn }: Pick<Config, 'signIn'>) {
+  if (signIn === undefined) return undefined;
   const isOn: Readonly<Record<Level, boolean>> = {
     password: true,
-    second_factor: signIn?.passkeys === true || signIn?.oneTimeCodes === true,
-    passkey: signIn?.passkeys === true,
+    second_factor: signIn.passkeys || signIn.oneTimeCodes,
+    passkey: signIn.passkeys,
   };
   const offered = LEVELS.filter((level) => isOn[level]);
   return {
     /** What somebody can reach by the methods that are on. */
     offered,
     /** The `acr` of a level. */
-    nameOf: (level: Level) => names[level],
+    nameOf: (level: Level) => NAMES[level],
     /** The offered level that has this `acr`. */
-    levelNamed: (name: string) => offered.find((level) => names[level] === name),
+    levelNamed: (name: string) => offered.find((level) => NAMES[level] === name),
   };
 }

@@ -5,8 +5,7 @@ const problem = (advice: string) => ({ level: 'problem', advice }) as const;
 const warning = (advice: string) => ({ level: 'warning', advice }) as const;
 
 const SEE = 'See docs/reverse-proxy.md.';
-const LEAVE_CORS =
-  "Take CORS out of the proxy, and list origins in Postern's cors.allowed_origins or a client's allowed_cors_origins.";
+const LEAVE_CORS = "Take CORS out of the proxy, and list origins in Postern's cors.allowed_origins.";
 
 export const FAULTS = {
   'configuration-broken': problem('Repair it; postern check says the same.'),

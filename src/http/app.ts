@@ -11,6 +11,7 @@ import type { Telemetry } from '../observability/telemetry.ts';
 import { serveAssets } from './assets.ts';
 import { createCachedDocuments } from './cached-documents.ts';
 import { createClientAddress } from './client-address.ts';
+import { JWKS_MAX_AGE_SECONDS } from '../keys/timing.ts';
 import { allowOrigins } from './cors.ts';
 import { admitRequests } from './edge.ts';
 import { answerErrors } from './errors.ts';
@@ -40,17 +41,17 @@ export type AppParts = {
 export function createApp(parts: AppParts): App {
   const { config, engine, unitOfWork, interactions, ownPages, pages, assets, limits, telemetry } = parts;
   const { log, metrics } = telemetry;
-  const { issuer, trustedProxies, signingKeys } = config;
+  const { issuer, trustedProxies } = config;
   const app = new Koa();
   // The engine reads cookies through the host's context too.
   app.keys = createCookieKeys(config.cookieKeys);
   app.silent = true;
   pinToIssuer(app, issuer);
 
-  const maxAges = { discovery: signingKeys.jwksMaxAge, jwks: engine.jwksMaxAge };
+  const maxAges = { discovery: JWKS_MAX_AGE_SECONDS, jwks: engine.jwksMaxAge };
   const documents = createCachedDocuments(maxAges);
   const clientAddress = createClientAddress(trustedProxies);
-  const { fastAnswers, findClient } = engine;
+  const { fastAnswers } = engine;
   const fastPath = createFastPath({ config, fastAnswers, documents, clientAddress, metrics, log });
 
   app.use(observeRequests(telemetry));
@@ -58,7 +59,7 @@ export function createApp(parts: AppParts): App {
   app.use(setLanguage(pages, issuer));
   app.use(answerErrors(pages, telemetry));
   app.use(admitRequests(issuer, clientAddress));
-  app.use(allowOrigins(config, findClient));
+  app.use(allowOrigins(config));
   app.use(limitAddresses(limits, engine.tokens, fastPath));
   app.use(refuseMalformed(issuer));
   app.use(documents.serve);

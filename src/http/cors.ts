@@ -3,22 +3,10 @@
 import type { Context, Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
 import { findEndpoint } from '../config/endpoints.ts';
-import type { FindClient } from '../oidc/clients.ts';
 
 const PREFLIGHT_SECONDS = 600;
 
-export function allowOrigins({ cors, clients }: Config, findClient: FindClient): Middleware {
-  const { allowedOrigins } = cors;
-  const ofService = new Set(allowedOrigins);
-  const ofAnyClient = new Set([...allowedOrigins, ...clients.flatMap((client) => client.allowedCorsOrigins)]);
-
-  /** Before the client is known its own list can't be asked: then any client's origin may read the answer. */
-  function isAllowed(origin: string, clientId: string | undefined): boolean {
-    if (ofService.has(origin)) return true;
-    if (clientId === undefined) return ofAnyClient.has(origin);
-    return findClient(clientId)?.allowedCorsOrigins.includes(origin) ?? false;
-  }
-
+export function allowOrigins({ cors }: Pick<Config, 'cors'>): Middleware {
   return async function allowOrigin(ctx, next) {
     const isPreflight = ctx.method === 'OPTIONS';
     try {
@@ -28,7 +16,7 @@ export function allowOrigins({ cors, clients }: Config, findClient: FindClient):
       // Also on the way out of an error, so that a script can read why.
       removeCorsHeaders(ctx);
       const origin = findEndpoint(ctx.path)?.isScriptable === true ? ctx.get('Origin') : '';
-      if (origin !== '' && isAllowed(origin, clientIdOf(ctx))) allow(ctx, origin, isPreflight);
+      if (cors.allowedOrigins.includes(origin)) allow(ctx, origin, isPreflight);
     }
   };
 }
@@ -51,9 +39,4 @@ function removeCorsHeaders(ctx: Context): void {
   for (const name of ctx.res.getHeaderNames()) {
     if (name.startsWith('access-control-')) ctx.remove(name);
   }
-}
-
-function clientIdOf(ctx: Context): string | undefined {
-  const { oidc } = ctx as Context & { oidc?: { client?: { clientId: string } } };
-  return oidc?.client?.clientId;
 }

@@ -23,10 +23,10 @@ function contentSecurityPolicy(issuer: string): string {
   ].join('; ');
 }
 
-export type SecurityHeadersParts = Pick<Config, 'issuer' | 'hstsIncludeSubdomains'>;
+export type SecurityHeadersParts = Pick<Config, 'issuer'>;
 
 /** On every answer, the engine's and the errors' included (ASVS 3.4). */
-export function securityHeaders({ issuer, hstsIncludeSubdomains }: SecurityHeadersParts): Headers {
+export function securityHeaders({ issuer }: SecurityHeadersParts): Headers {
   return {
     'Content-Security-Policy': contentSecurityPolicy(issuer),
     'X-Frame-Options': 'DENY',
@@ -36,7 +36,7 @@ export function securityHeaders({ issuer, hstsIncludeSubdomains }: SecurityHeade
     // No Cross-Origin-Opener-Policy: an app that signs in through a popup must find its window again.
     'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
     ...(issuer.startsWith('https:') && {
-      'Strict-Transport-Security': `max-age=31536000${hstsIncludeSubdomains ? '; includeSubDomains' : ''}`,
+      'Strict-Transport-Security': 'max-age=31536000',
     }),
   };
 }

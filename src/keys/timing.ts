@@ -3,6 +3,9 @@ import type { Config } from '../config/config.ts';
 
 /** What careful verifiers cache although we say less (mod_auth_openidc, AWS API Gateway): an hour. */
 const VERIFIER_CACHE_SECONDS = 3600;
+/** What we say of the key set. */
+export const JWKS_MAX_AGE_SECONDS = 300;
+export const ID_TOKEN_SECONDS = 3600;
 /** Three polls of 4 s, and some delay: after that every healthy node has read a change. */
 export const PROPAGATION_SECONDS = 15;
 /** The bound on the difference between any two nodes' clocks. */
@@ -12,10 +15,8 @@ export const SKEW_SECONDS = 120;
 type TimingInput = {
   /** The longest of all audiences. */
   readonly accessToken: number;
-  readonly idToken: number;
   readonly rotateEvery: number;
   readonly publishAhead: number;
-  readonly jwksMaxAge: number;
 };
 
 /** All in seconds. */
@@ -45,24 +46,21 @@ export function toTimingInput({
 }: Pick<Config, 'lifetimes' | 'resources' | 'signingKeys'>): TimingInput {
   return {
     accessToken: Math.max(lifetimes.accessToken, ...resources.map(({ accessToken }) => accessToken ?? 0)),
-    idToken: lifetimes.idToken,
     rotateEvery: signingKeys.rotateEvery,
     publishAhead: signingKeys.publishAhead,
-    jwksMaxAge: signingKeys.jwksMaxAge,
   };
 }
 
 /** The times that follow from a configuration; they are only safe when `timingProblems` finds nothing. */
 export function toTiming(input: TimingInput): Timing {
-  const cache = Math.max(input.jwksMaxAge, VERIFIER_CACHE_SECONDS);
-  const tokenLife = Math.max(input.accessToken, input.idToken);
+  const tokenLife = Math.max(input.accessToken, ID_TOKEN_SECONDS);
   return {
-    cache,
+    cache: VERIFIER_CACHE_SECONDS,
     propagation: PROPAGATION_SECONDS,
     skew: SKEW_SECONDS,
     tokenLife,
-    publishToActivate: cache + PROPAGATION_SECONDS + SKEW_SECONDS,
-    retireToRemove: tokenLife + cache + SKEW_SECONDS,
+    publishToActivate: VERIFIER_CACHE_SECONDS + PROPAGATION_SECONDS + SKEW_SECONDS,
+    retireToRemove: tokenLife + VERIFIER_CACHE_SECONDS + SKEW_SECONDS,
     rotateEvery: input.rotateEvery,
     publishAhead: input.publishAhead,
   };
@@ -91,14 +89,11 @@ export function timingProblems(input: TimingInput): string[] {
 /** How long a JWKS answer may be kept while a compromise is fresh. */
 const EMERGENCY_MAX_AGE_SECONDS = 60;
 
-/** For how many seconds a JWKS answer may be kept, at `now` (epoch milliseconds): less for C seconds after a compromise. */
+/** For how many seconds a JWKS answer may be kept, at `now` (epoch milliseconds): less for an hour after a compromise. */
 export function jwksMaxAge(
-  keySet: { readonly compromisedAt?: number | undefined },
-  { jwksMaxAge: planned }: Pick<TimingInput, 'jwksMaxAge'>,
+  { compromisedAt }: { readonly compromisedAt?: number | undefined },
   now: number,
 ): number {
-  const { compromisedAt } = keySet;
-  const cache = Math.max(planned, VERIFIER_CACHE_SECONDS);
-  const isFresh = compromisedAt !== undefined && now < compromisedAt + cache * 1000;
-  return isFresh ? Math.min(planned, EMERGENCY_MAX_AGE_SECONDS) : planned;
+  const isFresh = compromisedAt !== undefined && now < compromisedAt + VERIFIER_CACHE_SECONDS * 1000;
+  return isFresh ? EMERGENCY_MAX_AGE_SECONDS : JWKS_MAX_AGE_SECONDS;
 }

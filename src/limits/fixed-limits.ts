@@ -1,4 +1,4 @@
-// Limits that the file doesn't set. dry_run lets nothing pass them: a code is being guessed, or another host is asked.
+// Limits that the file doesn't set: something is being guessed, or another host is asked.
 import type { Rate } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { CounterStore } from '../store/store.ts';
@@ -25,6 +25,9 @@ const RATES = {
   // Of one document, over all processes: each asks a host that doesn't answer once in half a minute.
   'documents.renewal': { limit: 10, windowSeconds: 60 },
 } satisfies Record<string, Rate>;
+
+/** Wrong client credentials, for one client from one address: a wrong deployment is noticed, guessing 128 bits isn't helped. */
+export const SECRET_FAILURES: Rate = { limit: 20, windowSeconds: 60 };
 
 export const FIXED_LIMITS: readonly string[] = Object.keys(RATES);
 

@@ -10,7 +10,7 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
 import { createAttempts, type LimitRefusal } from './attempts.ts';
 import { createCounters, orAlone, type Quota } from './counters.ts';
-import { createFixedLimits, FIXED_LIMITS } from './fixed-limits.ts';
+import { createFixedLimits, FIXED_LIMITS, SECRET_FAILURES } from './fixed-limits.ts';
 import { createLeases } from './leases.ts';
 import { networkOf } from './network.ts';
 import { createSecretAttempts } from './secret-attempts.ts';
@@ -62,12 +62,22 @@ export type LimitsParts = {
   readonly onLimited: (limit: string, request: LimitedRequest) => void;
 };
 
+// What follows from the rates of the file.
+/** Requests without valid client credentials, of one address: a share of what one client may ask for. */
+const TOKEN_ADDRESS_SHARE = 1 / 2;
+/** Questions of one client about tokens that aren't live. */
+const UNKNOWN_SHARE = 1 / 20;
+/** Wrong passwords of one address over all accounts. */
+const ADDRESS_SIGN_INS_FACTOR = 6;
 /** A sign-in is one authorization request and, with a mistyped password, up to ten others. */
 const PAGES_FACTOR = 10;
 /** For pages that a browser opens without credentials, and failed sign-ins: a /24 or a /48 is cheap to rent. */
 const NETWORK_FACTOR = 10;
 
-const times = (rate: Rate, factor: number): Rate => ({ ...rate, limit: rate.limit * factor });
+const times = (rate: Rate, factor: number): Rate => ({
+  ...rate,
+  limit: Math.max(1, Math.floor(rate.limit * factor)),
+});
 
 /**
  * Once for each process. The result makes the limits of one configuration; leases, known clients and what is counted during
@@ -94,33 +104,24 @@ function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
 }
 
 function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
-  if (endpoint === 'pages') return times(rates.authorization.address, PAGES_FACTOR);
-  if (endpoint === 'userinfo.unknown') return rates.userinfo.address;
-  const rate = rates[endpoint];
+  if (endpoint === 'pages') return times(rates.authorization, PAGES_FACTOR);
+  if (endpoint === 'userinfo.unknown') return rates.userinfo;
   // Introspection and revocation are called by few, trusted hosts: one address may do what one client may.
-  return 'address' in rate ? rate.address : rate.client;
+  return endpoint === 'token' ? times(rates.token, TOKEN_ADDRESS_SHARE) : rates[endpoint];
 }
 
-const tooMany = ({ waitMs }: Pick<LimitRefusal, 'waitMs'>) =>
-  new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
-
 /** What a wrong secret counts against. */
-const secretQuota = (
-  rates: RateLimits,
-  endpoint: ClientEndpoint,
-  clientId: string,
-  address: string,
-): Quota => ({
+const secretQuota = (endpoint: ClientEndpoint, clientId: string, address: string): Quota => ({
   name: `${endpoint}.failures`,
-  rate: rates[endpoint].failures,
+  rate: SECRET_FAILURES,
   subject: `${clientId}\n${address}`,
 });
 
 function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
   const { takeFromLease, secrets, fetches, signIn, devices, onLimited } = shared;
-  function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): void {
+  function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): never {
     onLimited(name, request);
-    if (!rates.dryRun) throw tooMany({ waitMs });
+    throw new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
   }
 
   async function take(quota: Quota, request: LimitedRequest): Promise<void> {
@@ -135,18 +136,15 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
     await take({ name, rate, subject }, { address, client_id: clientId });
   }
 
-  const clientRateOf = (endpoint: ClientEndpoint, client: Client) =>
-    client.rateLimits[endpoint] ?? rates[endpoint].client;
+  const clientRateOf = (endpoint: ClientEndpoint, { rateLimits }: Client) =>
+    (endpoint === 'revocation' ? undefined : rateLimits[endpoint]) ?? rates[endpoint];
 
   const signInRates = {
-    ...rates.signIn,
-    networkFailures: times(rates.signIn.addressFailures, NETWORK_FACTOR),
+    accountFailures: rates.signIn,
+    addressFailures: times(rates.signIn, ADDRESS_SIGN_INS_FACTOR),
+    networkFailures: times(rates.signIn, ADDRESS_SIGN_INS_FACTOR * NETWORK_FACTOR),
   };
   const signIns = createSignInAttempts({ ...signIn, rates: signInRates, refuse });
-  const refuseAlways = (refusal: LimitRefusal, request: LimitedRequest): never => {
-    onLimited(refusal.name, request);
-    throw tooMany(refusal);
-  };
 
   return {
     /** Counts one request of this address. As each of these, throws TooManyRequests. */
@@ -166,7 +164,9 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
     /** Counts one request of a client that came to nothing: with a made-up code or a token that isn't live. */
     async takeUnknown(endpoint: ClientEndpoint, client: Client, address: string): Promise<void> {
       const rate =
-        endpoint === 'introspection' ? rates.introspection.unknown : clientRateOf(endpoint, client);
+        endpoint === 'introspection'
+          ? times(rates.introspection, UNKNOWN_SHARE)
+          : clientRateOf(endpoint, client);
       await takeOfClient(`${endpoint}.unknown`, rate, client, address);
     },
     /**
@@ -174,7 +174,7 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
      * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
      */
     isKnownClient: (endpoint: ClientEndpoint, clientId: string, address: string) =>
-      secrets.isKnown(secretQuota(rates, endpoint, clientId, address)),
+      secrets.isKnown(secretQuota(endpoint, clientId, address)),
     /** Resolves what `compare` does, and counts it as an attempt unless it is true; throws before it runs. */
     async attemptSecret(
       endpoint: ClientEndpoint,
@@ -182,7 +182,7 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
       address: string,
       compare: () => Promise<boolean>,
     ): Promise<boolean> {
-      const quota = secretQuota(rates, endpoint, clientId, address);
+      const quota = secretQuota(endpoint, clientId, address);
       const request = { address, client_id: clientId };
       return secrets.attempt(quota, (refusal) => refuse(refusal, request), compare);
     },
@@ -194,7 +194,7 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
       guesses: signIn.attempts,
       fetches,
       signInRates,
-      refuse: refuseAlways,
+      refuse,
     }),
   };
 }

@@ -35,7 +35,7 @@ export function createSecretAttempts(attempts: Attempts, add: Add, now: Clock) {
     /** `refuse` throws when the attempt is refused. */
     async attempt(
       quota: Quota,
-      refuse: (refusal: LimitRefusal) => void,
+      refuse: (refusal: LimitRefusal) => never,
       compare: () => Promise<boolean>,
     ): Promise<boolean> {
       const client = shownBy(quota);

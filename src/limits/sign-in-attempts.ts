@@ -7,7 +7,7 @@
 //     its network may fail with over all accounts.
 //   - Unknown places, which is everything else and a place above that has used up its ten. They share one row of failures for
 //     the account: from the twentieth on attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
-import type { Rate, RateLimits } from '../config/config.ts';
+import type { Rate } from '../config/config.ts';
 import type { Count } from '../store/store.ts';
 import type { Attempts, LimitRefusal } from './attempts.ts';
 import { type Counters, giveBack, type Quota } from './counters.ts';
@@ -48,15 +48,15 @@ export type BegunSignIn = {
   takeBack(): void;
 };
 
-/** The counters that the configuration sets. */
-export type SignInRates = RateLimits['signIn'] & { readonly networkFailures: Rate };
+/** What follows from `rate_limits.sign_in`. */
+export type SignInRates = Readonly<Record<'accountFailures' | 'addressFailures' | 'networkFailures', Rate>>;
 
 export type SignInAttemptsParts = {
   readonly counters: Counters;
   readonly attempts: Attempts;
   readonly rates: SignInRates;
   /** Throws when the attempt is refused. */
-  readonly refuse: (refusal: LimitRefusal, attempt: Pick<SignInAttempt, 'address'>) => void;
+  readonly refuse: (refusal: LimitRefusal, attempt: Pick<SignInAttempt, 'address'>) => never;
 };
 
 /** Seconds until the next attempt after so many failures in a row. */
@@ -166,7 +166,6 @@ export function createSignInAttempts({ counters, attempts, rates, refuse }: Sign
     }
     if (refused !== undefined) {
       takeBack();
-      failures = 0;
       refuse(refused, { address: attempt.address });
     }
     return {

@@ -70,11 +70,7 @@ function createInstruments(register: Registry) {
       `Successful answers of the token endpoint. Clients after the first ${MAX_CLIENT_LABELS} count as "other", those whose client_id is a URL as "documents".`,
       ['grant_type', 'client_id'],
     ),
-    limits: counter(
-      'limit_hits',
-      'Requests beyond a limit, answered with 429 unless rate_limits.dry_run is on.',
-      ['limit'],
-    ),
+    limits: counter('limit_hits', 'Requests beyond a limit, answered with 429.', ['limit']),
     store: histogram('store_operation', 'Operations of the store.', ['operation']),
     storeErrors: counter('store_errors', 'Operations of the store that failed.', ['operation']),
     signatures: histogram('signature', 'Signing of access tokens, with the wait for a thread.'),

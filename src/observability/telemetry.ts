@@ -18,7 +18,7 @@ export interface OpenTelemetry extends Telemetry {
 }
 
 export type TelemetrySettings = {
-  readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'readable' };
+  readonly log: { readonly level: LogLevel };
   /** Where the audit trail goes. */
   readonly audit:
     | { readonly to: 'stdout' | 'off' }
@@ -40,8 +40,7 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
   const metrics = createMetrics();
   const logLines = new Lines(STDERR);
 
-  const isReadable = log.format === 'readable' || (log.format === 'auto' && process.stderr.isTTY);
-  const logWriter = isReadable ? await readable(logLines) : logLines;
+  const logWriter = process.stderr.isTTY ? await readable(logLines) : logLines;
   const processLog = createLog(log.level, logWriter, worker);
   const auditFile = auditFileOf(audit);
   const onFailed = (error: Error) =>

@@ -2,13 +2,17 @@
 // one of its own defaults runs.
 import type { Configuration } from 'oidc-provider';
 import type { Config, Lifetimes } from '../config/config.ts';
-import { toTimingInput } from '../keys/timing.ts';
+import { ID_TOKEN_SECONDS, toTimingInput } from '../keys/timing.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import type { Clock } from '../store/store.ts';
 
 /** A tombstone outlives every token of its grant by what clocks may differ: two minutes, each way. */
 const SKEW_SECONDS = 240;
 
+/** A client redeems a code at once (RFC 6749 §4.1.2). */
+const CODE_SECONDS = 60;
+/** Of a page that waits for a person. */
+const INTERACTION_SECONDS = 600;
 /** Ten minutes, for a person who has to find the page and sign in (RFC 8628 §6.1). */
 const DEVICE_CODE_SECONDS = 600;
 
@@ -25,15 +29,15 @@ export function createLifetimes(
   return {
     AccessToken: (_ctx, token) => accessToken(token as AudienceToken),
     ClientCredentials: (_ctx, token) => accessToken(token as AudienceToken),
-    AuthorizationCode: () => lifetimes.authorizationCode,
+    AuthorizationCode: () => CODE_SECONDS,
     DeviceCode: () => DEVICE_CODE_SECONDS,
-    IdToken: () => lifetimes.idToken,
+    IdToken: () => ID_TOKEN_SECONDS,
     // Idle and absolute life at once (RFC 9700 §2.2.2): `iiat` is when the first token of the chain was issued.
     RefreshToken: (_ctx, token) => {
       const age = Math.floor(now() / 1000) - (token.iiat ?? token.iat ?? Math.floor(now() / 1000));
       return Math.max(1, Math.min(lifetimes.refreshToken, lifetimes.refreshTokenAbsolute - age));
     },
-    Interaction: () => lifetimes.interaction,
+    Interaction: () => INTERACTION_SECONDS,
     // ASVS 7.3: idle and absolute at once; a new sign-in begins anew.
     Session: (_ctx, session) => {
       const seconds = Math.floor(now() / 1000);

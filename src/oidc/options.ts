@@ -161,7 +161,7 @@ function featuresOf(parts: Services, scopePolicy: ResourceHookParts): NonNullabl
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
     userinfo: { enabled: true },
-    clientCredentials: { enabled: config.features.clientCredentials },
+    clientCredentials: { enabled: true },
     externalSigningSupport: { enabled: true, ack: 'experimental-01' },
     introspection: {
       enabled: true,

@@ -54,7 +54,7 @@ export async function createEngine(parts: EngineParts) {
     provider,
     logouts,
     /** For how many seconds a JWKS answer may be kept. */
-    jwksMaxAge: () => jwksMaxAge(services.keySet, config.signingKeys, adapter.clock.now()),
+    jwksMaxAge: () => jwksMaxAge(services.keySet, adapter.clock.now()),
     /** What http/fast-path.ts sends without the engine, by path below the issuer. */
     fastAnswers: createFastAnswers({ ...services, provider }),
     /** Runs inside the host's own Koa context. */

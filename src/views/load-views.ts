@@ -78,11 +78,10 @@ function resolveBranding({ branding, assetUrl }: ViewsOptions, report: Report): 
     if (image === undefined || /^(?:https?:|data:|\/)/.test(image)) return image;
     return attempt(image, () => assetUrl(image), report);
   }
-  const { logo, logoDark, favicon, ...rest } = branding;
+  const { logo, ...rest } = branding;
   return {
     ...rest,
     logo: urlOf(logo),
-    logoDark: urlOf(logoDark),
-    favicon: urlOf(favicon) ?? assetUrl('icon.svg'),
+    favicon: assetUrl('icon.svg'),
   };
 }

@@ -21,17 +21,12 @@ export { EnrolmentModel, NoticeModel } from './factor-models.ts';
 export const BrandingModel = z.object({
   name: text,
   logo: url.optional(),
-  /** The logo for dark pages, where it is another one. */
-  logoDark: url.optional(),
-  /** The built-in icon when none is configured. */
   favicon: url,
   color: text.optional(),
   privacyUri: url.optional(),
   termsUri: url.optional(),
   imprintUri: url.optional(),
   supportUri: url.optional(),
-  /** Instead of `links.help`, in every language. */
-  supportText: text.optional(),
   /** The page where people help themselves, while it is on. */
   accountUri: url.optional(),
 });

@@ -117,7 +117,7 @@ describe('from outside', () => {
 });
 
 describe('guessing', () => {
-  const sign_in = { account_failures: '3/1h', address_failures: '100000/1m' };
+  const sign_in = '3/1h';
   const place = useWorld({
     rotationTimer: NEVER,
     config: { ...CONFIG, rate_limits: { ...GENEROUS.rate_limits, sign_in } },

@@ -246,9 +246,6 @@ function corsHeadersOf({ headers }: Pick<Response, 'headers'>): string[] {
 const methodOf = (path: string) =>
   ['/oauth/userinfo', DISCOVERY, '/oauth/jwks.json'].includes(path) ? 'GET' : 'POST';
 
-const form = (client: string) =>
-  `grant_type=authorization_code&code=x&redirect_uri=x&code_verifier=x&client_id=${client}`;
-
 describe('origins', () => {
   it('HT-17, HT-19: a preflight from an origin that is not listed, or looks like one, gets nothing', async () => {
     for (const path of CORS_PATHS) {
@@ -316,21 +313,6 @@ describe('origins', () => {
       expect(corsHeadersOf(without), path).toEqual([]);
       expect(without.headers.get('vary'), path).toMatch(/\bOrigin\b/i);
     }
-  });
-
-  it('HT-20: the origin of one client is not an origin of another', async () => {
-    const headers = { origin: SPA_ORIGIN };
-    const own = await post(world, '/oauth/token', form('spa'), headers);
-    expect(own.headers.get('access-control-allow-origin')).toBe(SPA_ORIGIN);
-    for (const client of ['native', 'first-party']) {
-      const other = await post(world, '/oauth/token', form(client), headers);
-      expect(other.headers.get('access-control-allow-origin'), client).toBeNull();
-    }
-    const machine = await post(world, '/oauth/token', 'grant_type=client_credentials', {
-      ...headers,
-      authorization: basic('svc'),
-    });
-    expect([machine.status, machine.headers.get('access-control-allow-origin')]).toEqual([200, null]);
   });
 
   it('HT-21: pages are for nobody’s scripts', async () => {

@@ -25,7 +25,11 @@ import { createTurns } from '../world/turns.ts';
 import { GENEROUS, PEOPLE, worldClients } from '../world/world.ts';
 import { newLink } from '../world/one-time-link.ts';
 
-const NAMES = { password: 'urn:example:pwd', second_factor: 'urn:example:2f', passkey: 'urn:example:phr' };
+const NAMES = {
+  password: 'urn:postern:acr:password',
+  second_factor: 'urn:postern:acr:second-factor',
+  passkey: 'urn:postern:acr:passkey',
+};
 const CLIENTS = {
   post: { sign_in: { require: 'passkey' } },
   'first-party': { sign_in: { require: 'passkey', max_age: '1h' } },
@@ -35,7 +39,6 @@ const CONFIG = {
   ...GENEROUS,
   account: true,
   sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
-  acr: NAMES,
   clients: worldClients(CLIENTS),
 };
 const turns = createTurns();

@@ -380,7 +380,7 @@ describe('a session of less than the person has', () => {
 
   it('F1-14: is refused where the file says nothing of second factors, too, and nothing that is to be said is lost', async () => {
     const { sign_in: _none, ...without } = CONFIG;
-    await fresh({ ...without, acr: {} });
+    await fresh(without);
     const { browser } = await byPassword();
     expect(await silently(world(), browser, REQUEST)).toBe('signed in');
     const app = await giveOneTimeCodes(world(), 'alice', {

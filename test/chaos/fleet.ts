@@ -43,7 +43,7 @@ export async function startFleet(
     const options: WorldOptions = {
       store,
       crowd: CROWD,
-      config: { ...GENEROUS_FOR_ALL, ...more },
+      config: { ...GENEROUS, ...more },
       ...(issuer && { issuer }),
     };
     const written = await writeWorldConfig(own, options, ports);
@@ -83,8 +83,3 @@ async function revokesItsOwn(world: World): Promise<boolean> {
   const form = { token: String(body['access_token']) };
   return (await post(world, '/oauth/revoke', form, { authorization: basic('svc') })).status === 200;
 }
-
-const { rate_limits: limits } = GENEROUS;
-const GENEROUS_FOR_ALL = {
-  rate_limits: { ...limits, introspection: { ...limits.introspection, unknown: '1000000/1m' } },
-};

@@ -31,18 +31,18 @@ describe(DOCUMENT, () => {
 
   it('has settings that are a configuration', async () => {
     const settings = blocksOf(text, 'yaml').map((block) => parse(block) as Record<string, unknown>);
-    const [signIn, { clients }, acr] = settings as [object, { clients: object[] }, object];
+    const [signIn, { clients }] = settings as [object, { clients: object[] }];
     const redirect = () => ({ redirect_uris: ['https://app.example/cb'], scope: 'openid' });
     const own = clients.map((client) => ({ ...client, ...redirect(), token_endpoint_auth_method: 'none' }));
     const file = path.join(path.dirname(world.configFile), 'of-the-document.yaml');
     const rest = { issuer: 'http://localhost:3000', clients: own };
-    await writeFile(file, stringify({ ...rest, ...signIn, ...acr }));
+    await writeFile(file, stringify({ ...rest, ...signIn }));
     const config = await loadConfig(file);
     expect(config.clients.map((client) => client.signIn?.require)).toEqual(['second_factor', 'passkey']);
     expect(levelsOf(config)?.offered.map((level) => levelsOf(config)?.nameOf(level))).toEqual([
-      'urn:example:pwd',
-      'urn:example:2f',
-      'urn:example:phr',
+      'urn:postern:acr:password',
+      'urn:postern:acr:second-factor',
+      'urn:postern:acr:passkey',
     ]);
     expect(Object.keys(signIn)).toEqual(['sign_in']);
   });

@@ -59,7 +59,7 @@ function expectReadable({ headers }: Answer, origin: string | null): void {
 
 describe('HT-18: refusals of the edge itself', () => {
   const world = useWorld({
-    config: { cors: { allowed_origins: [ALLOWED] }, rate_limits: { userinfo: { address: '1/1m' } } },
+    config: { cors: { allowed_origins: [ALLOWED] }, rate_limits: { userinfo: '1/1m' } },
   });
 
   it('429 is for an allowed origin to read, and for no other', async () => {
@@ -123,17 +123,5 @@ describe('HT-18: an outage', () => {
     const token = await post(world, '/oauth/token', MACHINE, { authorization: basic('svc') });
     expect(token.status).toBe(200);
     expect(performance.now() - begun).toBeLessThan(1000 + MACHINE_MS);
-  });
-});
-
-describe('hsts_include_subdomains', () => {
-  const world = useWorld({ issuer: ISSUER, config: { hsts_include_subdomains: true } });
-
-  it('adds the names below the host to Strict-Transport-Security, on every answer', async () => {
-    // Twice: the second one may come from what was kept of the first.
-    for (const target of [DISCOVERY, DISCOVERY, JWKS, JWKS, '/nothing', '/oauth/authorize']) {
-      const { headers } = await sendBytes(world().base, toBytes({ target }));
-      expect(headers.get('strict-transport-security')).toBe('max-age=31536000; includeSubDomains');
-    }
   });
 });

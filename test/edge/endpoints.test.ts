@@ -7,14 +7,13 @@ import { type OpenWorld, SPA_ORIGIN } from '../world/world.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 /** So that a limit is met after a few requests; a page may be asked for ten times as often. */
-const LOW = { client: '1/1m', address: '1/1m', failures: '1/1m' };
 const LIMITS = {
-  token: LOW,
-  introspection: { client: '1/1m', failures: '1/1m' },
-  revocation: { client: '1/1m', failures: '1/1m' },
-  userinfo: { address: '1/1m' },
-  authorization: { address: '1/1m' },
-  logout: { address: '1/1m' },
+  token: '1/1m',
+  introspection: '1/1m',
+  revocation: '1/1m',
+  userinfo: '1/1m',
+  authorization: '1/1m',
+  logout: '1/1m',
 };
 
 /** So that each endpoint is there. */

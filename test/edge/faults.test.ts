@@ -156,17 +156,16 @@ eachStore(
 );
 
 describe('when a limit is reached', () => {
-  const one = { client: '1/1m', address: '1/1m' };
   const world = useWorld({
     issuer: ISSUER,
     config: {
       rate_limits: {
-        token: one,
-        introspection: { client: '1/1m' },
-        revocation: { client: '1/1m' },
-        userinfo: { address: '1/1m' },
-        authorization: { address: '1/1m' },
-        logout: { address: '1/1m' },
+        token: '1/1m',
+        introspection: '1/1m',
+        revocation: '1/1m',
+        userinfo: '1/1m',
+        authorization: '1/1m',
+        logout: '1/1m',
       },
     },
   });

@@ -8,16 +8,8 @@ import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
 import { rounds } from '../world/rounds.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { FORM, sendBytes, toBytes, type WireAnswer } from '../world/wire.ts';
-import { startWorld, type World } from '../world/world.ts';
+import { GENEROUS, startWorld, type World } from '../world/world.ts';
 
-const GENEROUS = {
-  token: { client: '1000000/1m', address: '1000000/1m', failures: '100000/1m' },
-  introspection: { client: '1000000/1m', failures: '100000/1m', unknown: '1000000/1m' },
-  revocation: { client: '1000000/1m', failures: '100000/1m' },
-  userinfo: { address: '1000000/1m' },
-  authorization: { address: '1000000/1m' },
-  logout: { address: '1000000/1m' },
-};
 const ENDPOINTS = [
   ['POST', '/oauth/token'],
   ['POST', '/oauth/introspect'],
@@ -47,7 +39,7 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld({
     config: {
-      rate_limits: GENEROUS,
+      ...GENEROUS,
       cors: { allowed_origins: ['https://tools.example'] },
       trusted_proxies: ['127.0.0.1'],
     },

@@ -20,8 +20,8 @@ const WINDOW_SECONDS = 15;
 const config = {
   trusted_proxies: ['127.0.0.1'],
   rate_limits: {
-    token: { client: `100/${WINDOW_SECONDS}s`, failures: '20/1m' },
-    authorization: { address: '100/1m' },
+    token: `100/${WINDOW_SECONDS}s`,
+    authorization: '100/1m',
   },
   clients: worldClients({ rs1: { rate_limits: { token: '100/1m' } } }),
 };

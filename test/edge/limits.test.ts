@@ -85,7 +85,8 @@ describe('a public client', () => {
   const world = useWorld({
     config: {
       ...behindProxy,
-      clients: worldClients({ spa: { rate_limits: { token: '3/1m', revocation: '2/1m' } } }),
+      rate_limits: { revocation: '2/1m' },
+      clients: worldClients({ spa: { rate_limits: { token: '3/1m' } } }),
     },
   });
   const send = async (path: string, address: string) => {
@@ -138,7 +139,7 @@ describe('signing in', () => {
 });
 
 describe('AZ-28: a flood of the pages behind authorization requests', () => {
-  const limited = { authorization: { address: '20/1m' } };
+  const limited = { authorization: '20/1m' };
   const world = useWorld({ config: { ...behindProxy, rate_limits: limited } });
   standingClock();
 
@@ -151,7 +152,7 @@ describe('AZ-28: a flood of the pages behind authorization requests', () => {
 });
 
 describe('the log', () => {
-  const world = useWorld({ config: { ...behindProxy, rate_limits: { token: { failures: '2/1m' } } } });
+  const world = useWorld({ config: behindProxy });
 
   it('says that a limit is reached once, however often it is', async () => {
     await statusesOf(100, async () =>

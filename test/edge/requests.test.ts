@@ -9,7 +9,7 @@ import { FORM, openWire, parseAnswer, sendBytes, toBytes, type WireRequest } fro
 import { SECRETS } from '../world/world.ts';
 import { useWorld } from '../world/each-store.ts';
 
-const GENEROUS = { authorization: { address: '100000/1m' } };
+const GENEROUS = { authorization: '100000/1m' };
 const world = useWorld({ config: { rate_limits: GENEROUS } });
 const send = async (request: WireRequest) => sendBytes(world().base, toBytes(request));
 /** Sooner than the deadline of a slow body. */

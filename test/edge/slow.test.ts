@@ -18,7 +18,7 @@ const MACHINE = { grant_type: 'client_credentials' };
 let world: World;
 beforeAll(async () => {
   world = await startWorld({
-    config: { rate_limits: { token: { address: '100000/1m', client: '100000/1m' } } },
+    config: { rate_limits: { token: '200000/1m' } },
   });
 });
 afterAll(() => world.stop());

@@ -84,7 +84,7 @@ describe('the store', () => {
     const server = await startRedis();
     const flooded = await startWorld({
       store: server.url,
-      config: { rate_limits: { authorization: { address: '60/1m' } } },
+      config: { rate_limits: { authorization: '60/1m' } },
     });
     const raw = new Redis(server.url);
     const interactions = async () => (await raw.keys('*Interaction*')).length;

@@ -146,7 +146,6 @@ it('F1-26: a broken client, API, user or feature is a warning to the commands of
     clients_from: ['no.yaml'],
     branding: { nam: 1 },
     sign_in: 7,
-    acr: { second_factor: 'urn:example:2f' },
     rate_limit: {},
   };
   writeFileSync(written.configFile, JSON.stringify(broken));

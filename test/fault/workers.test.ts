@@ -68,7 +68,7 @@ async function start(workers: number, config: Readonly<Record<string, unknown>> 
 }
 
 const { rate_limits: wide } = GENEROUS;
-const LIMITED = { rate_limits: { ...wide, token: { ...wide.token, client: '100/1m' } } };
+const LIMITED = { rate_limits: { ...wide, token: '100/1m' } };
 
 /** One service for all tests of a block, each of which leaves it ready. */
 function useWorkers() {

@@ -1,37 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { NO_PKCE } from '../world/authorization-request.ts';
 import { ask, complete, redirectOf } from '../world/person.ts';
-import { get, post } from '../world/requests.ts';
-import { basic, clientCredentials, redeem } from '../world/token-endpoint.ts';
+import { clientCredentials, redeem } from '../world/token-endpoint.ts';
 import { worldClients } from '../world/world.ts';
 import { useWorld } from '../world/each-store.ts';
 
-describe('features.client_credentials: false', () => {
-  const people = worldClients().filter(({ grant_types: grants }) => !grants.includes('client_credentials'));
+describe('require_pkce: false', () => {
   const world = useWorld({
     config: {
-      features: { client_credentials: false },
-      resources: [{ resource: 'urn:example:api', scopes: ['reports.read'] }],
-      clients: people,
-    },
-  });
-
-  it('takes the grant out of discovery', async () => {
-    const { body } = await get(world(), '/.well-known/openid-configuration');
-    expect(body['grant_types_supported']).toEqual(['authorization_code', 'refresh_token']);
-  });
-
-  it('and out of the token endpoint', async () => {
-    const form = { grant_type: 'client_credentials' };
-    const answer = await post(world(), '/oauth/token', form, { authorization: basic('web') });
-    expect([answer.status, answer.body['error']]).toEqual([400, 'unsupported_grant_type']);
-  });
-});
-
-describe('features.pkce: per_client', () => {
-  const world = useWorld({
-    config: {
-      features: { pkce: 'per_client' },
       clients: worldClients({ web: { require_pkce: false } }),
     },
   });

@@ -124,30 +124,6 @@ describe('introspection and time', () => {
   });
 });
 
-describe('introspection_username', () => {
-  const world = useWorld({
-    config: {
-      resources: [
-        {
-          resource: API,
-          scopes: ['reports.read', 'reports.write'],
-          introspection_clients: ['rs1'],
-          introspection_username: true,
-        },
-        { resource: OTHER_API, scopes: ['other.read'], introspection_clients: ['rs1'] },
-      ],
-    },
-  });
-
-  it('tells the API the login name of a person, and not the app', async () => {
-    const { tokens } = await signIn(world(), { scope: 'openid reports.read', parameters: { resource: API } });
-    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true, username: 'alice' });
-    expect(await introspect(world(), tokens.access_token, 'web')).not.toHaveProperty('username');
-    for (const scope of ['reports.read', 'other.read'])
-      expect(await introspect(world(), await machineToken(world(), scope))).not.toHaveProperty('username');
-  });
-});
-
 describe('a token for an API that is gone from the configuration', () => {
   it('is inactive for everybody, its own client included, and for who asks before and after', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'postern-gone-'));

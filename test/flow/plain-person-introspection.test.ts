@@ -38,7 +38,7 @@ function settings(changed: Readonly<Record<string, object | undefined>>, ofOther
   const clients = GENERATED_WORLD.clients
     .filter(({ client_id: id }) => !(id in changed) || changed[id] !== undefined)
     .map((client) => ({ ...client, ...(client.client_id === 'web' && WEB), ...changed[client.client_id] }));
-  const seeing = { introspection_clients: ['rs1'], introspection_username: true };
+  const seeing = { introspection_clients: ['rs1'] };
   return {
     ...GENERATED_WORLD,
     lifetimes: { access_token: '12h' },

@@ -20,7 +20,11 @@ import { redeem, refresh } from '../world/token-endpoint.ts';
 import { createTurns } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, worldClients } from '../world/world.ts';
 
-const NAMES = { password: 'urn:example:pwd', second_factor: 'urn:example:2f', passkey: 'urn:example:phr' };
+const NAMES = {
+  password: 'urn:postern:acr:password',
+  second_factor: 'urn:postern:acr:second-factor',
+  passkey: 'urn:postern:acr:passkey',
+};
 const CLIENTS = {
   web2: { sign_in: { require: 'second_factor' } },
   post: { sign_in: { require: 'passkey' } },
@@ -29,7 +33,6 @@ const CLIENTS = {
 const CONFIG = {
   ...GENEROUS,
   sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
-  acr: NAMES,
   clients: worldClients(CLIENTS),
 };
 const turns = createTurns();

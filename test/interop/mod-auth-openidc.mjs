@@ -37,9 +37,9 @@ OIDCOAuthRemoteUserClaim sub
   Header always set X-User expr=%{REMOTE_USER}
 </Location>
 <Location /private/strong>
-  OIDCPathAuthRequestParams acr_values=urn:example:2f
+  OIDCPathAuthRequestParams acr_values=urn:postern:acr:second-factor
   OIDCUnAutzAction auth
-  Require claim acr:urn:example:2f
+  Require claim acr:urn:postern:acr:second-factor
 </Location>
 <Location /api>
   AuthType oauth20

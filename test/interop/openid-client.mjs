@@ -48,9 +48,9 @@ const after = await oidc.tokenIntrospection(config, refreshed.access_token);
 check(!after.active, 'revocation', after);
 
 const nils = new Person('nils');
-const acr = 'urn:example:2f';
+const acr = 'urn:postern:acr:second-factor';
 const weak = (await signIn({ scope: 'openid' }, nils)).claims();
-check(weak.acr === 'urn:example:pwd', 'acr and amr', weak);
+check(weak.acr === 'urn:postern:acr:password', 'acr and amr', weak);
 nils.code = await giveCodes('usr_fixture_person_nils');
 const strong = (await signIn({ scope: 'openid', acr_values: acr }, nils)).claims();
 check(strong.acr === acr && strong.amr.includes('otp'), 'step-up by acr_values (RFC 9470)', strong);

@@ -133,7 +133,7 @@ describe('a new key set', () => {
   let node: Node;
   beforeAll(async () => {
     // No Redis, which on a busy machine may answer a request too late: that would be 503.
-    node = await startNode({ config: { ...GENEROUS, lifetimes: { authorization_code: '10m' } } });
+    node = await startNode({ config: GENEROUS });
   });
   afterAll(() => node.stop());
 

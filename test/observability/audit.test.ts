@@ -296,7 +296,7 @@ describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
     return Object.assign(store, { records: { ...store.records, exchange: finish } });
   }
   const limited = useWorld({
-    config: { rate_limits: { sign_in: { account_failures: '1/1m' } } },
+    config: { rate_limits: { sign_in: '1/1m' } },
     handStore: fragile,
   });
 

@@ -22,7 +22,6 @@ const world = useWorld({
           }
         : client,
     ),
-    rate_limits: { token: { failures: '2/1m' } },
   },
 });
 

@@ -16,7 +16,7 @@ import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
 import { newLink } from '../world/one-time-link.ts';
 
-const SECOND = 'urn:example:2f';
+const SECOND = 'urn:postern:acr:second-factor';
 const SIGN_IN = { passkeys: true, one_time_codes: true, recovery_codes: 10 };
 const OPTIONS = {
   issuer: 'https://id.example',
@@ -24,7 +24,6 @@ const OPTIONS = {
   config: {
     ...GENEROUS,
     sign_in: SIGN_IN,
-    acr: { second_factor: SECOND },
     clients: worldClients({
       web2: { sign_in: { require: 'second_factor' } },
       'first-party': { sign_in: { require: 'passkey' } },

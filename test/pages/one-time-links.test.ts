@@ -320,7 +320,7 @@ eachStore(
   },
   {
     config: {
-      rate_limits: { ...GENEROUS.rate_limits, authorization: { address: '15/1m' } },
+      rate_limits: { ...GENEROUS.rate_limits, authorization: '15/1m' },
       trusted_proxies: ['127.0.0.1'],
     },
     rotationTimer: NEVER,

@@ -8,7 +8,7 @@ const INFO = 30;
 const GONE = `/interaction/${'x'.repeat(43)}`;
 
 describe('the reference on an error page leads to a line of the log', () => {
-  const world = useWorld({ config: { rate_limits: { authorization: { address: '40/1m' } } } });
+  const world = useWorld({ config: { rate_limits: { authorization: '40/1m' } } });
   const page = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}) =>
     fetch(`${world().base}${path}`, {
       ...init,

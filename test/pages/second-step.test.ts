@@ -602,10 +602,9 @@ describe('failures of what a sign-in rests on', () => {
       },
     },
   });
-  const { sign_in: limits } = GENEROUS.rate_limits;
   const config = {
     ...OPTIONS.config,
-    rate_limits: { ...GENEROUS.rate_limits, sign_in: { ...limits, address_failures: '3/1h' } },
+    rate_limits: { ...GENEROUS.rate_limits, sign_in: '1/1h' },
   };
   const place = useWorld({ ...OPTIONS, handStore, config });
 

@@ -35,8 +35,6 @@ describe('a folder of views, while the service runs', () => {
           name: 'Acme ID',
           color: '#0b6e4f',
           logo: 'logo.svg',
-          logo_dark: 'https://acme.example/dark.svg',
-          favicon: '/assets/logo.svg',
           privacy_uri: 'https://acme.example/privacy',
           terms_uri: 'https://acme.example/terms',
           imprint_uri: 'https://acme.example/imprint',
@@ -110,10 +108,6 @@ describe('a folder of views, while the service runs', () => {
     const { text } = await until(openLogin, (page) => page.text.includes('logo.'));
     expect(text).toContain('<title>Welcome · Acme ID</title>');
     expect(text).toMatch(/<img class="brand-logo" src="[^"]+\/assets\/logo\.\w+\.svg" alt="">/);
-    expect(text).toContain(
-      '<source srcset="https://acme.example/dark.svg" media="(prefers-color-scheme: dark)">',
-    );
-    expect(text).toContain('<link rel="icon" href="/assets/logo.svg">');
     for (const [name, words] of Object.entries({
       privacy: 'Privacy',
       terms: 'Terms',

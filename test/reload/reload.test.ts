@@ -49,9 +49,9 @@ describe('a changed configuration', () => {
     ] as const) {
       const own = path.join(folder, name);
       await mkdir(own);
-      const wide = { client: '100000/1m', address: '100000/1m', failures: '1000/1m' };
       const config = {
-        rate_limits: { token: wide, introspection: { client: '100000/1m', failures: '1000/1m' } },
+        rate_limits: { token: '200000/1m', introspection: '100000/1m' },
+        trusted_proxies: ['127.0.0.1'],
       };
       const written = await writeWorldConfig(own, { store: redis.url, issuer, config }, [
         port ?? 0,
@@ -160,9 +160,16 @@ describe('a changed configuration', () => {
     clients: file.clients.map((client) => (client['client_id'] === id ? edit(client) : client)),
   });
 
+  let asked = 0;
+  /** Each from an address of its own: wrong secrets are limited. */
   function tokenAnswer(world: World, secret: string) {
     const form = { grant_type: 'client_credentials', scope: 'reports.read' };
-    return post(world, '/oauth/token', form, { authorization: basic('svc', secret) });
+    asked += 1;
+    const address = `10.1.${Math.floor(asked / 250)}.${asked % 250}`;
+    return post(world, '/oauth/token', form, {
+      authorization: basic('svc', secret),
+      'x-forwarded-for': address,
+    });
   }
 
   it('CF-04: a removed client is gone everywhere: its code, its refresh token, its tokens', async () => {
@@ -271,7 +278,11 @@ describe('a changed configuration', () => {
         .toMatchObject([{ outcome: 'success', configuration: (await status(node)).hash }]);
       await expect
         .poll(() => auditOf(node, 'client_authentication').slice(added.wrong).at(-1))
-        .toMatchObject({ outcome: 'failure', client_id: 'svc', address: '127.0.0.1' });
+        .toMatchObject({
+          outcome: 'failure',
+          client_id: 'svc',
+          address: expect.stringMatching(/^10\.1\./) as string,
+        });
     }
     for (const token of leaked) {
       for (const node of worlds) expect(await introspect(node, token)).toMatchObject({ active: true });

@@ -237,7 +237,6 @@ function countVisits(): () => number {
 }
 
 /** Limits low enough to be met, and tokens that outlive the requests of a test, but for those of one API. */
-const LOW_LIMITS = { client: '250/1m', failures: '40/1m' };
 const DUO = {
   client_id: 'duo',
   client_secrets: [{ value: 'env:TEST_WEB' }, { value: 'env:TEST_WEB2' }],
@@ -247,10 +246,7 @@ const DUO = {
 };
 export const GENERATED_WORLD = {
   trusted_proxies: ['127.0.0.1'],
-  rate_limits: {
-    token: { ...LOW_LIMITS, address: '20/1m' },
-    introspection: { ...LOW_LIMITS, unknown: '20/1m' },
-  },
+  rate_limits: { token: '100/1m', introspection: '250/1m' },
   lifetimes: { access_token: '1h' },
   resources: [
     { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1', 'duo'] },

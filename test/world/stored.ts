@@ -10,7 +10,7 @@ import { createLimits, type Limits } from '../../src/limits/limits.ts';
 import { createKeyedHash, type KeyedHash } from '../../src/store/keyed-hash.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { DAY, HOUR, MINUTE } from './clock.ts';
+import { DAY, MINUTE } from './clock.ts';
 import { type OpenWorld, WORLD_ENV } from './world.ts';
 
 /** The store of a running world, or one that nobody has open: LMDB forbids one process to open a folder twice. */
@@ -35,10 +35,8 @@ export function keyStoreOf(store: Store): KeyStore {
     now: () => Date.now(),
     timing: toTiming({
       accessToken: 10 * MINUTE,
-      idToken: HOUR,
       rotateEvery: 30 * DAY,
       publishAhead: DAY,
-      jwksMaxAge: 5 * MINUTE,
     }),
     generateKey: () => generateKey(2048),
   });

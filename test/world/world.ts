@@ -31,13 +31,13 @@ export const SPA_ORIGIN = 'https://spa.example';
 /** For tests that ask more often than a person would, from one address. Limits have tests of their own. */
 export const GENEROUS = {
   rate_limits: {
-    token: { client: '1000000/1m', address: '1000000/1m', failures: '100000/1m' },
-    introspection: { client: '1000000/1m', unknown: '1000000/1m', failures: '100000/1m' },
-    revocation: { client: '1000000/1m', failures: '100000/1m' },
-    userinfo: { address: '1000000/1m' },
-    authorization: { address: '1000000/1m' },
-    logout: { address: '1000000/1m' },
-    sign_in: { account_failures: '100000/1m', address_failures: '100000/1m' },
+    token: '1000000/1m',
+    introspection: '20000000/1m',
+    revocation: '1000000/1m',
+    userinfo: '1000000/1m',
+    authorization: '1000000/1m',
+    logout: '1000000/1m',
+    sign_in: '100000/1m',
   },
 };
 
@@ -99,7 +99,7 @@ export async function writeWorldConfig(
     store: options.store ?? 'lmdb:data',
     encryption_keys: ['env:TEST_ENCRYPTION_KEY'],
     cookie_keys: ['env:TEST_COOKIE_KEY'],
-    cors: { allowed_origins: [] },
+    cors: { allowed_origins: [SPA_ORIGIN] },
     resources: [
       { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
       { resource: OTHER_API, scopes: ['other.read'], access_token: '5m' },
@@ -227,7 +227,6 @@ function clients() {
       grant_types: code,
       scope: personScope,
       redirect_uris: [`${SPA_ORIGIN}/cb`],
-      allowed_cors_origins: [SPA_ORIGIN],
     },
     {
       client_id: 'native',

@@ -5,17 +5,8 @@ import { fastIntrospection } from './introspection.ts';
 import type { FastAnswer, FastParts } from './plain-request.ts';
 import { fastRefresh } from './refresh.ts';
 
-const findNone = async () => undefined;
-
 export function createFastAnswers(parts: FastParts): ReadonlyMap<string, FastAnswer> {
   const refresh = fastRefresh(parts);
-  // Without the grant, the engine knows no machine token either.
-  if (!parts.config.features.clientCredentials) {
-    return new Map([
-      [ENDPOINTS.token, refresh],
-      [ENDPOINTS.introspection, fastIntrospection({ ...parts, findMachineToken: findNone })],
-    ]);
-  }
   const clientCredentials = fastClientCredentials(parts);
   return new Map<string, FastAnswer>([
     [

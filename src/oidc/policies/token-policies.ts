@@ -49,14 +49,6 @@ export function createDisclose(parts: TokenPolicyParts) {
     return clientId === caller || (kind !== 'RefreshToken' && isListed());
   }
 
-  /** Whether the person allowed it, or the API that asks is configured to see it. */
-  function maySeeName(caller: string, { scope, aud }: PolicedToken): boolean {
-    if (scope?.split(' ').includes('profile') === true) return true;
-    return apisOf(aud).some(
-      (api) => api?.introspectionUsername === true && api.introspectionClients.includes(caller),
-    );
-  }
-
   /**
    * Decides about a live token for both ways of introspection, and resolves what is answered besides what is in the token; undefined where
    * `caller` may not see it, or its person may not be signed in any more, or may not have what it has. `grant`: the token's own, as the
@@ -77,7 +69,7 @@ export function createDisclose(parts: TokenPolicyParts) {
     if (access !== undefined && !isLeft(token, access.decide(account, token))) return undefined;
     if ((await signIn?.mayUse(token)) === false) return undefined;
     // RFC 7662 §2.2
-    const name = maySeeName(caller, token) ? { username: account.username } : {};
+    const name = token.scope?.split(' ').includes('profile') === true ? { username: account.username } : {};
     return { ...claims.now(token, account, client), ...name };
   };
 }

@@ -149,7 +149,6 @@ staticClients:
         clientId: 'shop',
         redirectUris: ['https://shop.example/callback'],
         postLogoutRedirectUris: ['https://shop.example/', 'https://shop.example/bye'],
-        allowedCorsOrigins: ['https://shop.example'],
         consent: 'implicit',
       },
       { clientId: 'job', grantTypes: ['client_credentials'], scopes: ['read'], redirectUris: [] },

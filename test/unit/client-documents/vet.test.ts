@@ -183,7 +183,6 @@ describe('MC-18: a document that gives itself rights', () => {
     expect(greedy).toMatchObject({
       scopes: ['openid', 'mcp.tools'],
       grantTypes: ['authorization_code'],
-      allowedCorsOrigins: [],
       idTokenClaims: 'minimal',
       rateLimits: {},
     });

@@ -121,8 +121,7 @@ describe('a client whose client_id is a URL', () => {
     expect(await clientProblems(pinned({ consent: 'implicit' }))).toEqual([
       expect.stringContaining('implicit needs a client with a secret'),
     ]);
-    const head = `${PUBLIC}features: { pkce: per_client }\n`;
-    expect(await clientProblems(pinned({ require_pkce: 'false' }), head)).toEqual([
+    expect(await clientProblems(pinned({ require_pkce: 'false' }))).toEqual([
       expect.stringContaining('must be true, unless the client has a secret'),
     ]);
   });

@@ -28,7 +28,6 @@ describe('a client', () => {
       requirePkce: true,
       consent: 'explicit',
       postLogoutRedirectUris: [],
-      allowedCorsOrigins: [],
       rateLimits: {},
     });
   });
@@ -132,7 +131,6 @@ describe('CF-09: a client that contradicts itself is refused', () => {
       'grant_types',
       'needs offline_access',
     ],
-    ['no PKCE where it is required', client({ require_pkce: 'false' }), 'require_pkce', 'per_client'],
   ];
 
   it.each(cases)('%s', async (_title, yaml, field, words) => {
@@ -142,17 +140,9 @@ describe('CF-09: a client that contradicts itself is refused', () => {
     expect(problems[0]).toMatch(/\(client_id \w+\)$/);
   });
 
-  it('client_credentials while the feature is off', async () => {
-    const head = `${PUBLIC}features: { client_credentials: false }\n`;
-    expect(await clientProblems(machine(), head)).toEqual([
-      expect.stringContaining('features.client_credentials'),
-    ]);
-  });
-
-  it('a public client without PKCE even where clients may choose', async () => {
-    const head = `${PUBLIC}features: { pkce: per_client }\n`;
-    expect(await clientProblems(client({ require_pkce: 'false' }), head)).toEqual([]);
-    expect(await clientProblems(spa({ require_pkce: 'false' }), head)).toEqual([
+  it('a public client without PKCE', async () => {
+    expect(await clientProblems(client({ require_pkce: 'false' }))).toEqual([]);
+    expect(await clientProblems(spa({ require_pkce: 'false' }))).toEqual([
       expect.stringContaining('RFC 9700 §2.1.1'),
     ]);
   });

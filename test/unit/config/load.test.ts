@@ -27,9 +27,9 @@ describe('a configuration file', () => {
       management: { host: '127.0.0.1', port: 3001, hosts: [] },
       store: { engine: 'lmdb', folder: join(dirname(file), '..', 'data') },
       workers: 1,
-      features: { clientCredentials: true, pkce: 'required' },
-      lifetimes: { accessToken: 600, idToken: 3600, authorizationCode: 60, interaction: 600 },
-      signingKeys: { modulus: 2048, rotateEvery: 2_592_000, publishAhead: 86_400, jwksMaxAge: 300 },
+      features: { deviceFlow: false },
+      lifetimes: { accessToken: 600 },
+      signingKeys: { modulus: 2048, rotateEvery: 2_592_000, publishAhead: 86_400 },
       branding: { name: 'Postern' },
     });
   });
@@ -47,15 +47,48 @@ describe('a configuration file', () => {
     });
   });
 
-  it('may still have keys of older versions, which is said and has no effect', async () => {
-    const file = write(
-      `${LOCAL}refresh_token_grace: 10s\nfeatures:\n  claims_parameter: true\n  device_flow: true\n`,
-    );
-    const { notices } = await loadConfig(file, { env: ENV, writeKeys: false });
-    expect(notices).toEqual([
-      `${file}:2 refresh_token_grace has no effect any more: remove it.`,
-      `${file}:4 features.claims_parameter has no effect any more: remove it.`,
+  it('may still have what an earlier version had, which is said once and has no effect', async () => {
+    const OLD = {
+      client_secret: 'env:WEB_SECRET',
+      scope: 'openid',
+      redirect_uris: ['https://app.example/callback'],
+      rate_limits: { token: '5/1m', revocation: '5/1m' },
+    };
+    const old = `client_id: app
+    client_secret: env:WEB_SECRET
+    scope: openid
+    redirect_uris: [https://app.example/callback]
+    rate_limits: { token: 5/1m, revocation: 5/1m }`;
+    const main = `${LOCAL}refresh_token_grace: 10s
+rate_limits:
+  dry_run: true
+  token: { failures: 5/1m, client: 5/1m }
+  sign_in: { address_failures: 5/1m }
+clients_from: [more.yaml, another.yaml]
+clients:
+  - ${old.replace('app', 'app-0')}
+  - ${old.replace('app', 'app-1')}
+`;
+    const file = write(main, {
+      'more.yaml': `clients:\n  - ${old.replace('app', 'app-2')}\n`,
+      'another.yaml': JSON.stringify([{ ...OLD, client_id: 'app-3' }]),
+    });
+    const { notices, rateLimits, clients } = await loadConfig(file, { env: ENV, writeKeys: false });
+    const ofClients = 'clients[].rate_limits.revocation has no effect any more: rate_limits.revocation';
+    expect(notices.map((line) => line.replace(`${dirname(file)}/`, ''))).toEqual([
+      'postern.yaml:2 refresh_token_grace has no effect any more: a refresh token works once. Remove it.',
+      expect.stringContaining('postern.yaml:4 rate_limits.dry_run has no effect any more'),
+      expect.stringMatching(
+        /^postern\.yaml:5 rate_limits\.token is one rate now: write that of client, which/,
+      ),
+      expect.stringContaining('postern.yaml:6 rate_limits.sign_in is one rate now'),
+      expect.stringMatching(/^postern\.yaml:13 clients\[\]\.rate_limits\.revocation .* has it 2 times\.$/),
+      expect.stringContaining(`more.yaml:6 ${ofClients}`),
+      expect.stringContaining(`another.yaml:1 ${ofClients}`),
     ]);
+    expect(rateLimits.token).toEqual({ limit: 5, windowSeconds: 60 });
+    expect(rateLimits.signIn).toEqual({ limit: 10, windowSeconds: 600 });
+    expect(clients[3]?.rateLimits).toEqual({ token: { limit: 5, windowSeconds: 60 } });
   });
 
   it('that is not there is a problem, not a crash', async () => {
@@ -254,10 +287,9 @@ describe('settings of the service', () => {
     ['signing_keys: { modulus: 1024 }', '2048, 3072 or 4096'],
     ['signing_keys: { algorithms: [ES256] }', 'must have RS256'],
     ['signing_keys: { algorithms: [RS256, Ed25519] }', 'must be one of RS256, PS256, ES256, EdDSA'],
-    ['rate_limits: { token: { client: 100 } }', 'must be a rate'],
-    ['rate_limits: { tokens: {} }', 'did you mean token?'],
-    ['features: { pkce: optional }', 'must be one of required, per_client'],
-    ['features: { client_credentials: "yes" }', 'must be true or false, not text'],
+    ['rate_limits: { token: 100 }', 'must be a rate'],
+    ['rate_limits: { tokens: 1/1m }', 'did you mean token?'],
+    ['features: { device_flow: "yes" }', 'must be true or false, not text'],
     ['trusted_proxies: [localhost]', 'an address or a CIDR'],
     ['trusted_proxies: ["0.0.0.0/0"]', 'trusts everybody'],
     ['cors: { allowed_origins: ["*"] }', 'exact origin'],

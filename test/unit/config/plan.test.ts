@@ -46,7 +46,6 @@ const WEB: Readonly<Record<string, string>> = {
   post_logout_redirect_uris: '[https://app.example/]',
   grant_types: '[authorization_code, refresh_token]',
   scope: 'openid email offline_access reports.read',
-  allowed_cors_origins: '[https://app.example]',
 };
 const withWeb = (keys: Record<string, string | undefined> = {}) =>
   `${BASE}clients:\n${client({ ...WEB, ...keys })}`;
@@ -97,9 +96,8 @@ describe('a plan', () => {
   });
 
   it('tells a stricter setting from a laxer one', async () => {
-    const head = BASE.replace('issuer:', 'features: { pkce: per_client }\nissuer:');
-    const plain = `${head}clients:\n${client({ require_pkce: 'false', consent: 'implicit' })}`;
-    const strict = `${head}clients:\n${client()}`;
+    const plain = `${BASE}clients:\n${client({ require_pkce: 'false', consent: 'implicit' })}`;
+    const strict = `${BASE}clients:\n${client()}`;
     expect(lines(await planOf(plain, strict))).toEqual([
       'breaking clients[web].require_pkce: false becomes true',
       'change clients[web].consent: implicit becomes explicit',
@@ -145,7 +143,7 @@ describe('a plan', () => {
     'signing_keys: { rotate_every: 60d }',
     'trusted_proxies: [10.0.0.0/8]',
     'cors: { allowed_origins: [https://app.example] }',
-    'features: { client_credentials: false }',
+    'features: { device_flow: true }',
     'management: { port: 4001 }',
     'audit: file:audit.jsonl',
     'groups: { StaffEU: Employees }',

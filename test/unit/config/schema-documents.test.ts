@@ -19,7 +19,7 @@ describe('docs/configuration.md', () => {
   it('says how durations, rates, days and secrets are written', () => {
     const page = toMarkdown();
     expect(page).toContain('**`access_token`** (duration, default `10m`)');
-    expect(page).toContain('**`token.client`** (rate, default `6000/1m`)');
+    expect(page).toContain('**`token`** (rate, default `6000/1m`)');
     expect(page).toContain('**`expires_at`** (day or time)');
     expect(page).toContain('**`encryption_keys`** (list of references, default `[]`)');
     expect(page).toContain('**`issuer`** (text, required)');

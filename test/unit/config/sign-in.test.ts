@@ -7,8 +7,7 @@ const requires = (what: string) => client({ sign_in: `{ ${what} }` });
 
 describe('sign_in', () => {
   it('is off without a word of it, and has careful defaults', async () => {
-    const { signIn, acr } = await load(PUBLIC);
-    expect([signIn, acr]).toEqual([undefined, undefined]);
+    expect((await load(PUBLIC)).signIn).toBeUndefined();
     expect((await load(withSignIn('passkeys: true'))).signIn).toEqual({
       passkeys: true,
       oneTimeCodes: false,
@@ -28,15 +27,6 @@ describe('sign_in', () => {
     ['passkey: true', 'did you mean passkeys?'],
   ])('{ %s } is refused', async (keys, words) => {
     expect(await problemsOf(withSignIn(keys))).toEqual([expect.stringContaining(words)]);
-  });
-
-  it.each([
-    ['{ password: urn:a, second_factor: urn:a }', 'acr: two levels must not have one name'],
-    ['{ passkey: urn:postern:acr:password }', 'acr: two levels must not have one name'],
-    ['{ password: "" }', 'acr.password: must not be empty'],
-    ['{ password: "one two" }', 'acr.password: must have no spaces'],
-  ])('acr: %s is refused', async (acr, words) => {
-    expect(await problemsOf(`${PUBLIC}acr: ${acr}\n`)).toEqual([expect.stringContaining(words)]);
   });
 });
 
@@ -87,7 +77,7 @@ describe('levels of sign-ins', () => {
 
   it('are as many as the methods that are on', async () => {
     expect(await levels('')).toBeUndefined();
-    expect((await levels('acr: {}'))?.offered).toEqual(['password']);
+    expect((await levels('sign_in: {}'))?.offered).toEqual(['password']);
     expect((await levels('sign_in: { one_time_codes: true }'))?.offered).toEqual([
       'password',
       'second_factor',
@@ -95,10 +85,10 @@ describe('levels of sign-ins', () => {
     expect((await levels('sign_in: { passkeys: true }'))?.offered).toHaveLength(3);
   });
 
-  it('have the names of the file, and only offered ones are found by theirs', async () => {
-    const named = await levels('sign_in: { one_time_codes: true }\nacr: { password: urn:example:pwd }');
-    expect(named?.nameOf('password')).toBe('urn:example:pwd');
-    expect(named?.levelNamed('urn:example:pwd')).toBe('password');
+  it('have names, and only offered ones are found by theirs', async () => {
+    const named = await levels('sign_in: { one_time_codes: true }');
+    expect(named?.nameOf('password')).toBe('urn:postern:acr:password');
+    expect(named?.levelNamed('urn:postern:acr:password')).toBe('password');
     expect(named?.levelNamed('urn:postern:acr:second-factor')).toBe('second_factor');
     expect(named?.levelNamed('urn:postern:acr:passkey')).toBeUndefined();
   });

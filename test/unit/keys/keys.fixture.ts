@@ -18,10 +18,8 @@ export const START = Date.UTC(2026, 0, 1);
 /** The shipped configuration, in seconds. */
 export const TIMES = {
   accessToken: 600,
-  idToken: 3600,
   rotateEvery: 30 * 86_400,
   publishAhead: 86_400,
-  jwksMaxAge: 300,
 } as const;
 export const TIMING = toTiming(TIMES);
 

@@ -82,7 +82,7 @@ describe('the planned life of a key', () => {
 
   it('KY-06: is prolonged when tokens come to live longer, and never shortened', () => {
     const ring = live(first, START, due);
-    const longer = toTiming({ ...TIMES, idToken: 10 * 3600 });
+    const longer = toTiming({ ...TIMES, accessToken: 10 * 3600 });
     const extended = live(ring, due + MINUTE, due + MINUTE, longer);
     expect(extended.keys[0]?.removeAt).toBe(due + longer.retireToRemove * SECOND);
     expect(live(extended, due + MINUTE, due + MINUTE).keys[0]?.removeAt).toBe(extended.keys[0]?.removeAt);
