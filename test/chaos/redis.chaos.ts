@@ -16,7 +16,6 @@ import {
 } from './faults.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { History } from './history.ts';
-import { describeRun, rollAndFailOver } from './rolling.ts';
 import { type Happened, type Happening, toTable } from './table.ts';
 
 const MINUTES = Number(process.env['POSTERN_CHAOS_MINUTES'] ?? 6);
@@ -107,13 +106,4 @@ describe.each(SERVERS)('on %s', (server) => {
     },
     SECONDS * 1000 + 240_000,
   );
-
-  it('RD-30: rolling restarts and a failover at 200 requests a second', async () => {
-    process.env['POSTERN_TEST_REDIS'] = server;
-    const report = await rollAndFailOver({ rate: RATE, rounds: 3, pauseMs: 3000 });
-    process.stdout.write(`${server}: rolling restarts and a failover\n${describeRun(report)}`);
-    expect(report.balancer.complaints).toEqual([]);
-    expect(report.history.violations()).toEqual([]);
-    expect(report.lostInCalm).toEqual([]);
-  }, 240_000);
 });

@@ -7,15 +7,7 @@ import { createClients } from './clients.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { History } from './history.ts';
 
-export type RollingOptions = {
-  /** Requests a second, at most; what the machine gives is in the report. */
-  readonly rate: number;
-  readonly rounds: number;
-  /** Between two events. */
-  readonly pauseMs: number;
-};
-
-export type RollingReport = {
+type RollingReport = {
   readonly history: History;
   readonly balancer: Balancer;
   /** Before the master was killed. */
@@ -28,16 +20,20 @@ export type RollingReport = {
   readonly backMs: number;
 };
 
+/** Requests a second, at most; what the machine gives is in the report. */
+const RATE = 50;
+/** Between two events. */
+const PAUSE_MS = 700;
 /** Enough of them, so that the rate and not their patience is the limit. */
 const [PEOPLE, MACHINES] = [24, 6];
 
-export async function rollAndFailOver({ rate, rounds, pauseMs }: RollingOptions): Promise<RollingReport> {
+export async function rollAndFailOver(): Promise<RollingReport> {
   const group = await startSentinel();
   let fleet: Fleet | undefined;
   try {
     fleet = await startFleet(group.url);
     const history = new History();
-    const balancer = new Balancer(fleet.worlds, rate);
+    const balancer = new Balancer(fleet.worlds, RATE);
     const clients = createClients(fleet.issuer, balancer, history);
     const state = { isOver: false };
     const isOver = () => state.isOver;
@@ -48,17 +44,15 @@ export async function rollAndFailOver({ rate, rounds, pauseMs }: RollingOptions)
     ]);
     let [calm, killedAt, backMs] = [{ ...balancer.fates }, 0, 0];
     try {
-      for (let round = 0; round < rounds; round += 1) {
-        for (const node of fleet.nodes) {
-          await sleep(pauseMs);
-          await fleet.restart(node, 'SIGTERM');
-        }
+      for (const node of fleet.nodes) {
+        await sleep(PAUSE_MS);
+        await fleet.restart(node, 'SIGTERM');
       }
-      await sleep(pauseMs);
+      await sleep(PAUSE_MS);
       [calm, killedAt] = [{ ...balancer.fates }, performance.now()];
       await failOver(group);
       backMs = await fleet.untilBack('a failover');
-      await sleep(pauseMs);
+      await sleep(PAUSE_MS);
     } finally {
       state.isOver = true;
       await running;
