@@ -1,12 +1,12 @@
 // A leaked signing key: out of the ring at once, and the reserve signs. Pure, as schedule.ts.
 import { ALGORITHMS } from '../config/signing-algorithms.ts';
-import { activeKey, canSign, KeyringError, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
+import { canSign, KeyringError, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
 import { withReserve } from './schedule.ts';
 import type { Timing } from './timing.ts';
 
 /**
- * Takes `kid` out of the ring for ever. If it may be signing on any node, the reserve that verifiers have known longest signs
- * at once; `newKey` becomes the reserve when none is left. The same ring when the kid is compromised or gone already.
+ * Takes `kid` out of the ring for ever, and starts a new timetable: where no other key may be signing, the reserve that verifiers have
+ * known longest signs at once; `newKey` becomes the reserve when none is left. The same ring when the kid is compromised or gone already.
  * Throws KeyringError: `unknown_kid`, `key_needed`.
  */
 export function compromise(ring: Ring, kid: string, now: number, timing: Timing, newKey?: NewKey): Ring {
@@ -19,18 +19,10 @@ export function compromise(ring: Ring, kid: string, now: number, timing: Timing,
   const marked = ring.keys.map((key) =>
     key === leaked ? { ...key, compromisedAt: now, sealed: undefined } : key,
   );
-  const signs = maySign(leaked, now, timing) || leaked === activeKey(ring, now);
-  const keys = signs ? withSuccessor(marked, now, timing) : withoutAppointmentOf(leaked, marked, now);
-  const left = { ...ring, keys };
+  const left = { ...ring, keys: withSuccessor(marked, now, timing) };
   // Of another algorithm than RS256 there may be no key left: it begins anew, or was being dropped.
   const isKept = leaked.alg === ALGORITHMS[0] || (newKey !== undefined && canSign(left, now));
   return isKept ? withReserve(left, now, newKey) : left;
-}
-
-/** Whether any node may sign with this key now, its clock being off by at most the skew. */
-function maySign(key: RingKey, now: number, { skew }: Timing): boolean {
-  if (key.activateAt === undefined || key.activateAt > now + ms(skew)) return false;
-  return key.retireAt === undefined || key.retireAt > now - ms(skew);
 }
 
 function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): readonly RingKey[] {
@@ -50,21 +42,11 @@ function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): r
 
   return keys.map((key): RingKey => {
     if (key.compromisedAt !== undefined) return key;
-    if (key === started) return { ...key, activateAt: Math.min(key.activateAt ?? at, at) };
     const unplanned = { ...key, activateAt: undefined, retireAt: undefined, removeAt: undefined };
-    if (key === successor) return { ...unplanned, activateAt: at };
-    // The emergency starts a new timetable; where the next key has started, the old one still holds.
-    if (isAhead(key)) return started === undefined ? unplanned : key;
+    if (key === successor)
+      return { ...unplanned, activateAt: isAhead(key) ? at : Math.min(key.activateAt ?? at, at) };
+    if (isAhead(key)) return unplanned;
     // A slow clock may still sign with the key before the leaked one. removeAt stays: its tokens are good.
     return { ...key, retireAt: Math.min(key.retireAt ?? at, at) };
   });
-}
-
-/** A key that was to sign later never will: the one that it would have replaced goes on. */
-function withoutAppointmentOf(leaked: RingKey, keys: readonly RingKey[], now: number): readonly RingKey[] {
-  const { activateAt, retireAt, removeAt } = leaked;
-  if (activateAt === undefined || activateAt <= now) return keys;
-  return keys.map((key) =>
-    key.compromisedAt === undefined && key.retireAt === activateAt ? { ...key, retireAt, removeAt } : key,
-  );
 }

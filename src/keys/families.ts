@@ -11,7 +11,7 @@ import {
   type Ring,
   stateOf,
 } from './ring.ts';
-import { bury, type DueStep, needsKey, plannedSteps, takeStep, verifiesUntil } from './schedule.ts';
+import { bury, type DueStep, plannedSteps, takeStep, verifiesUntil } from './schedule.ts';
 import type { Timing } from './timing.ts';
 
 /** The ring as its rules see it (ring.ts, schedule.ts, emergency.ts). */
@@ -70,10 +70,6 @@ const isMissing = (ring: Ring, alg: Algorithm, now: number): boolean =>
   alg !== ALGORITHMS[0] && !canSign(familyOf(ring, alg), now);
 
 const lastPublished = (ring: Ring): number => Math.max(0, ...ring.keys.map((key) => key.publishedAt));
-
-/** True when a step of the family must be given a new key. */
-export const stepNeedsKey = ({ kind }: Pick<FamilyStep, 'kind'>, family: Ring): boolean =>
-  kind === 'begin' || ((kind === 'publish' || kind === 'activate') && needsKey(family));
 
 /** The ring after `due`. Throws KeyringError `key_needed` when it has to publish a key and none was given. */
 export function takeFamilyStep(

@@ -1,23 +1,16 @@
 // What can be done to the stored ring, each as one compare-and-set: the step that is due, a rotation by hand, an emergency,
 // a rewrap. For the rotation job and the command line.
 import type { Clock } from '../store/store.ts';
-import type { Algorithm } from '../config/signing-algorithms.ts';
 import { compromise } from './emergency.ts';
-import {
-  changeFamily,
-  drop,
-  familiesIn,
-  familyOf,
-  nextFamilyStep,
-  stepNeedsKey,
-  takeFamilyStep,
-} from './families.ts';
+import { changeFamily, drop, familiesIn, familyOf, nextFamilyStep, takeFamilyStep } from './families.ts';
 import { rewrapKey } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
-import { canSign, type NewKey, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
-import { needsKey, rotateNow } from './schedule.ts';
+import { canSign, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
+import { rotateNow } from './schedule.ts';
 import type { Vault } from './vault.ts';
 
+/** They take a key out of the reserve. */
+const NEED_KEY: readonly string[] = ['begin', 'publish', 'activate'];
 /** A ring has few keys with few steps each; more than this at once is a bug, not work. */
 const MAX_STEPS = 100;
 
@@ -41,8 +34,7 @@ export async function runDueSteps(
       const at = now();
       const due = dueStep(current, at);
       if (due === undefined) return current;
-      const publishes = stepNeedsKey(due, familyOf(current, due.alg));
-      const newKey = publishes ? await keyStore.newKey(due.alg) : undefined;
+      const newKey = NEED_KEY.includes(due.kind) ? await keyStore.newKey(due.alg) : undefined;
       return takeFamilyStep(current, due, at, keyStore.timing, newKey);
     });
   }
@@ -63,7 +55,7 @@ export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
       }
       // One that has just begun has nothing to rotate to.
       if (reserveKeys(family).length === 0 && !isAppointed) continue;
-      const newKey = await keyFor(keyStore, family, alg);
+      const newKey = await keyStore.newKey(alg);
       rotated = changeFamily(rotated, alg, (keys) => rotateNow(keys, now(), keyStore.timing, newKey));
     }
     return rotated;
@@ -75,8 +67,7 @@ export function compromiseKey(keyStore: KeyStore, kid: string, now: Clock): Prom
   return keyStore.update(async (ring) => {
     // One that is gone already, or never was, is judged as any.
     const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
-    const isWanted = keyStore.algorithms.includes(alg);
-    const newKey = isWanted ? await keyFor(keyStore, familyOf(ring, alg), alg) : undefined;
+    const newKey = keyStore.algorithms.includes(alg) ? await keyStore.newKey(alg) : undefined;
     return changeFamily(ring, alg, (family) => compromise(family, kid, now(), keyStore.timing, newKey));
   });
 }
@@ -84,8 +75,4 @@ export function compromiseKey(keyStore: KeyStore, kid: string, now: Clock): Prom
 /** Wraps every private part, and the ring's checksum, under the first encryption key. */
 export async function rewrapRing(keyStore: KeyStore, vault: Vault): Promise<void> {
   await keyStore.update((ring) => ({ ...ring, keys: ring.keys.map((key) => rewrapKey(key, vault)) }));
-}
-
-async function keyFor(keyStore: KeyStore, family: Ring, alg: Algorithm): Promise<NewKey | undefined> {
-  return needsKey(family) ? await keyStore.newKey(alg) : undefined;
 }

@@ -52,11 +52,6 @@ function stepsOf(key: RingKey, now: number, timing: Timing): readonly DueStep[] 
   return steps;
 }
 
-/** True when a step that takes a key out of the reserve must be given a new one. */
-export function needsKey(ring: Ring): boolean {
-  return reserveKeys(ring).length < 2;
-}
-
 /** The ring after `due`. Throws KeyringError `key_needed` when it has to publish a key and none was given. */
 export function takeStep(ring: Ring, due: DueStep, now: number, timing: Timing, newKey?: NewKey): Ring {
   switch (due.kind) {
@@ -75,15 +70,11 @@ export function takeStep(ring: Ring, due: DueStep, now: number, timing: Timing, 
 }
 
 /**
- * A rotation by hand: the reserve gets the earliest appointment that no verifier can be surprised by; one that exists is
- * brought forward. The same ring when nothing can be earlier.
+ * A rotation by hand: the reserve gets the earliest appointment that no verifier can be surprised by. The same ring where there is an
+ * appointment already.
  */
 export function rotateNow(ring: Ring, now: number, timing: Timing, newKey?: NewKey): Ring {
-  const scheduled = scheduledKeys(ring, now)[0];
-  if (scheduled === undefined) return appoint(ring, now, { now, timing, newKey });
-  const at = earliestActivation(scheduled, now, timing);
-  const planned = scheduled.activateAt ?? at;
-  return at >= planned ? ring : withAppointment(ring, scheduled.kid, { at, instead: planned, timing });
+  return scheduledKeys(ring, now).length > 0 ? ring : appoint(ring, now, { now, timing, newKey });
 }
 
 /** The ring, with `newKey` published when it has no reserve. Throws KeyringError `key_needed` or `duplicate_key`. */
@@ -102,7 +93,7 @@ function plannedActivation(ring: Ring, now: number, timing: Timing): number | un
   return Math.max(since + ms(timing.rotateEvery), earliestActivation(next, now, timing));
 }
 
-/** Lets the first reserve sign from `wished` on, or as soon as it can. */
+/** Lets the first reserve sign from `wished` on, or as soon as it can, and the key before it until then. */
 function appoint(
   ring: Ring,
   wished: number | undefined,
@@ -115,27 +106,18 @@ function appoint(
   const next = reserveKeys(ring)[0];
   if (next === undefined) throw new KeyringError('no_reserve', 'the ring has no key that could sign next');
   const at = Math.max(wished ?? now, earliestActivation(next, now, timing));
-  return withReserve(withAppointment(ring, next.kid, { at, timing }), now, newKey);
+  const keys = ring.keys.map((key) => {
+    if (key.kid === next.kid) return { ...key, activateAt: at };
+    const isBefore =
+      key.compromisedAt === undefined && key.activateAt !== undefined && key.retireAt === undefined;
+    return isBefore ? { ...key, retireAt: at, removeAt: verifiesUntil(at, timing) } : key;
+  });
+  return withReserve({ ...ring, keys }, now, newKey);
 }
 
 // Two bounds: verifiers must have been able to see the key, and every node must have read the appointment before it comes.
 function earliestActivation(key: RingKey, now: number, timing: Timing): number {
   return Math.max(key.publishedAt + ms(timing.publishToActivate), now + ms(timing.propagation + timing.skew));
-}
-
-/** Lets `kid` sign from `at` on, and the key before it until then. `instead`: the appointment that is moved. */
-function withAppointment(
-  ring: Ring,
-  kid: string,
-  { at, instead, timing }: { readonly at: number; readonly instead?: number; readonly timing: Timing },
-): Ring {
-  const keys = ring.keys.map((key) => {
-    if (key.kid === kid) return { ...key, activateAt: at };
-    const isBefore =
-      key.compromisedAt === undefined && key.activateAt !== undefined && key.retireAt === instead;
-    return isBefore ? { ...key, retireAt: at, removeAt: verifiesUntil(at, timing) } : key;
-  });
-  return { ...ring, keys };
 }
 
 /** When the last token of a key that retires then has ended, with all that differs. */

@@ -105,15 +105,6 @@ describe('a rotation by hand', () => {
     const ring = rotateNow(first, START + DAY, TIMING, newKey('k3'));
     expect(rotateNow(ring, START + DAY + SECOND, TIMING, newKey('k4'))).toBe(ring);
   });
-
-  it('brings a planned change forward', () => {
-    const planned = step(first, START + 29 * DAY, TIMING, newKey('k3'));
-    const now = START + 29 * DAY + MINUTE;
-    const ring = rotateNow(planned, now, TIMING);
-    const at = now + 135 * SECOND;
-    expect(ring.keys[1]?.activateAt).toBe(at);
-    expect(ring.keys[0]).toMatchObject({ retireAt: at, removeAt: at + 7320 * SECOND });
-  });
 });
 
 describe('a compromised key', () => {
