@@ -11,7 +11,6 @@ import type { Telemetry } from '../observability/telemetry.ts';
 import { serveAssets } from './assets.ts';
 import { createCachedDocuments } from './cached-documents.ts';
 import { createClientAddress } from './client-address.ts';
-import { JWKS_MAX_AGE_SECONDS } from '../keys/timing.ts';
 import { allowOrigins } from './cors.ts';
 import { admitRequests } from './edge.ts';
 import { answerErrors } from './errors.ts';
@@ -48,8 +47,7 @@ export function createApp(parts: AppParts): App {
   app.silent = true;
   pinToIssuer(app, issuer);
 
-  const maxAges = { discovery: JWKS_MAX_AGE_SECONDS, jwks: engine.jwksMaxAge };
-  const documents = createCachedDocuments(maxAges);
+  const documents = createCachedDocuments();
   const clientAddress = createClientAddress(trustedProxies);
   const { fastAnswers } = engine;
   const fastPath = createFastPath({ config, fastAnswers, documents, clientAddress, metrics, log });

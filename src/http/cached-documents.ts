@@ -13,22 +13,21 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   [ENDPOINTS.jwks, 'application/jwk-set+json'],
 ]);
 
-type CachedDocument = { readonly body: string; readonly etag: string };
+/** How long a caller may keep one. */
+const MAX_AGE_SECONDS = 300;
 
-/** In seconds; JWKS is kept less long for a while after a key was compromised. */
-type MaxAges = { readonly discovery: number; readonly jwks: () => number };
+type CachedDocument = { readonly body: string; readonly etag: string };
 
 export type CachedDocuments = ReturnType<typeof createCachedDocuments>;
 
 /** Of one engine instance; the next one comes with documents of its own. */
-export function createCachedDocuments(maxAges: MaxAges) {
+export function createCachedDocuments() {
   const rendered = new Map<string, CachedDocument>();
 
   function headers(path: string, { etag }: CachedDocument): Headers {
-    const maxAge = path === ENDPOINTS.jwks ? maxAges.jwks() : maxAges.discovery;
     return {
       'Content-Type': TYPES.get(path) ?? JSON_TYPE,
-      'Cache-Control': `public, max-age=${maxAge}, must-revalidate`,
+      'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}, must-revalidate`,
       ETag: etag,
     };
   }

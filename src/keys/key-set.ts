@@ -7,7 +7,6 @@ import { type KeyMaterial, toPublicJwk } from './generate-key.ts';
 import {
   activeKey,
   isSealed,
-  lastCompromiseAt,
   publishedKeys,
   reserveKeys,
   scheduledKeys,
@@ -35,8 +34,6 @@ export type KeySet = {
   readonly reserve: readonly PrivateKey[];
   /** Active first, then reserve, then retired. What JWKS shows and verification accepts. */
   readonly published: readonly PublicJwk[];
-  /** When a key was last compromised, epoch milliseconds: for an hour from then, JWKS answers are cached for a minute at most. */
-  readonly compromisedAt?: number | undefined;
 };
 
 /** The ring at `now` (epoch milliseconds). Throws KeyStoreError when no key can sign or a private part can't be opened. */
@@ -60,7 +57,6 @@ export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {
       .map((key) => ({ ...openKey(key, vault), alg: key.alg })),
     reserve: reserve.map((key) => openKey(key, vault)),
     published: publishedKeys(ring, now).map(({ kid, alg, public: jwk }) => toPublicJwk(jwk, kid, alg)),
-    compromisedAt: lastCompromiseAt(ring),
   };
 }
 

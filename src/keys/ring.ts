@@ -145,12 +145,6 @@ export function scheduledKeys(ring: Ring, now: number): readonly RingKey[] {
     .toSorted((a, b) => (a.activateAt ?? 0) - (b.activateAt ?? 0));
 }
 
-/** When a key of this ring was last compromised: JWKS answers should be cached shortly for C seconds from then. */
-export function lastCompromiseAt(ring: Ring): number | undefined {
-  const times = ring.keys.flatMap((key) => key.compromisedAt ?? []);
-  return times.length === 0 ? undefined : Math.max(...times);
-}
-
 /** The first ring of an installation: one key that signs at once and one in reserve. */
 export function createRing(
   keys: { readonly active: NewKey; readonly reserve: NewKey },

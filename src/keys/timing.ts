@@ -3,8 +3,6 @@ import type { Config } from '../config/config.ts';
 
 /** What careful verifiers cache although we say less (mod_auth_openidc, AWS API Gateway): an hour. */
 const VERIFIER_CACHE_SECONDS = 3600;
-/** What we say of the key set. */
-export const JWKS_MAX_AGE_SECONDS = 300;
 export const ID_TOKEN_SECONDS = 3600;
 /** Three polls of 4 s, and some delay: after that every healthy node has read a change. */
 export const PROPAGATION_SECONDS = 15;
@@ -84,16 +82,4 @@ export function timingProblems(input: TimingInput): string[] {
     );
   }
   return problems;
-}
-
-/** How long a JWKS answer may be kept while a compromise is fresh. */
-const EMERGENCY_MAX_AGE_SECONDS = 60;
-
-/** For how many seconds a JWKS answer may be kept, at `now` (epoch milliseconds): less for an hour after a compromise. */
-export function jwksMaxAge(
-  { compromisedAt }: { readonly compromisedAt?: number | undefined },
-  now: number,
-): number {
-  const isFresh = compromisedAt !== undefined && now < compromisedAt + VERIFIER_CACHE_SECONDS * 1000;
-  return isFresh ? EMERGENCY_MAX_AGE_SECONDS : JWKS_MAX_AGE_SECONDS;
 }

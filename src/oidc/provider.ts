@@ -4,7 +4,6 @@ import compose from 'koa-compose';
 import type { Context, Middleware, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { clientLimitOf, ENDPOINTS } from '../config/endpoints.ts';
-import { jwksMaxAge } from '../keys/timing.ts';
 import { assertMaySign, createAccessTokens } from '../tokens/access-token.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
@@ -53,8 +52,6 @@ export async function createEngine(parts: EngineParts) {
     ...services,
     provider,
     logouts,
-    /** For how many seconds a JWKS answer may be kept. */
-    jwksMaxAge: () => jwksMaxAge(services.keySet, adapter.clock.now()),
     /** What http/fast-path.ts sends without the engine, by path below the issuer. */
     fastAnswers: createFastAnswers({ ...services, provider }),
     /** Runs inside the host's own Koa context. */

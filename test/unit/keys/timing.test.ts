@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jwksMaxAge, timingProblems, toTiming } from '../../../src/keys/timing.ts';
-import { HOUR, START, TIMES } from './keys.fixture.ts';
+import { timingProblems, toTiming } from '../../../src/keys/timing.ts';
+import { TIMES } from './keys.fixture.ts';
 
 describe('the times of a signing key', () => {
   it('follow from the configuration', () => {
@@ -55,15 +55,5 @@ describe('the times of a signing key', () => {
         },
       ),
     );
-  });
-});
-
-describe('how long a JWKS answer may be kept', () => {
-  it('KY-20: is five minutes, and one for an hour after a compromise', () => {
-    const leaked = { compromisedAt: START };
-    expect(jwksMaxAge({}, START)).toBe(300);
-    expect(jwksMaxAge(leaked, START)).toBe(60);
-    expect(jwksMaxAge(leaked, START + HOUR - 1)).toBe(60);
-    expect(jwksMaxAge(leaked, START + HOUR)).toBe(300);
   });
 });
