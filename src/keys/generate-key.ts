@@ -6,8 +6,6 @@ import type { PublicJwk } from './ring.ts';
 /** A key in the clear: it lives in memory only until it is sealed. */
 export type KeyMaterial = {
   readonly kid: string;
-  /** RFC 7638, SHA-256: names the key itself, whatever its kid. */
-  readonly thumbprint: string;
   readonly privateJwk: JWK;
   readonly publicJwk: PublicJwk;
 };
@@ -23,7 +21,7 @@ export async function generateKey(modulus: number, alg: Algorithm = 'RS256'): Pr
     const kid = await calculateJwkThumbprint(jwk, 'sha256');
     if (kid.startsWith('-')) continue;
     const publicJwk = toPublicJwk(jwk, kid, alg);
-    return { kid, thumbprint: kid, privateJwk: { ...jwk, ...publicJwk }, publicJwk };
+    return { kid, privateJwk: { ...jwk, ...publicJwk }, publicJwk };
   }
 }
 

@@ -62,12 +62,12 @@ export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {
 
 /** `createdAt` in epoch milliseconds. */
 export function sealKey(material: KeyMaterial, createdAt: number, vault: Vault): NewKey {
-  const { kid, thumbprint, publicJwk, privateJwk } = material;
+  const { kid, publicJwk, privateJwk } = material;
   const plaintext = Buffer.from(JSON.stringify(privateJwk));
   const { alg } = publicJwk;
   const sealed = vault.seal(plaintext, sealName({ kid, alg, createdAt }));
   plaintext.fill(0);
-  return { kid, alg, thumbprint, createdAt, public: publicJwk, sealed };
+  return { kid, alg, createdAt, public: publicJwk, sealed };
 }
 
 /** The same key with its private part under the first encryption key. Throws VaultError. */

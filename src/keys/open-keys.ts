@@ -21,29 +21,17 @@ export async function openKeys(config: Config, store: Store): Promise<OpenKeys> 
   return { keyStore, hash: createKeyedHash(keyStore.pepper) };
 }
 
-/**
- * Why a start with `config` would be refused by the keys in the store; undefined when it would not. Changes nothing. Rejects with
- * StoreUnavailable.
- */
-export async function findKeyFault(config: Config, store: Store): Promise<string | undefined> {
-  try {
-    await keyStoreFor(config, store).check();
-    return undefined;
-  } catch (error) {
-    if (error instanceof KeyStoreError) return error.message;
-    throw error;
-  }
-}
-
 /** `fault`: a start would be refused. `unknown`: the store could not be asked. Both undefined: nothing against it, or no store yet. */
 type KeyVerdict = { readonly fault?: string | undefined; readonly unknown?: string | undefined };
 
-/** The same for commands that look before a start does. */
+/** What a start with `config` would say of the keys in the store, for commands that look before it does. Changes nothing. */
 export async function judgeStoredKeys(config: Config): Promise<KeyVerdict> {
   if (!isStoreMade(config.store)) return {};
   try {
-    return { fault: await withStore(config.store, (store) => findKeyFault(config, store)) };
+    await withStore(config.store, (store) => keyStoreFor(config, store).check());
+    return {};
   } catch (error) {
+    if (error instanceof KeyStoreError) return { fault: error.message };
     return { unknown: error instanceof Error ? error.message : String(error) };
   }
 }

@@ -1,32 +1,21 @@
 // The ring of signing keys as plain data, and what each key is at a moment. All times are epoch milliseconds.
+import type { JWK } from 'jose';
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
 import type { Timing } from './timing.ts';
 
 export type KeyState = 'published' | 'active' | 'retired' | 'removed' | 'compromised';
 
-/** A key as JWKS shows it: these members and no other (RFC 7518 §6.2.1 and §6.3.1, RFC 8037 §2). */
-export type PublicJwk = {
-  readonly use: 'sig';
-  /** RFC 7638 thumbprint, or the imported key's own kid. */
+/** A key as JWKS shows it. `kid` is its RFC 7638 thumbprint, or that of a key that an earlier version imported. */
+export type PublicJwk = JWK & {
   readonly kid: string;
-} & (
-  | { readonly alg: 'RS256' | 'PS256'; readonly kty: 'RSA'; readonly n: string; readonly e: string }
-  | {
-      readonly alg: 'ES256';
-      readonly kty: 'EC';
-      readonly crv: 'P-256';
-      readonly x: string;
-      readonly y: string;
-    }
-  | { readonly alg: 'EdDSA'; readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string }
-);
+  readonly alg: Algorithm;
+  readonly kty: 'RSA' | 'EC' | 'OKP';
+};
 
 /** A sealed key that no ring holds yet. */
 export type NewKey = {
   readonly kid: string;
   readonly alg: Algorithm;
-  /** RFC 7638: the same key under another kid is still the same key. */
-  readonly thumbprint: string;
   readonly createdAt: number;
   readonly public: PublicJwk;
   /** The private JWK, sealed by the vault. Absent: destroyed. */
@@ -46,20 +35,13 @@ export type RingKey = NewKey & {
 /** A key with its private part. */
 export type SealedKey = RingKey & { readonly sealed: string };
 
-/** What is left of a key that is gone, so that neither its kid nor the key itself can come back. */
-type Tombstone = {
-  readonly kid: string;
-  readonly thumbprint: string;
-  readonly end: 'removed' | 'compromised';
-  readonly at: number;
-};
-
 export type Ring = {
   /** 1 for the first ring, then +1 for each change. */
   readonly generation: number;
   /** Published keys, and compromised ones until they become a tombstone. Reserves sign in this order. */
   readonly keys: readonly RingKey[];
-  readonly gone: readonly Tombstone[];
+  /** What is left of keys that are gone, so that no kid comes back. */
+  readonly gone: readonly { readonly kid: string; readonly at: number }[];
   readonly installation?: Installation | undefined;
 };
 
@@ -159,14 +141,10 @@ export function createRing(
   return { ...empty, generation: 1, keys: [active, { ...keys.reserve, publishedAt: now }] };
 }
 
-/** Throws KeyringError when the ring has, or ever had, this kid or this key. */
+/** Throws KeyringError when the ring has, or ever had, this kid. */
 export function assertNew(ring: Ring, key: NewKey): void {
-  const known = [...ring.keys, ...ring.gone];
-  if (known.some(({ kid }) => kid === key.kid)) {
+  if ([...ring.keys, ...ring.gone].some(({ kid }) => kid === key.kid)) {
     throw new KeyringError('duplicate_key', `the kid ${key.kid} has been used: a kid never returns`);
-  }
-  if (known.some(({ thumbprint }) => thumbprint === key.thumbprint)) {
-    throw new KeyringError('duplicate_key', `the key ${key.kid} has been used under another kid`);
   }
 }
 

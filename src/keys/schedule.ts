@@ -131,12 +131,7 @@ function edit(ring: Ring, kid: string, change: (key: RingKey) => Partial<RingKey
 
 export function bury(ring: Ring, kid: string, now: number): Ring {
   const buried = ring.keys.filter((key) => key.kid === kid);
-  const tombstones = buried.map(({ thumbprint, compromisedAt }) => ({
-    kid,
-    thumbprint,
-    end: compromisedAt === undefined ? ('removed' as const) : ('compromised' as const),
-    at: compromisedAt ?? now,
-  }));
+  const tombstones = buried.map(({ compromisedAt }) => ({ kid, at: compromisedAt ?? now }));
   return {
     ...ring,
     keys: ring.keys.filter((key) => key.kid !== kid),

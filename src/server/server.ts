@@ -23,7 +23,7 @@ import { createLogoutJobs } from '../oidc/logout-jobs.ts';
 import { createLogoutSender, type LogoutSender } from '../oidc/logout-sender.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import { createSecretUses } from '../oidc/secret-uses.ts';
-import { STORE_OPERATIONS } from '../store/measured.ts';
+import { operationsOf } from '../store/measured.ts';
 import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
@@ -259,7 +259,7 @@ function createSharedServices(parts: Parts, maySign: () => boolean) {
   telemetry.metrics.startAtZero({
     routes: ROUTE_NAMES,
     limits: LIMIT_NAMES,
-    storeOperations: STORE_OPERATIONS,
+    storeOperations: operationsOf(store),
   });
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
   const logoutJobs = createLogoutJobs(store.documents, store.clock.now);

@@ -1,26 +1,16 @@
 // The store with a measure on each operation: how long it took, and whether it failed.
 import { type Store, StoreUnavailable } from './store.ts';
 
-/** As metrics call them. */
-export const STORE_OPERATIONS = [
-  'records.save',
-  'records.find',
-  'records.find_by_alias',
-  'records.consume',
-  'records.exchange',
-  'records.destroy',
-  'records.revoke_grant',
-  'documents.get',
-  'documents.list',
-  'documents.put',
-  'documents.put_all',
-  'documents.remove',
-  'counters.increment',
-  'counters.read',
-  'counters.set',
-  'counters.remove',
-  'ping',
-] as const;
+const toOperation = (part: string, method: string) =>
+  `${part}.${method.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
+
+/** All operations, as metrics call them. */
+export function operationsOf({ records, documents, counters }: Store): readonly string[] {
+  const methods = Object.entries({ records, documents, counters }).flatMap(([part, all]) =>
+    Object.keys(all).map((method) => toOperation(part, method)),
+  );
+  return [...methods, 'ping'];
+}
 
 /** Called after each operation. */
 export type OnOperation = (operation: string, seconds: number, failed: boolean) => void;
@@ -44,7 +34,7 @@ export function measured(store: Store, onOperation: OnOperation, isCut: () => bo
     const methods = part as Record<string, (...given: unknown[]) => Promise<unknown>>;
     return Object.fromEntries(
       Object.keys(part).map((method) => {
-        const operation = `${name}.${method.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
+        const operation = toOperation(name, method);
         return [method, (...given: unknown[]) => run(operation, async () => methods[method]?.(...given))];
       }),
     ) as Part;

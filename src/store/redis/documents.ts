@@ -44,10 +44,7 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
 }
 
 /** Everything in one collection, page by page, each with a deadline of its own. In no order. */
-export async function readCollection(
-  connection: RedisConnection,
-  key: string,
-): Promise<readonly StoredDocument[]> {
+async function readCollection(connection: RedisConnection, key: string): Promise<readonly StoredDocument[]> {
   // HSCAN may name a field twice while the hash grows.
   const found = new Map<string, StoredDocument>();
   let cursor = '0';

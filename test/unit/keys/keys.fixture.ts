@@ -29,7 +29,6 @@ export function namedKey(name: string, alg: Algorithm = 'RS256'): KeyMaterial {
   const publicJwk = toNamedJwk(name, text, alg);
   return {
     kid: name,
-    thumbprint: text,
     publicJwk,
     privateJwk: { ...publicJwk, d: `private part of ${name}` },
   };

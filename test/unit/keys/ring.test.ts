@@ -13,9 +13,9 @@ import { rotateNow, withReserve } from '../../../src/keys/schedule.ts';
 import { toTiming } from '../../../src/keys/timing.ts';
 import { DAY, HOUR, MINUTE, SECOND, START, TIMES, TIMING } from './keys.fixture.ts';
 
-function newKey(kid: string, thumbprint = kid): NewKey {
+function newKey(kid: string): NewKey {
   const jwk = { kty: 'RSA', use: 'sig', kid, alg: 'RS256', n: 'n', e: 'AQAB' } as const;
-  return { kid, alg: 'RS256', thumbprint, createdAt: START, public: jwk, sealed: `sealed ${kid}` };
+  return { kid, alg: 'RS256', createdAt: START, public: jwk, sealed: `sealed ${kid}` };
 }
 
 const first = createRing({ active: newKey('k1'), reserve: newKey('k2') }, START, TIMING);
@@ -64,7 +64,7 @@ describe('the planned life of a key', () => {
     expect(states(ring, removal)).toMatchObject({ k1: 'removed' });
     const after = live(ring, due, removal);
     expect(after.keys.map((key) => key.kid)).toEqual(['k2', 'new2']);
-    expect(after.gone).toEqual([{ kid: 'k1', thumbprint: 'k1', end: 'removed', at: removal }]);
+    expect(after.gone).toEqual([{ kid: 'k1', at: removal }]);
   });
 
   it('KY-18: loses its private part once no clock can sign with it', () => {
@@ -152,7 +152,7 @@ describe('a compromised key', () => {
     const ring = compromise(first, 'k1', now, TIMING, newKey('k3'));
     expect(compromise(ring, 'k1', now, TIMING, newKey('k4'))).toBe(ring);
     const later = live(ring, now, now + DAY);
-    expect(later.gone).toEqual([{ kid: 'k1', thumbprint: 'k1', end: 'compromised', at: now }]);
+    expect(later.gone).toEqual([{ kid: 'k1', at: now }]);
     expect(compromise(later, 'k1', now + DAY, TIMING, newKey('k4'))).toBe(later);
   });
 });
@@ -186,14 +186,13 @@ describe('a ring that a clock was ahead at, which is right again', () => {
   });
 });
 
-it('KY-02: a key is refused when its kid or the key itself has been here', () => {
+it('KY-02: a key is refused when its kid has been here', () => {
   const duplicate = expect.objectContaining({ code: 'duplicate_key' });
   const now = START + 10 * DAY;
   const without = { ...first, keys: first.keys.slice(0, 1) };
   const ofGone = live(compromise(first, 'k1', now, TIMING, newKey('k3')), now, now + DAY);
   const goneAlone = { ...ofGone, keys: ofGone.keys.slice(0, 1) };
   for (const ring of [without, goneAlone]) {
-    expect(() => withReserve(ring, now, newKey('k1', 'another'))).toThrow(duplicate);
-    expect(() => withReserve(ring, now, newKey('another', 'k1'))).toThrow(duplicate);
+    expect(() => withReserve(ring, now, newKey('k1'))).toThrow(duplicate);
   }
 });
