@@ -7,13 +7,13 @@ import type { Timing } from './timing.ts';
 /**
  * Takes `kid` out of the ring for ever, and starts a new timetable: where no other key may be signing, the reserve that verifiers have
  * known longest signs at once; `newKey` becomes the reserve when none is left. The same ring when the kid is compromised or gone already.
- * Throws KeyringError: `unknown_kid`, `key_needed`.
+ * Throws for an unknown kid.
  */
 export function compromise(ring: Ring, kid: string, now: number, timing: Timing, newKey?: NewKey): Ring {
   const leaked = ring.keys.find((key) => key.kid === kid);
   if (leaked === undefined) {
     if (ring.gone.some((tombstone) => tombstone.kid === kid)) return ring;
-    throw new KeyringError('unknown_kid', `there is no key ${kid}`);
+    throw new KeyringError(`there is no key ${kid}`);
   }
   if (leaked.compromisedAt !== undefined) return ring;
   const marked = ring.keys.map((key) =>
@@ -37,8 +37,7 @@ function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): r
   );
   const successor = started ?? live.filter(isAhead).toSorted((a, b) => a.publishedAt - b.publishedAt)[0];
   if (successor === undefined && keys.some(({ alg }) => alg !== ALGORITHMS[0])) return keys;
-  if (successor === undefined)
-    throw new KeyringError('no_reserve', 'the ring has no key that could sign now');
+  if (successor === undefined) throw new KeyringError('the ring has no key that could sign now');
 
   return keys.map((key): RingKey => {
     if (key.compromisedAt !== undefined) return key;

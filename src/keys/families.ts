@@ -71,7 +71,7 @@ const isMissing = (ring: Ring, alg: Algorithm, now: number): boolean =>
 
 const lastPublished = (ring: Ring): number => Math.max(0, ...ring.keys.map((key) => key.publishedAt));
 
-/** The ring after `due`. Throws KeyringError `key_needed` when it has to publish a key and none was given. */
+/** The ring after `due`. */
 export function takeFamilyStep(
   ring: Ring,
   due: FamilyStep,
@@ -86,7 +86,7 @@ export function takeFamilyStep(
 
 /** Verifiers fetch the key set when they meet a kid that they don't know. */
 function begin(ring: Ring, now: number, timing: Timing, newKey: NewKey | undefined): Ring {
-  if (newKey === undefined) throw new KeyringError('key_needed', 'the ring needs a new key to publish');
+  if (newKey === undefined) throw new KeyringError('the ring needs a new key to publish');
   assertNew(ring, newKey);
   const key = { ...newKey, publishedAt: now, activateAt: now - ms(timing.skew) };
   return changeFamily(ring, newKey.alg, (family) => ({ ...family, keys: [...family.keys, key] }));

@@ -62,7 +62,7 @@ export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
   });
 }
 
-/** `keys compromise`. Throws KeyringError `unknown_kid`. */
+/** `keys compromise`. Throws for an unknown kid. */
 export function compromiseKey(keyStore: KeyStore, kid: string, now: Clock): Promise<Ring> {
   return keyStore.update(async (ring) => {
     // One that is gone already, or never was, is judged as any.

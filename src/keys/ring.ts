@@ -53,15 +53,7 @@ export type Installation = {
 };
 
 /** A ring that can't be made or changed as asked. */
-export class KeyringError extends Error {
-  readonly code: 'unknown_kid' | 'duplicate_key' | 'key_needed' | 'no_reserve';
-
-  constructor(code: KeyringError['code'], message: string) {
-    super(message);
-    this.name = 'KeyringError';
-    this.code = code;
-  }
-}
+export class KeyringError extends Error {}
 
 export function stateOf(key: RingKey, now: number): KeyState {
   if (key.compromisedAt !== undefined) return 'compromised';
@@ -141,10 +133,10 @@ export function createRing(
   return { ...empty, generation: 1, keys: [active, { ...keys.reserve, publishedAt: now }] };
 }
 
-/** Throws KeyringError when the ring has, or ever had, this kid. */
+/** Throws when the ring has, or ever had, this kid. */
 export function assertNew(ring: Ring, key: NewKey): void {
   if ([...ring.keys, ...ring.gone].some(({ kid }) => kid === key.kid)) {
-    throw new KeyringError('duplicate_key', `the kid ${key.kid} has been used: a kid never returns`);
+    throw new KeyringError(`the kid ${key.kid} has been used: a kid never returns`);
   }
 }
 

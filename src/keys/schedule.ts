@@ -52,7 +52,7 @@ function stepsOf(key: RingKey, now: number, timing: Timing): readonly DueStep[] 
   return steps;
 }
 
-/** The ring after `due`. Throws KeyringError `key_needed` when it has to publish a key and none was given. */
+/** The ring after `due`. */
 export function takeStep(ring: Ring, due: DueStep, now: number, timing: Timing, newKey?: NewKey): Ring {
   switch (due.kind) {
     case 'publish':
@@ -77,10 +77,10 @@ export function rotateNow(ring: Ring, now: number, timing: Timing, newKey?: NewK
   return scheduledKeys(ring, now).length > 0 ? ring : appoint(ring, now, { now, timing, newKey });
 }
 
-/** The ring, with `newKey` published when it has no reserve. Throws KeyringError `key_needed` or `duplicate_key`. */
+/** The ring, with `newKey` published when it has no reserve. */
 export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined): Ring {
   if (reserveKeys(ring).length > 0) return ring;
-  if (newKey === undefined) throw new KeyringError('key_needed', 'the ring needs a new key to publish');
+  if (newKey === undefined) throw new KeyringError('the ring needs a new key to publish');
   assertNew(ring, newKey);
   return { ...ring, keys: [...ring.keys, { ...newKey, publishedAt: now }] };
 }
@@ -104,7 +104,7 @@ function appoint(
   }: { readonly now: number; readonly timing: Timing; readonly newKey?: NewKey | undefined },
 ): Ring {
   const next = reserveKeys(ring)[0];
-  if (next === undefined) throw new KeyringError('no_reserve', 'the ring has no key that could sign next');
+  if (next === undefined) throw new KeyringError('the ring has no key that could sign next');
   const at = Math.max(wished ?? now, earliestActivation(next, now, timing));
   const keys = ring.keys.map((key) => {
     if (key.kid === next.kid) return { ...key, activateAt: at };

@@ -9,7 +9,7 @@ export const FORM_VERSION = 1;
 export type StoredForm = Readonly<Record<string, unknown>>;
 
 /** Which document it is, and the newest form of such documents where that is another. */
-type Place = { readonly collection: string; readonly id: string; readonly newest?: number };
+type Place = { readonly id: string; readonly newest?: number };
 
 /** One document can't be read. The request that needs it is answered with 503; a walk over all users goes on without it. */
 export class FormFault extends StoreUnavailable {}
@@ -20,20 +20,17 @@ export class FormFault extends StoreUnavailable {}
  */
 export class NewerForm extends FormFault {
   constructor(what: string, version: unknown, known = FORM_VERSION) {
-    super();
-    this.name = 'NewerForm';
-    this.message = `${what} in the store was written in form ${String(version)}, and this version of the service knows form ${known}: a newer one runs, or ran, on the same store`;
+    super(
+      {},
+      `${what} in the store was written in form ${String(version)}, and this version of the service knows form ${known}: a newer one runs, or ran, on the same store`,
+    );
   }
 }
 
 /** Damaged, and not to be taken for absent: what it held (a person, whether they are disabled) must not be guessed. */
 export class UnreadableForm extends FormFault {
-  readonly collection: string | undefined;
   constructor(what: string, place?: Place, why = 'it is not a JSON object') {
-    super();
-    this.name = 'UnreadableForm';
-    this.collection = place?.collection;
-    this.message = `${what} in the store can't be read: ${why}${place === undefined ? '' : ` (${place.id})`}`;
+    super({}, `${what} in the store can't be read: ${why}${place === undefined ? '' : ` (${place.id})`}`);
   }
 }
 

@@ -167,10 +167,10 @@ export class StoreUnavailable extends Error {
   /** Of a confirmed write: it was sent and its answer was lost. Otherwise it wasn't done. */
   mayBeDone = false;
 
-  constructor(options?: ErrorOptions) {
+  constructor(options?: ErrorOptions, message?: string) {
     const reason = options?.cause instanceof Error ? `: ${options.cause.message}` : '';
-    super(`can't reach the store${reason}`, options);
-    this.name = 'StoreUnavailable';
+    super(message ?? `can't reach the store${reason}`, options);
+    this.name = new.target.name;
   }
 }
 
@@ -188,27 +188,21 @@ export class StoreRefused extends StoreUnavailable {
   readonly reason: string;
 
   constructor(cause: Error) {
-    super({ cause });
+    super({ cause }, `the store answers with an error: ${cause.message}`);
     this.reason = cause.message;
-    this.name = 'StoreRefused';
-    this.message = `the store answers with an error: ${cause.message}`;
   }
 }
 
 /** The store answers, but it would lose tokens: a setting of the server must change. The message says which, and is safe to show. */
 export class StoreUnfit extends StoreUnavailable {
   constructor(message: string, options?: ErrorOptions) {
-    super(options);
-    this.name = 'StoreUnfit';
-    this.message = message;
+    super(options, message);
   }
 }
 
 /** The store can be read, and refuses every write. `reason` is the disk's or the server's own, and is safe to show. */
 export class StoreTakesNoWrites extends StoreUnavailable {
   constructor(reason: string, options?: ErrorOptions) {
-    super(options);
-    this.name = 'StoreTakesNoWrites';
-    this.message = `the store takes no writes: ${reason}`;
+    super(options, `the store takes no writes: ${reason}`);
   }
 }

@@ -113,7 +113,7 @@ async function change(
   to: Change,
 ): Promise<Factors | undefined> {
   let next: Factors | undefined;
-  await changeDocument(documents, { ...placeOf(accountId), what: WHAT }, (form) => {
+  await changeDocument(documents, { collection: COLLECTION, id: accountId, what: WHAT }, (form) => {
     const before = toFactors(accountId, form);
     const changed = to(before);
     next = changed && { ...before, ...changed };
@@ -198,12 +198,11 @@ async function read(from: Pick<DocumentStore, 'get'>, accountId: string): Promis
   return document === undefined ? NO_FACTORS : parseFactors(accountId, document.value);
 }
 
-const placeOf = (id: string) => ({ collection: COLLECTION, id });
-const parseFactors = (id: string, text: string) => toFactors(id, parseForm(text, WHAT, placeOf(id)));
+const parseFactors = (id: string, text: string) => toFactors(id, parseForm(text, WHAT, { id }));
 
 function toFactors(id: string, { v: _version, ...form }: StoredForm): Factors {
   const own = { ...NO_FACTORS, ...form };
-  if (!isWhole(own)) throw new UnreadableForm(WHAT, placeOf(id), 'a member is missing or of another type');
+  if (!isWhole(own)) throw new UnreadableForm(WHAT, { id }, 'a member is missing or of another type');
   return own;
 }
 

@@ -187,7 +187,7 @@ describe('a ring that a clock was ahead at, which is right again', () => {
 });
 
 it('KY-02: a key is refused when its kid has been here', () => {
-  const duplicate = expect.objectContaining({ code: 'duplicate_key' });
+  const duplicate = 'a kid never returns';
   const now = START + 10 * DAY;
   const without = { ...first, keys: first.keys.slice(0, 1) };
   const ofGone = live(compromise(first, 'k1', now, TIMING, newKey('k3')), now, now + DAY);
