@@ -14,7 +14,7 @@ const ignore = () => undefined;
 /** Undefined while nobody asks for the lists. */
 export function openPersonAccount(config: Config, store: Store, hash: KeyedHash) {
   const { clock } = store;
-  const accounts = accountsOf(config, store, hash);
+  const accounts = accountsOf(config, store);
   const tombstoneSeconds = createTombstoneSeconds()(config);
   const lists = personListsOf(config, store, { hash, clock, tombstoneSeconds, onDamaged: ignore, accounts });
   if (lists === undefined) return undefined;

@@ -52,7 +52,11 @@ async function remove(context: UserContext, id: string, what: string): Promise<v
   const ids = [...own.passkeys.map((one) => one.id), ...(own.oneTimeCode ? [ONE_TIME_CODES] : [])];
   const chosen = ids.filter((one) => what === ALL || one === what);
   const endsCodes = what === RECOVERY_CODES && own.recoveryCodes.length > 0;
-  if (chosen.length === 0 && !endsCodes) throw new CommandError(`there is nothing to remove: ${what}`);
+  if (chosen.length === 0 && !endsCodes) {
+    // A command that was killed may have left it behind.
+    await factors.mark(id);
+    throw new CommandError(`there is nothing to remove: ${what}`);
+  }
   const at = Math.floor(now() / 1000);
   for (const factorId of chosen) await removeFactor(factors, undefined, { accountId: id, factorId, at });
   if (endsCodes) await factors.change(id, () => ({ recoveryCodes: [] }));

@@ -190,12 +190,11 @@ function usersOf(
     states: createAccountStates(records.documents),
     people: createPeople(records.documents),
   };
-  const stored = createFactorStore(store.documents, hash, records.documents);
-  const factorsWhileOff = settings === undefined ? stored : undefined;
-  const accounts = createAccounts({ users, states, people, factorsWhileOff, remembered, clock: store.clock });
+  const factorsAreOff = settings === undefined;
+  const accounts = createAccounts({ users, states, people, factorsAreOff, remembered, clock: store.clock });
   const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
   const countAttempt: CountAttempt = (attempt) => limits.takeSignInAttempt(attempt);
-  const factors = settings && stored;
+  const factors = settings && createFactorStore(store.documents, hash, records.documents);
   const signIn = createSignIn({ accounts, people, passwords, trustedBrowsers, countAttempt, factors, now });
   return { accounts, people, trustedBrowsers, signIn };
 }

@@ -7,11 +7,9 @@ import { createPersonIndex } from '../oidc/person-index.ts';
 import { createPersonLists } from '../oidc/person-lists.ts';
 import { createPersonSessions } from '../oidc/person-sessions.ts';
 import type { Audit } from '../observability/audit.ts';
-import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
 import { type Accounts, createAccounts } from '../users/accounts.ts';
-import { createFactorStore } from '../users/factors.ts';
 import { createPeople } from '../users/people.ts';
 
 type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'onDamaged'> & {
@@ -28,7 +26,7 @@ export function personListsOf(config: Config, store: Store, adapter: ListsParts)
   const { records, documents } = store;
   const index = createPersonIndex(documents, () => Math.floor(clock.now() / 1000));
   const findLive: AdapterParts['accounts']['findLive'] = (id, issued) => accounts.findLive(id, issued);
-  const now = accountsOf(config, store, hash);
+  const now = accountsOf(config, store);
   const found = { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds };
   const sessions = createPersonSessions({
     ...found,
@@ -42,13 +40,9 @@ export function personListsOf(config: Config, store: Store, adapter: ListsParts)
 }
 
 /** As they are in the store now. */
-export function accountsOf(
-  { users, signIn }: Config,
-  { documents, clock }: Store,
-  hash: KeyedHash,
-): Accounts {
+export function accountsOf({ users, signIn }: Config, { documents, clock }: Store): Accounts {
   const states = createAccountStates(documents);
   const people = createPeople(documents);
-  const factorsWhileOff = signIn === undefined ? createFactorStore(documents, hash) : undefined;
-  return createAccounts({ users, states, people, factorsWhileOff, remembered: { states, people }, clock });
+  const factorsAreOff = signIn === undefined;
+  return createAccounts({ users, states, people, factorsAreOff, remembered: { states, people }, clock });
 }

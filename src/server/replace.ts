@@ -18,6 +18,7 @@ import {
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
+import { createFactorStore, markAll } from '../users/factors.ts';
 import { createPeople } from '../users/people.ts';
 import { findShadowed } from '../users/shadowed.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
@@ -143,6 +144,8 @@ async function applyUsers(
   const onFault = (fault: FormFault) => {
     telemetry.log.error({ err: fault }, 'a user was skipped, who is refused until this is repaired');
   };
+  const isNeeded = config.signIn === undefined && (before === config || before.signIn !== undefined);
+  await markAll(store.documents, createFactorStore(store.documents, hash), { isNeeded, onFault });
   const served = before === config ? [] : before.users;
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await findShadowed(users, people);

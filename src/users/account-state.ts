@@ -1,13 +1,13 @@
 // What may change about a person while the service runs, for people of the file too: disabled or not, and what has ended
 // everything that was issued before. It is asked with each request, so a change counts on every node at once.
 import { changeDocument, listDocuments } from '../store/documents.ts';
-import { parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
+import { FORM_VERSION, NewerForm, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
 
 const COLLECTION = 'account-state';
 const WHAT = 'the state of a person';
-/** An earlier version wrote it for users with a second factor; it reads as the first form. */
-const NEWEST_FORM = 2;
+/** Of a user with a second factor. Versions before it know no factors, or go by the file alone: they answer 503, not with a password alone. */
+const FORM_WITH_FACTORS = 2;
 
 export type AccountState = {
   readonly disabled: boolean;
@@ -22,6 +22,8 @@ export type AccountState = {
   readonly credential?: string | undefined;
   /** A file without the entry was applied: everything of the person ends when the entry returns. */
   readonly removed?: boolean | undefined;
+  /** Whether the user has a second factor: true before the first is there, and until the last is gone (factors.ts). */
+  readonly hasFactors?: true | undefined;
 };
 
 const INITIAL: AccountState = { disabled: false, validAfter: 0 };
@@ -52,20 +54,23 @@ export function createAccountStates(documents: DocumentStore) {
         const changed = typeof change === 'function' ? change(state) : change;
         if (changed === undefined) return undefined;
         state = { ...state, ...changed };
-        return { ...INITIAL, ...form, ...changed };
+        const v = state.hasFactors ? FORM_WITH_FACTORS : FORM_VERSION;
+        return { ...INITIAL, ...form, ...changed, v };
       });
       return state;
     },
   };
 }
 
-const placeOf = (id: string) => ({ collection: COLLECTION, id, newest: NEWEST_FORM });
+const placeOf = (id: string) => ({ collection: COLLECTION, id, newest: FORM_WITH_FACTORS });
 const parseState = (id: string, text: string) => toState(id, parseForm(text, WHAT, placeOf(id)));
 
 function toState(id: string, form: StoredForm): AccountState {
   const state = { ...INITIAL, ...form } as AccountState;
-  const { disabled, validAfter, attemptsSince, credential, removed } = state;
+  const { disabled, validAfter, attemptsSince, credential, removed, hasFactors } = state;
   if (typeof disabled !== 'boolean' || typeof validAfter !== 'number')
     throw new UnreadableForm(WHAT, placeOf(id), 'a member is missing or of another type');
-  return { disabled, validAfter, attemptsSince, credential, removed };
+  // Of a later version, which means something else by this form.
+  if (Number(form['v']) > FORM_VERSION && hasFactors !== true) throw new NewerForm(WHAT, form['v']);
+  return { disabled, validAfter, attemptsSince, credential, removed, hasFactors };
 }

@@ -3,8 +3,7 @@
 import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import type { StoreClock } from '../store/store.ts';
-import type { AccountStates } from './account-state.ts';
-import { type FactorStore, hasSecondFactor } from './factors.ts';
+import type { AccountState, AccountStates } from './account-state.ts';
 import { costOf } from './passwords.ts';
 import type { People, Person } from './people.ts';
 
@@ -52,8 +51,8 @@ type AccountsParts = {
   readonly users: readonly User[];
   readonly states: AccountStates;
   readonly people: People;
-  /** Where the file says nothing of second factors: a password, or a session by one, isn't enough for users who have one. */
-  readonly factorsWhileOff: Pick<FactorStore, 'get'> | undefined;
+  /** The file says nothing of second factors: a password, or a session by one, isn't enough for users who have one. */
+  readonly factorsAreOff: boolean;
   /** The same, each read once a request. Signing in reads again: the password takes time to compare. */
   readonly remembered: {
     readonly states: Pick<AccountStates, 'get'>;
@@ -71,7 +70,7 @@ type Ends = readonly [number, number];
 export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts(parts: AccountsParts) {
-  const { users, states, people, remembered, clock, factorsWhileOff } = parts;
+  const { users, states, people, remembered, clock, factorsAreOff } = parts;
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
   const comparisons = createComparisons(users);
@@ -82,24 +81,14 @@ export function createAccounts(parts: AccountsParts) {
     return issued.at + clock.ahead < Math.max(...ends);
   }
 
-  async function hasFactorsWhileOff(id: string): Promise<boolean> {
-    return factorsWhileOff !== undefined && hasSecondFactor(await factorsWhileOff.get(id));
-  }
-
-  /** Undefined: they are disabled, or a session by password is not enough. */
-  async function findState(id: string, issued: Issued | undefined) {
-    const [state, isTooWeak] = await Promise.all([
-      remembered.states.get(id),
-      issued?.isByPassword === true && hasFactorsWhileOff(id),
-    ]);
-    return state.disabled || isTooWeak ? undefined : state;
-  }
+  const isOut = ({ disabled, hasFactors }: AccountState, issued: Issued | undefined) =>
+    disabled || (factorsAreOff && hasFactors === true && issued?.isByPassword === true);
 
   async function findStored(id: string, issued: Issued | undefined): Promise<Account | undefined> {
-    const [person, state] = await Promise.all([remembered.people.findById(id), findState(id, issued)]);
+    const [person, state] = await Promise.all([remembered.people.findById(id), remembered.states.get(id)]);
     // The file wins: who of the store has a login name of it is not here while it does.
     const isHidden = person === undefined || byUsername.has(canonicalUsername(person.username));
-    if (isHidden || state === undefined) return undefined;
+    if (isHidden || isOut(state, issued)) return undefined;
     if (isVoid(issued, [person.validAfter, state.validAfter])) return undefined;
     return toAccount(person);
   }
@@ -114,8 +103,8 @@ export function createAccounts(parts: AccountsParts) {
       const user = byId.get(id);
       if (user === undefined) return findStored(id, issued);
       if (user.disabled) return undefined;
-      const state = await findState(id, issued);
-      if (state === undefined || isVoid(issued, [0, state.validAfter])) return undefined;
+      const state = await remembered.states.get(id);
+      if (isOut(state, issued) || isVoid(issued, [0, state.validAfter])) return undefined;
       return toAccount(user);
     },
     /** The same store calls for every name. Throws StoreUnavailable. */
@@ -141,14 +130,10 @@ export function createAccounts(parts: AccountsParts) {
     async maySignIn({ user, source }: Found): Promise<boolean | 'factors_off'> {
       const id = user?.id ?? NOBODY;
       // The person is read again: the password may have been changed, or the person deleted, while it was compared.
-      const [person, { disabled }, areOff] = await Promise.all([
-        people.findById(id),
-        states.get(id),
-        hasFactorsWhileOff(id),
-      ]);
+      const [person, { disabled, hasFactors }] = await Promise.all([people.findById(id), states.get(id)]);
       if (user === undefined || user.disabled || disabled) return false;
       if (source !== 'file' && person?.passwordHash !== user.passwordHash) return false;
-      return areOff ? 'factors_off' : true;
+      return factorsAreOff && hasFactors === true ? 'factors_off' : true;
     },
   };
 }

@@ -3,9 +3,11 @@ import type { Config, StoreConfig } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { changeDocument, listDocuments, removeDocument } from '../store/documents.ts';
-import { parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
+import { FormFault, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { CollectionWrite, DocumentStore } from '../store/store.ts';
+import { createAccountStates } from './account-state.ts';
+import { inBatches } from './changed-credentials.ts';
 import type { Notice } from './notices.ts';
 
 const COLLECTION = 'factors';
@@ -111,12 +113,14 @@ async function change(
   documents: Pick<DocumentStore, 'get' | 'put'>,
   accountId: string,
   to: Change,
+  beforeWrite: (before: Factors, after: Factors) => Promise<void> = async () => {},
 ): Promise<Factors | undefined> {
   let next: Factors | undefined;
-  await changeDocument(documents, { collection: COLLECTION, id: accountId, what: WHAT }, (form) => {
+  await changeDocument(documents, { collection: COLLECTION, id: accountId, what: WHAT }, async (form) => {
     const before = toFactors(accountId, form);
     const changed = to(before);
     next = changed && { ...before, ...changed };
+    if (next !== undefined) await beforeWrite(before, next);
     return next;
   });
   return next;
@@ -143,13 +147,46 @@ export function createFactorStore(
 
   const get = (accountId: string) => read(remembered, accountId);
 
+  const states = createAccountStates(documents);
+  /** Resolves whether the account state said something else. */
+  async function setMark(accountId: string, has: boolean): Promise<boolean> {
+    const { hasFactors = false } = await states.get(accountId);
+    if (hasFactors === has) return false;
+    await states.update(accountId, { hasFactors: has || undefined });
+    return true;
+  }
+  /** Makes the account state say what is stored here; what can't be read counts as a factor. */
+  async function mark(accountId: string): Promise<void> {
+    const isThere = () =>
+      read(documents, accountId).then(
+        hasSecondFactor,
+        (error: Error) => error instanceof FormFault || Promise.reject(error),
+      );
+    // Until nothing changed: another process may add or remove one meanwhile.
+    while (await setMark(accountId, await isThere()));
+  }
+
+  /** Everybody of whom something is stored, by id. */
+  const list = (onFault?: Parameters<typeof listDocuments>[3]) =>
+    listDocuments(documents, COLLECTION, parseFactors, onFault);
+
   return {
     get,
+    mark,
     /**
      * Resolves what the person has then, or undefined where the function wants no change. It is asked again where somebody else wrote
      * meanwhile.
      */
-    change: (accountId: string, to: Change) => change(documents, accountId, to),
+    async change(accountId: string, to: Change) {
+      let had = false;
+      const next = await change(documents, accountId, to, async (before, after) => {
+        had = hasSecondFactor(before);
+        // Before the first one is there: a process that is killed in between leaves nobody with a password alone.
+        if (hasSecondFactor(after)) await setMark(accountId, true);
+      });
+      if (next !== undefined && had !== hasSecondFactor(next)) await mark(accountId);
+      return next;
+    },
     /** As `change` of what leaves the factors as many as they are, and leaves the write to the caller. */
     async prepare(accountId: string, to: Change): Promise<PreparedFactors | undefined> {
       let spends: CollectionWrite | undefined;
@@ -176,11 +213,31 @@ export function createFactorStore(
       const keys = passkeys.map(({ id }) => credentialKey(id));
       if (handle !== undefined) keys.push(handleKey(handle));
       for (const key of keys) await removeDocument(documents, OWNERS, key);
+      await mark(accountId);
     },
-    /** Everybody of whom something is stored, by id. */
-    list: (onFault?: Parameters<typeof listDocuments>[3]) =>
-      listDocuments(documents, COLLECTION, parseFactors, onFault),
+    list,
   };
+}
+
+/** Of a store whose users were all marked. */
+const MARKED = { collection: 'factors-marked', id: 'all' };
+
+/** Once for a store of an earlier version, which has no marks; and where they are needed from now on, because `sign_in` is absent. */
+export async function markAll(
+  documents: Pick<DocumentStore, 'get' | 'put'>,
+  { list, mark }: Pick<FactorStore, 'list' | 'mark'>,
+  { isNeeded, onFault }: { readonly isNeeded: boolean; readonly onFault: (fault: FormFault) => void },
+): Promise<void> {
+  const isMarked = (await documents.get(MARKED.collection, MARKED.id)) !== undefined;
+  if (isMarked && !isNeeded) return;
+  const ids: string[] = [];
+  const all = await list((id, fault) => {
+    ids.push(id);
+    onFault(fault);
+  });
+  for (const [id, own] of all) if (hasSecondFactor(own)) ids.push(id);
+  await inBatches(ids, mark, onFault);
+  if (!isMarked) await documents.put(MARKED.collection, MARKED.id, '{}', 0);
 }
 
 /** For the command line. Rejects when the store can't be opened. */

@@ -3,6 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { parseForm } from '../../src/store/form.ts';
+import { createAccountStates } from '../../src/users/account-state.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { anyStore, eachStore } from '../world/each-store.ts';
 import { begin, complete, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
@@ -269,6 +271,9 @@ describe('without sign_in in the file', () => {
   eachStore(
     'somebody who has factors',
     (place) => {
+      const stateOf = async ({ openedStore: { documents } }: OpenWorld) =>
+        documents.get('account-state', PEOPLE.alice);
+
       it('F1-14: is refused with a password, by a session of one too, and named, until an operator removes them', async () => {
         const world = place();
         await setFactors(world, 'alice');
@@ -285,6 +290,10 @@ describe('without sign_in in the file', () => {
         const plan = await runVerb(['plan', without, '--config', world.configFile]);
         expect(plan.stdout).toContain("sign_in: users who can't sign in without another factor: alice");
 
+        // As an earlier version left it: the mark comes with the reload.
+        const { documents } = world.openedStore;
+        const unmarked = '{"v":1,"disabled":false,"validAfter":0}';
+        await documents.put('account-state', PEOPLE.alice, unmarked, (await stateOf(world))?.version ?? 0);
         await world.reload(GENEROUS, {});
         const refused = await passwordOf(world, 'alice');
         expect([refused.page.status, refused.page.text]).toEqual([
@@ -303,6 +312,33 @@ describe('without sign_in in the file', () => {
 
         await printed(world, ['factors', 'alice', '--remove', 'all']);
         expect(isConsent((await passwordOf(world, 'alice')).page)).toBe(true);
+      });
+
+      it('F1-15: has an account state that no earlier version reads, from the first factor to the last', async () => {
+        const world = place();
+        const { documents } = world.openedStore;
+        const states = createAccountStates(documents);
+        // What an earlier version does with it.
+        const read = async () => parseForm((await stateOf(world))?.value ?? '{}', 'the state of a person');
+        await giveOneTimeCodes(world, 'alice');
+        await expect(read()).rejects.toThrow(
+          'was written in form 2, and this version of the service knows form 1',
+        );
+        await states.update(PEOPLE.alice, { attemptsSince: 7 });
+        await expect(read()).rejects.toThrow('was written in form 2');
+        expect(await states.get(PEOPLE.alice)).toMatchObject({ hasFactors: true, attemptsSince: 7 });
+        // Two processes: one removes the last factor while the other adds the next.
+        const store = await factorsOf(world);
+        for (let round = 0; round < 20; round += 1) {
+          await Promise.all([
+            store.change(PEOPLE.alice, () => ({ oneTimeCode: undefined })),
+            store.change(PEOPLE.alice, () => ({ oneTimeCode: newAuthenticatorApp('alice').factor })),
+          ]);
+          const has = (await store.get(PEOPLE.alice)).oneTimeCode !== undefined;
+          expect((await states.get(PEOPLE.alice)).hasFactors === true).toBe(has);
+        }
+        await setFactors(world, 'alice');
+        expect(await read()).toMatchObject({ v: 1, attemptsSince: 7 });
       });
     },
     { ...OPTIONS, people: {} },

@@ -80,7 +80,7 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
       users,
       states,
       people,
-      factorsWhileOff: undefined,
+      factorsAreOff: false,
       remembered: { states, people },
       clock: store.clock,
     }),
