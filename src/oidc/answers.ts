@@ -43,6 +43,12 @@ export function adjustAnswers(
         ctx.status = 401;
         ctx.body = { error: 'invalid_client', error_description: 'client authentication is required' };
       }
+      if (tokenErrorOf(engineCtx, errorOf(engineCtx)) === FOREIGN_GRANT) {
+        ctx.body = {
+          error: FOREIGN_GRANT,
+          error_description: 'the client is not allowed to use this grant type',
+        };
+      }
       challenge(engineCtx, config.issuer);
       if (route === 'revocation') answerRevoked(engineCtx);
       ctx.set(CLIENT_ANSWER_HEADERS);
@@ -85,6 +91,18 @@ const GRANT_TYPES: ReadonlySet<unknown> = new Set([
 
 export function isGrantType(asked: unknown): asked is string {
   return GRANT_TYPES.has(asked);
+}
+
+const FOREIGN_GRANT = 'unauthorized_client';
+const errorOf = ({ body }: EngineContext) => (body as { readonly error?: string } | undefined)?.error;
+
+/** RFC 6749 §5.2: what a client is told where the engine says `error`, for a grant type that is offered, but not to this client. */
+export function tokenErrorOf<Code>({ oidc }: Pick<KoaContextWithOIDC, 'oidc'>, error: Code) {
+  const { params, client, route } = oidc;
+  const isDevice = route === 'device_authorization';
+  const asked = isDevice ? DEVICE_CODE_GRANT : params?.['grant_type'];
+  if (error !== 'invalid_request' || !(isDevice || route === 'token') || !isGrantType(asked)) return error;
+  return client?.grantTypeAllowed(asked) === false ? FOREIGN_GRANT : error;
 }
 
 /** RFC 7009 §2.2: the body says nothing. Single-page apps by oidc-client-ts fail on one that is text/plain. */

@@ -7,7 +7,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { type Audit, createFormRefused, originOf, type Outcome } from '../observability/audit.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
-import { isGrantType } from './answers.ts';
+import { isGrantType, tokenErrorOf } from './answers.ts';
 
 /** What a record of an issued token says; the same from the engine and from the fast path. */
 export type IssuedToken = {
@@ -86,7 +86,7 @@ export function recordEvents(
         client_id: ctx.oidc.client?.clientId,
         grant_type: grantTypeOf(ctx),
         endpoint: ctx.oidc.route,
-        reason: error instanceof StoreUnavailable ? UNCONFIRMED : clip(error.message),
+        reason: error instanceof StoreUnavailable ? UNCONFIRMED : clip(tokenErrorOf(ctx, error.message)),
       });
     });
   }

@@ -210,7 +210,9 @@ eachStore(
       expect((await poll(world(), denied)).body['error']).toBe('invalid_grant');
       const grants = { grant_types: ['authorization_code'], redirect_uris: [CALLBACK], scope: 'openid' };
       await world().reload(withTv(grants));
-      expect((await poll(world(), gone)).body['error']).toBe('invalid_request');
+      expect((await poll(world(), gone)).body['error']).toBe('unauthorized_client');
+      const begun = await post(world(), '/oauth/device_authorization', { client_id: 'tv', scope: 'openid' });
+      expect([begun.status, begun.body['error']]).toEqual([400, 'unauthorized_client']);
       await world().reload(CONFIG);
     });
   },

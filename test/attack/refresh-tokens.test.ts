@@ -59,7 +59,7 @@ describe('whose token it is', () => {
       expect([answer.status, answer.body['error']], client).toEqual([400, 'invalid_grant']);
     }
     const machine = await refresh(world, refreshToken, {}, 'svc');
-    expect([machine.status, machine.body['error']]).toEqual([400, 'invalid_request']);
+    expect([machine.status, machine.body['error']]).toEqual([400, 'unauthorized_client']);
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
     for (const nobody of [form, { ...form, client_id: 'web' }, { ...form, client_id: 'nobody' }]) {
       const answer = await post(world, '/oauth/token', nobody);

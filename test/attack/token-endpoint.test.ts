@@ -138,7 +138,7 @@ describe('grants', () => {
       const answer = await requestToken(world, client, { ...MACHINE, scope: 'reports.read' });
       expect([400, 401], answer.text).toContain(answer.status);
       expect(answer.status).toBe(400);
-      expect(['unauthorized_client', 'invalid_request']).toContain(answer.body['error']);
+      expect(answer.body['error']).toBe('unauthorized_client');
       expect(answer.body).not.toHaveProperty('access_token');
     }
   });

@@ -52,7 +52,7 @@ describe('POST /oauth/token, client_credentials', () => {
     const without = await post(world(), '/oauth/token', { scope: 'reports.read' }, as);
     expect([without.status, without.body['error']]).toEqual([400, 'invalid_request']);
     const code = await post(world(), '/oauth/token', { grant_type: 'authorization_code', code: 'x' }, as);
-    expect([code.status, code.body['error']]).toEqual([400, 'invalid_request']);
+    expect([code.status, code.body['error']]).toEqual([400, 'unauthorized_client']);
   });
 
   it('Spec §4 POST /oauth/token, client_credentials, client_id and client_secret, TK-03: are required', async () => {

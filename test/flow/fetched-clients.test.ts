@@ -498,7 +498,7 @@ describe('how long a document is believed', () => {
     host.publish(url, { grant_types: ['authorization_code'] });
     await pass(5 * MINUTE + 1);
     expect((await refresh(world(), url, String(body['refresh_token']))).body['error']).toBe(
-      'invalid_request',
+      'unauthorized_client',
     );
   });
 

@@ -85,7 +85,7 @@ describe('the specification', () => {
     ['first-party', 'refresh_token', { refresh_token: 'x' }],
   ] as const)('Spec §2 client, grant types, TK-15: %s may not use %s', async (client, grant, form) => {
     const answer = await requestToken(world(), client, { grant_type: grant, ...form });
-    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'unauthorized_client']);
     expect(answer.body).not.toHaveProperty('access_token');
   });
 

@@ -128,6 +128,9 @@ describe('CF-15: the audit trail', () => {
     });
     expect(shared(engine)).toEqual(shared(fast));
     expect(Object.keys(engine ?? {})).toEqual(Object.keys(fast ?? {}));
+
+    const [foreign] = await recordsOf(() => refresh(world(), 'x', {}, 'svc'));
+    expect(foreign).toMatchObject({ outcome: 'failure', client_id: 'svc', reason: 'unauthorized_client' });
   });
 
   it('has wrong client credentials and a grant that was refused', async () => {
