@@ -10,6 +10,8 @@ export type ConfigStatus = {
   /** The same on every node that runs the same configuration. */
   readonly hash: string;
   readonly problem: string | undefined;
+  /** Of a change that was taken over and has emptied a list. */
+  readonly warning?: string | undefined;
   /** Changed settings of the file that wait for a restart. Absent when there are none. */
   readonly pending?: readonly string[] | undefined;
 };

@@ -76,7 +76,7 @@ export function addLinkRoutes(router: Router, host: Host): void {
   });
 }
 
-function createLinkPages({ config, csrf, pages, audit, second, now }: Host) {
+function createLinkPages({ config, csrf, pages, audit, second, limits, now }: Host) {
   const timesToSay = createSparse(now);
 
   function show(ctx: Context, model: PageModels['link'], status = 200): void {
@@ -90,6 +90,7 @@ function createLinkPages({ config, csrf, pages, audit, second, now }: Host) {
     async refuse(ctx: Context, { reason, link }: Dead): Promise<void> {
       const of = { account_id: link?.accountId, action: link?.purpose, reason };
       const isUnknown = reason === 'unconfirmed';
+      if (!isUnknown) await limits.takeDeadLink(String(ctx.state['clientAddress']));
       const times = timesToSay(JSON.stringify(of));
       if (times !== undefined) audit.record('link_used', 'failure', { ...originOf(ctx.state), ...of, times });
       if (isUnknown) show(ctx, { outcome: 'maybe_used' }, 503);

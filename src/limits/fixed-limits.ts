@@ -16,6 +16,9 @@ const RATES = {
   'device.address': { limit: 10, windowSeconds: 10 * 60 },
   'device.network': { limit: 100, windowSeconds: 10 * 60 },
   'device.all': { limit: 300, windowSeconds: 10 * 60 },
+  // One-time links that don't work can't be guessed. Each is looked up, and recorded in the audit trail.
+  'links.address': { limit: 60, windowSeconds: 10 * 60 },
+  'links.network': { limit: 600, windowSeconds: 10 * 60 },
   // Hashing one is slow, and is done one at a time.
   new_passwords: { limit: 10, windowSeconds: 60 * 60 },
   // Documents of clients that nobody uses yet. Anybody can name one; the apps that people sign in with are few, and each is fetched once.
@@ -68,6 +71,10 @@ export function createFixedLimits(parts: FixedLimitsParts) {
         [of('device.address', address), of('device.network', networkOf(address)), of('device.all', '')],
         address,
       ),
+
+    /** A one-time link that doesn't work: made up, used or ended. */
+    takeDeadLink: (address: string) =>
+      take(guesses, [of('links.address', address), of('links.network', networkOf(address))], address),
 
     /** One new password that has to be checked; `by` is the link or the user. */
     takeNewPassword: (by: string, address: string) => take(guesses, [of('new_passwords', by)], address),

@@ -21,18 +21,21 @@ export function createConfigurationStatus(
 ): ConfigurationStatus {
   let { running, wanted, hash } = first;
   let problem: string | undefined;
+  let warning: string | undefined;
 
   function read(): ConfigStatus {
     const pending = settingsForRestart(running, wanted);
-    return { hash, problem, ...(pending.length > 0 && { pending }) };
+    return { hash, problem, warning, ...(pending.length > 0 && { pending }) };
   }
 
   return {
     taken(...next) {
+      warning = emptiedBy(wanted, next[1]);
       [running, wanted, hash] = next;
       problem = undefined;
       log.info({ hash }, 'the configuration was taken over');
       audit.record('configuration_changed', 'success', { configuration: hash });
+      if (warning !== undefined) log.warn(warning);
       const keys = settingsForRestart(running, wanted);
       if (keys.length > 0) log.warn({ keys }, 'these settings take effect at the next start');
     },
@@ -56,4 +59,12 @@ export function createConfigurationStatus(
     },
     read,
   };
+}
+
+/** A change that empties a list is more often the slip of a script or a mount than a decision. */
+function emptiedBy(before: Config, after: Config): string | undefined {
+  const lost = (['users', 'clients'] as const)
+    .filter((list) => before[list].length > 0 && after[list].length === 0)
+    .map((list) => `${list} (${before[list].length})`);
+  return lost.length > 0 ? `the configuration has lost all ${lost.join(' and all ')}` : undefined;
 }

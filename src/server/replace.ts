@@ -149,6 +149,9 @@ async function applyUsers(
   const served = before === config ? [] : before.users;
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await findShadowed(users, people);
+  for (const ids of shadowed) {
+    telemetry.log.warn(ids, "a person of the file has the login name of one of the store, who can't sign in");
+  }
   // A person of the file who has the id of one of the store goes on as that one.
   const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
   const endAll = (id: string) =>

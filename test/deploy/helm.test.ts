@@ -187,7 +187,7 @@ describe.skipIf(helm === undefined)('the Helm chart', () => {
     const [container] = only(await render('embedded'), 'Deployment').spec.template.spec.containers;
     const { startupProbe, readinessProbe, livenessProbe } = container;
     const asked = [startupProbe, readinessProbe, livenessProbe].map(({ httpGet }) => httpGet.path);
-    expect(asked).toEqual(['/readyz', '/readyz', '/healthz']);
+    expect(asked).toEqual(['/readyz', '/healthz', '/healthz']);
     for (const { httpGet } of [startupProbe, readinessProbe, livenessProbe])
       expect(httpGet.port).toBe('management');
   });

@@ -38,7 +38,7 @@ const OUTAGES: readonly (readonly [string, Outage])[] = [
   [
     'dead (RD-14)',
     {
-      reason: /^can't reach the store: connect ECONNREFUSED 127\.0\.0\.1:\d+$/,
+      reason: /^can't reach the store: (connect ECONNREFUSED|its master is not connected)/,
       // The proxy would accept for it.
       begin: async () => {
         await server.kill();

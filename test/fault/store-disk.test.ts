@@ -73,8 +73,8 @@ describe('a store whose disk is full', () => {
     expect(findings.filter((one) => 'advice' in one)).toEqual([
       expect.objectContaining({
         level: 'problem',
-        name: 'not-ready',
-        message: `a sign-in of web is answered 503: ${FULL}`,
+        name: 'sign-in-refused',
+        message: 'a sign-in of web is answered 503 instead of a redirect',
       }),
     ]);
     limitFiles(UNLIMITED);

@@ -124,6 +124,19 @@ describe('a service', () => {
     expect(stderr).toMatch(/hang\/x\.json did not answer within a second/);
   });
 
+  it('F1-28: says once what a reload has emptied, and takes it over', async () => {
+    write({ clients_from: ['clients.d/*.json'] });
+    await expect.poll(async () => (await configuration()).warning, PATIENCE).toBeUndefined();
+    const { hash } = await configuration();
+    writeFileSync(at('empty.json'), '[]\n');
+    rmSync(at('clients.d/one.json'));
+    write({ clients_from: ['clients.d/*.json'], users_from: 'empty.json' });
+    const warning = 'the configuration has lost all users (2)';
+    await expect.poll(configuration, PATIENCE).toMatchObject({ warning });
+    expect((await configuration()).hash).not.toBe(hash);
+    expect(service.stderr().split(warning)).toHaveLength(2);
+  });
+
   it.skipIf(!canHang)('F1-28: ends in order while a mount hangs', async () => {
     write({ users_from: 'hang/users.json' });
     await expect.poll(async () => (await configuration()).problem, PATIENCE).toContain('hang');

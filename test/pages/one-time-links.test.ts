@@ -7,6 +7,7 @@ import { signIn } from '../world/app.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { begin, newBrowser, silently, titleOf } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
+import { limitsOf } from '../world/stored.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type World, WORLD_ENV } from '../world/world.ts';
@@ -306,6 +307,23 @@ eachStore(
       expect(await Promise.all([usual, long].map(statusOf))).toEqual([410, 200]);
       moveClock(5 * DAY);
       expect((await follow(world(), long)).status).toBe(200);
+    });
+
+    it('F1-22: is made up a limited number of times by an address and a network, for one record', async () => {
+      const before = used().length;
+      const open = async (address: string) => {
+        const url = `${world().issuer}/interaction/link/${'C'.repeat(43)}`;
+        return (await newBrowser(world()).request(url, { headers: { 'x-forwarded-for': address } })).status;
+      };
+      const statuses: number[] = [];
+      for (let count = 0; count < 62; count += 1) statuses.push(await open('192.0.2.7'));
+      expect(statuses).toEqual([...Array<number>(60).fill(410), 429, 429]);
+      const limits = await limitsOf(world());
+      for (let count = 0; count < 540; count += 1) await limits.takeDeadLink(`192.0.2.${20 + (count % 9)}`);
+      expect([await open('192.0.2.99'), await open('192.0.3.1')]).toEqual([429, 410]);
+      expect(used().slice(before)).toMatchObject([{ reason: 'unknown', times: 1 }]);
+      const hit = world().recorded.audit('limit_reached');
+      expect(hit.slice(-2).map(({ limit }) => limit)).toEqual(['links.address', 'links.network']);
     });
 
     it('is limited by address', async () => {

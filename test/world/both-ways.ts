@@ -246,7 +246,7 @@ const DUO = {
 };
 export const GENERATED_WORLD = {
   trusted_proxies: ['127.0.0.1'],
-  rate_limits: { token: '100/1m', introspection: '250/1m' },
+  rate_limits: { token: '100/1m', introspection: '400/1m' },
   lifetimes: { access_token: '1h' },
   resources: [
     { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1', 'duo'] },
