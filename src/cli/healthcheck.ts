@@ -5,9 +5,9 @@ import type { Command } from 'commander';
 import { localUrl, readListenAddresses } from '../config/listen-addresses.ts';
 import { ask, Unanswered } from '../doctor/ask.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
-import { Ended, EXIT, CommandError, type CliIo } from './io.ts';
+import { Ended, EXIT, type CliIo } from './io.ts';
 
-type HealthOptions = VerbOptions & { readonly url?: string; readonly live?: boolean };
+type HealthOptions = VerbOptions & { readonly live?: boolean };
 
 const TIMEOUT_MS = 5000;
 /** As in schema.ts. A file that is being edited must not get a running container killed. */
@@ -16,12 +16,9 @@ const DEFAULT_MANAGEMENT = 'http://127.0.0.1:3001';
 /** Adds the verb. Exit code 0: ready; 1: not, with one line why; 2: there is no such file. */
 export function registerHealthcheck(program: Command, { stdout, stderr }: CliIo): void {
   addVerb(program, 'healthcheck', 'say whether the service on this machine is ready')
-    .option('--url <url>', 'the management listener, instead of the one in the configuration')
     .option('--live', 'whether it runs at all, instead of whether it is ready')
     .action(async (options: HealthOptions) => {
-      const base = options.url ?? (await managementUrl(options.config, (line) => stderr.write(`${line}\n`)));
-      if (!/^https?:/.test(base) || !URL.canParse(base))
-        throw new CommandError('--url must begin with http://');
+      const base = await managementUrl(options.config, (line) => stderr.write(`${line}\n`));
       const health = await askHealth(new URL(options.live === true ? '/healthz' : '/readyz', base));
       if (options.json === true) stdout.write(`${JSON.stringify(health)}\n`);
       else if (health.ok) stdout.write(`${health.status}\n`);

@@ -1,7 +1,8 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
 import Koa, { type Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
-import { ACCOUNT_PATH } from '../config/endpoints.ts';
+import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
+import { seeOther } from '../interaction/go-on.ts';
 import { createCookieKeys } from '../oidc/cookie-keys.ts';
 import type { Engine } from '../oidc/provider.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -65,6 +66,7 @@ export function createApp(parts: AppParts): App {
   app.use(showHome(config, pages));
   app.use(sendFormsAsQuery(issuer));
   app.use(unitOfWork);
+  app.use((ctx, next) => (ctx.path === '/factors' ? seeOther(ctx, `${issuer}${FACTORS_PATH}`) : next()));
   app.use(below('/interaction/', interactions));
   app.use(below(ACCOUNT_PATH, ownPages));
   app.use(engine.handle);

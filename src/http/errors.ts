@@ -9,6 +9,7 @@ import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import { VaultError } from '../keys/vault.ts';
 import type { ClientModel } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
+import { UnreadableForm } from '../store/form.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { createFormRefused } from '../observability/audit.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
@@ -30,7 +31,7 @@ type Answer = {
   readonly client?: ClientModel | undefined;
 };
 
-export function answerErrors(pages: Pages, { log, audit }: Pick<Telemetry, 'log' | 'audit'>): Middleware {
+export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): Middleware {
   const formRefused = createFormRefused(audit);
 
   function send(ctx: Context, answer: Answer): void {
@@ -60,6 +61,7 @@ export function answerErrors(pages: Pages, { log, audit }: Pick<Telemetry, 'log'
       await next();
     } catch (error) {
       const answer = toAnswer(error, ctx);
+      if (error instanceof UnreadableForm) metrics.recordDamaged(error.collection);
       if (error instanceof FormRefusal) {
         formRefused(ctx.state, routeName({ path: ctx.path, status: 403 }), error.reason);
       }

@@ -128,17 +128,7 @@ async function finishSignIn(
   const tokens = (await answer.json()) as TokenAnswer;
   if (!answer.ok) return { startUrl, outcome: 'refused', error: String(tokens.error) };
   const sections = await readTokens(issuer, client, tokens, pending.nonce);
-  return { startUrl, outcome: 'signed_in', sections, settings: settingsOf(issuer, { client, callback }) };
-}
-
-function settingsOf(issuer: string, { client, callback }: Demo) {
-  return [
-    { name: 'issuer', text: issuer },
-    { name: 'client_id', text: client.clientId },
-    { name: 'client_secret', text: DEMO_CLIENT_SECRET },
-    { name: 'redirect_uri', text: callback },
-    { name: 'scope', text: client.scopes.join(' ') },
-  ];
+  return { startUrl, outcome: 'signed_in', sections };
 }
 
 /** Verified offline, as an API would: with the published keys alone. */

@@ -73,6 +73,7 @@ function createInstruments(register: Registry) {
     limits: counter('limit_hits', 'Requests beyond a limit, answered with 429.', ['limit']),
     store: histogram('store_operation', 'Operations of the store.', ['operation']),
     storeErrors: counter('store_errors', 'Operations of the store that failed.', ['operation']),
+    damaged: counter('damaged_records', 'Stored records that could not be read.', ['kind']),
     signatures: histogram('signature', 'Signing of access tokens, with the wait for a thread.'),
     workersEnded: counter(
       'workers_ended',
@@ -122,6 +123,7 @@ export function createMetrics() {
       of.store.observe({ operation }, seconds);
       if (failed) of.storeErrors.inc({ operation });
     },
+    recordDamaged: (kind: string) => of.damaged.inc({ kind }),
     signed: (seconds: number) => of.signatures.observe(seconds),
     workerEnded(hasCrashed: boolean) {
       of.workersEnded.inc();

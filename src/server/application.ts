@@ -2,7 +2,7 @@
 // the views. It is immutable; replace.ts puts another one in its place.
 import { randomBytes } from 'node:crypto';
 import { type AccountStates, createAccountStates } from '../users/account-state.ts';
-import { type Accounts, createAccounts } from '../users/accounts.ts';
+import { createAccounts } from '../users/accounts.ts';
 import { createTrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { Passwords } from '../users/passwords.ts';
 import { createFactorStore } from '../users/factors.ts';
@@ -87,7 +87,7 @@ export async function createApplication(
   const records = createUnitOfWork(store, now);
   const { accounts, people, trustedBrowsers, signIn } = usersOf(config, shared, { records, limits });
 
-  const plain = adapterOf(config, shared, { records, accounts });
+  const plain = { records, accounts, ...adapterOf(config, shared) };
   const lists = personListsOf(config, store, { ...plain, audit: telemetry.audit });
   const adapter = { ...plain, lists: lists?.lists };
   const endVoid: Application['endVoid'] = async (id) => lists?.sessions.endVoid(id);
@@ -115,7 +115,10 @@ export async function createApplication(
   const { audit } = telemetry;
   const host: Host = {
     ...ofSignIns,
-    ...linksOf(config, shared, { records, limits }),
+    links: linksOf(shared),
+    makePassword: createMakePassword(config, limits),
+    storeNow: store.clock.now,
+    flush: () => records.flush(),
     config,
     people,
     states: shared.states,
@@ -147,18 +150,8 @@ export async function createApplication(
   return { app, endVoid, leave, apps: { ...engine.logouts, outgoing: shared.outgoingOf(config) } };
 }
 
-function adapterOf(
-  config: Config,
-  { store, hash, telemetry, tombstoneSeconds }: SharedServices,
-  parts: { readonly records: UnitOfWork; readonly accounts: Accounts },
-) {
-  return {
-    ...parts,
-    hash,
-    clock: store.clock,
-    tombstoneSeconds: tombstoneSeconds(config),
-    onDamaged: reportDamaged(telemetry),
-  };
+function adapterOf(config: Config, { store: { clock }, hash, telemetry, tombstoneSeconds }: SharedServices) {
+  return { hash, clock, tombstoneSeconds: tombstoneSeconds(config), onDamaged: reportDamaged(telemetry) };
 }
 
 /** Undefined while there is none. */
@@ -199,24 +192,10 @@ function usersOf(
   return { accounts, people, trustedBrowsers, signIn };
 }
 
-function linksOf(
-  config: Config,
-  { store, hash, states }: SharedServices,
-  { records, limits }: { readonly records: UnitOfWork; readonly limits: Limits },
-) {
-  const { now } = store.clock;
-  // Of the store itself: whether a link was saved is known before it is handed out.
-  const factors = createFactorStore(store.documents, hash);
-  const links = createOneTimeLinks({
-    records: store.records,
-    states,
-    factors,
-    hash,
-    random: randomBytes,
-    now,
-  });
-  const makePassword = createMakePassword(config, limits);
-  return { links, makePassword, storeNow: now, flush: () => records.flush() };
+/** Of the store itself: whether a link was saved is known before it is handed out. */
+function linksOf({ store: { records, documents, clock }, hash, states }: SharedServices) {
+  const factors = createFactorStore(documents, hash);
+  return createOneTimeLinks({ records, states, factors, hash, random: randomBytes, now: clock.now });
 }
 
 /** Undefined where none are fetched. The store itself: what is fetched belongs to no request. */
@@ -241,11 +220,12 @@ function documentsOf(config: Config, shared: SharedServices, limits: Limits): Cl
 }
 
 /** One request may read the same record several times. */
-function reportDamaged({ log }: Telemetry) {
+function reportDamaged({ log, metrics }: Telemetry) {
   const reported = new WeakSet<StoredRecord>();
   return (kind: string, record: StoredRecord): void => {
     if (reported.has(record)) return;
     reported.add(record);
+    metrics.recordDamaged(kind);
     log.error({ kind, hash: record.key }, 'a stored record is damaged and counts as absent');
   };
 }

@@ -6,7 +6,7 @@ import { ACCOUNT_PATH } from '../config/endpoints.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
-import type { FormFault } from '../store/form.ts';
+import { type FormFault, UnreadableForm } from '../store/form.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import {
@@ -142,6 +142,7 @@ async function applyUsers(
   const people = createPeople(store.documents);
   const { now } = store.clock;
   const onFault = (fault: FormFault) => {
+    if (fault instanceof UnreadableForm) telemetry.metrics.recordDamaged(fault.collection);
     telemetry.log.error({ err: fault }, 'a user was skipped, who is refused until this is repaired');
   };
   const isNeeded = config.signIn === undefined && (before === config || before.signIn !== undefined);

@@ -9,7 +9,7 @@ export const FORM_VERSION = 1;
 export type StoredForm = Readonly<Record<string, unknown>>;
 
 /** Which document it is, and the newest form of such documents where that is another. */
-type Place = { readonly id: string; readonly newest?: number };
+type Place = { readonly collection: string; readonly id: string; readonly newest?: number };
 
 /** One document can't be read. The request that needs it is answered with 503; a walk over all users goes on without it. */
 export class FormFault extends StoreUnavailable {}
@@ -29,8 +29,10 @@ export class NewerForm extends FormFault {
 
 /** Damaged, and not to be taken for absent: what it held (a person, whether they are disabled) must not be guessed. */
 export class UnreadableForm extends FormFault {
+  readonly collection: string;
   constructor(what: string, place?: Place, why = 'it is not a JSON object') {
     super({}, `${what} in the store can't be read: ${why}${place === undefined ? '' : ` (${place.id})`}`);
+    this.collection = place?.collection ?? what;
   }
 }
 

@@ -255,11 +255,13 @@ async function read(from: Pick<DocumentStore, 'get'>, accountId: string): Promis
   return document === undefined ? NO_FACTORS : parseFactors(accountId, document.value);
 }
 
-const parseFactors = (id: string, text: string) => toFactors(id, parseForm(text, WHAT, { id }));
+const parseFactors = (id: string, text: string) =>
+  toFactors(id, parseForm(text, WHAT, { collection: COLLECTION, id }));
 
 function toFactors(id: string, { v: _version, ...form }: StoredForm): Factors {
   const own = { ...NO_FACTORS, ...form };
-  if (!isWhole(own)) throw new UnreadableForm(WHAT, { id }, 'a member is missing or of another type');
+  if (!isWhole(own))
+    throw new UnreadableForm(WHAT, { collection: COLLECTION, id }, 'a member is missing or of another type');
   return own;
 }
 

@@ -160,7 +160,8 @@ function toForm(person: Omit<StoredPerson, 'id' | 'disabled'>): PersonForm {
   };
 }
 
-const parsePerson = (id: string, text: string) => toPerson(id, parseForm(text, WHAT, { id }));
+const parsePerson = (id: string, text: string) =>
+  toPerson(id, parseForm(text, WHAT, { collection: PEOPLE, id }));
 
 /** Undefined for who was deleted, or never was. */
 function toPerson(id: string, form: StoredForm): StoredPerson | undefined {
@@ -173,7 +174,7 @@ function toPerson(id: string, form: StoredForm): StoredPerson | undefined {
     valid_after: validAfter,
   } = form as PersonForm;
   if (typeof username !== 'string' || typeof validAfter !== 'number')
-    throw new UnreadableForm(WHAT, { id }, 'a member is missing or of another type');
+    throw new UnreadableForm(WHAT, { collection: PEOPLE, id }, 'a member is missing or of another type');
   const named = withName(username, claims);
   return { id, username, passwordHash, disabled: false, groups, claims: named, validAfter };
 }

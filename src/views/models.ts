@@ -196,8 +196,6 @@ const tryOut = z.discriminatedUnion('outcome', [
     outcome: z.literal('signed_in'),
     startUrl: url,
     sections: z.array(z.object({ title: text, text })).readonly(),
-    /** The settings of the demo app, to copy, by the names that they have everywhere. */
-    settings: z.array(z.object({ name: text, text })).readonly(),
   }),
 ]);
 

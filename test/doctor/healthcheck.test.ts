@@ -38,6 +38,11 @@ async function configure(name: string, content: unknown): Promise<string> {
   return file;
 }
 
+async function askAt(url: string) {
+  const file = await configure('elsewhere.json', { management: { port: Number(new URL(url).port) } });
+  return postern(['healthcheck', '--config', file]);
+}
+
 describe('postern healthcheck', () => {
   it('is 0 for a service that is ready, with nothing of its secrets at hand', async () => {
     // The references of this file lead to an environment that only the service has.
@@ -46,7 +51,7 @@ describe('postern healthcheck', () => {
     expect(ended).toEqual({ code: 0, stdout: 'ready\n', stderr: '' });
     const live = await postern(['healthcheck', '--live', '--config', world.configFile]);
     expect(live).toEqual({ code: 0, stdout: 'ok\n', stderr: '' });
-    const { stdout } = await postern(['healthcheck', '--json', '--url', world.management]);
+    const { stdout } = await postern(['healthcheck', '--json', '--config', world.configFile]);
     expect(JSON.parse(stdout)).toEqual({ ok: true, status: 'ready', problems: [] });
   });
 
@@ -82,24 +87,20 @@ describe('postern healthcheck', () => {
   });
 
   it('is 1 with one line why, when nobody answers', async () => {
-    const { code, stdout, stderr } = await postern([
-      'healthcheck',
-      '--url',
-      `http://127.0.0.1:${await freePort()}`,
-    ]);
+    const { code, stdout, stderr } = await askAt(`http://127.0.0.1:${await freePort()}`);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^not healthy: http:\/\/127\.0\.0\.1:\d+\/readyz did not answer: ECONNREFUSED\n$/);
   });
 
   it('is 1 when something else answers, or does not end its answer', async () => {
     const other = await answerWith((_request, response) => response.end('hello'));
-    const { code, stderr } = await postern(['healthcheck', '--url', other]);
+    const { code, stderr } = await askAt(other);
     expect(code).toBe(1);
     expect(stderr).toMatch(/answered 200, and not as Postern does\n$/);
     const silent = await answerWith((_request, response) => {
       response.writeHead(200).flushHeaders();
     });
-    const late = await postern(['healthcheck', '--url', silent]);
+    const late = await askAt(silent);
     expect(late.code).toBe(1);
     expect(late.stderr).toMatch(/no answer within 5 s\n$/);
   });
@@ -117,10 +118,5 @@ describe('postern healthcheck', () => {
     expect(code).toBe(1);
     expect(stderr).toBe("not ready: can't reach the store\n");
     expect(live.code).toBe(0);
-  });
-
-  it('is 2 for what is no option, and 1 for what is no URL', async () => {
-    expect((await postern(['healthcheck', '--nonsense'])).code).toBe(2);
-    expect((await postern(['healthcheck', '--url', 'localhost:3001'])).code).toBe(1);
   });
 });

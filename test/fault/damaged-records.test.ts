@@ -106,6 +106,7 @@ eachStore(
         const world = running();
         const { browser, tokens } = await signIn(world, { scope: 'openid reports.read' });
         const session = browser.cookies.find(({ name }) => name === 'postern_session')?.value ?? '';
+        const before = await damagedOf(world, 'Session');
         const key = await damage(world, 'Session', session, payload);
         expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
         const silent = authorizationUrl(world, { prompt: 'none', scope: 'openid' });
@@ -120,11 +121,17 @@ eachStore(
           .filter(({ hash }) => hash === key);
         expect(lines.length).toBeGreaterThan(0);
         expect(lines[0]).toMatchObject({ kind: 'Session' });
+        expect((await damagedOf(world, 'Session')) - before).toBe(lines.length);
       });
     });
   },
   { config: GENEROUS },
 );
+
+async function damagedOf({ management }: OpenWorld, kind: string): Promise<number> {
+  const text = await (await fetch(`${management}/metrics`)).text();
+  return Number(new RegExp(`damaged_records_total\\{kind="${kind}"\\} (\\d+)`).exec(text)?.[1] ?? 0);
+}
 
 const SIGN_IN = {
   ...GENEROUS,
@@ -154,7 +161,9 @@ anyStore(
       await setFactors(world, 'alice');
       await put(world, 'factors', '{"v":1,"oneTimeCode":{"sea');
       await giveOneTimeCodes(world, 'bob');
+      const before = await damagedOf(world, 'factors');
       expect(await statusOf(world, 'alice')).toBe(503);
+      expect(await damagedOf(world, 'factors')).toBe(before + 1);
       expect(world.recorded.log.join('')).toContain(
         `second factors in the store can't be read: it is not a JSON object (${ALICE})`,
       );
@@ -173,7 +182,7 @@ anyStore(
       );
       // Nobody knows whether there was one: the password alone isn't enough without the feature, too.
       await world.reload({ ...SIGN_IN, sign_in: undefined });
-      expect([await statusOf(world, 'alice'), await statusOf(world, 'bob')]).toEqual([503, 403]);
+      expect([await statusOf(world, 'alice'), await statusOf(world, 'bob')]).toEqual([403, 403]);
       await world.reload(SIGN_IN);
       const { code, text } = await verb(world, 'user', 'factors', 'alice', '--remove', 'all');
       expect([code, text]).toEqual([0, expect.stringContaining('passkeys: none')]);
