@@ -51,6 +51,7 @@ export function registerServe(program: Command, io: CliIo): void {
 
 async function serveAlone(file: string, loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
   const telemetry = await openTelemetry(loaded.config);
+  logConsole(telemetry.log);
   const { createServer } = await import('../server/server.ts');
   const server = await createServer(loaded, { telemetry });
   await server.start();
@@ -83,11 +84,23 @@ async function serveAsWorker(file: string): Promise<void> {
 
 async function startAsWorker({ worker, loaded, started }: Job): Promise<Started> {
   const telemetry = await openTelemetry({ ...started, worker: String(worker) });
+  logConsole(telemetry.log);
   const { createServer } = await import('../server/server.ts');
   const server = await createServer({ ...loaded, started }, { telemetry, hasManagement: false });
   reportWhenAsked(async () => ({ status: await server.status(), metrics: await telemetry.metrics.read() }));
   await server.start();
   return { server, telemetry };
+}
+
+/** lmdb prints each commit that fails, and has no option for where: that is a line of JSON like all others. */
+function logConsole(log: Log): void {
+  function error(...said: readonly unknown[]): void {
+    const err = said.find((one) => one instanceof Error);
+    // LMDB's own C code has printed "Write error: …" without a newline; the next line must not begin behind it.
+    process.stderr.write('\n');
+    log.warn({ err, said: said.filter((one) => one !== err).map(String) }, 'a package reports an error');
+  }
+  Object.assign(console, { error });
 }
 
 /** A bug keeps its stack, as in run.ts. */

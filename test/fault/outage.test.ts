@@ -58,7 +58,8 @@ const OUTAGES: readonly (readonly [string, Outage])[] = [
   [
     'not to be entered with our password any more (RD-26)',
     {
-      reason: /^the store answers with an error: WRONGPASS /,
+      reason:
+        /^(the store answers with an error: WRONGPASS |can't reach the store: its master is not connected)/,
       begin: async () => {
         await raw.config('SET', 'requirepass', 'another-one');
         await raw.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

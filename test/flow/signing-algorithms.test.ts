@@ -89,11 +89,9 @@ describe('keys of four algorithms', () => {
     );
   }
 
-  it('the first key of each signs at once, and then one more is published', async () => {
-    expect((await keySet(node)).map(({ alg }) => alg)).toEqual(['RS256', ...ALGORITHMS]);
+  it('the first key of each signs at once, and one more is published', async () => {
     const { tokens } = await signIn(node);
     expect(decodeProtectedHeader(tokens.id_token ?? '').alg).toBe('EdDSA');
-    await node.turn();
     expect((await keySet(node)).map(({ alg }) => alg)).toEqual(ALGORITHMS.flatMap((alg) => [alg, alg]));
     const { body } = await get(node, '/.well-known/openid-configuration');
     expect(body['id_token_signing_alg_values_supported']).toEqual(ALGORITHMS);
