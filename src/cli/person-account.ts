@@ -6,8 +6,6 @@ import { accountsOf, personListsOf } from '../server/person-lists.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 
-export type PersonAccount = NonNullable<ReturnType<typeof openPersonAccount>>;
-
 /** The service reports what is damaged. */
 const ignore = () => undefined;
 

@@ -65,10 +65,6 @@ export function parseRate(text: string): Rate | undefined {
   return limit > 0 && windowSeconds > 0 && windowSeconds <= DAY ? { limit, windowSeconds } : undefined;
 }
 
-export function formatRate({ limit, windowSeconds }: Rate): string {
-  return `${limit}/${formatDuration(windowSeconds)}`;
-}
-
 export function rate() {
   const schema = z.string(RATE_FAULT).regex(RATE, RATE_FAULT);
   return named('rate', schema).transform((text, context) => {

@@ -16,8 +16,6 @@ const KNOWN_MS = 60 * 60 * 1000;
 
 type Shown = { knownUntil: number; running: Set<Promise<unknown>>; last: Promise<unknown> };
 
-export type SecretAttempts = ReturnType<typeof createSecretAttempts>;
-
 export function createSecretAttempts(attempts: Attempts, add: Add, now: Clock) {
   const clients = new Remembered<Shown>();
   const shownBy = ({ name, subject }: Quota) =>

@@ -23,8 +23,6 @@ export type SecretComparisonParts = {
   readonly onSecretUsed?: ((client: Client, secret: ClientSecret) => void) | undefined;
 };
 
-export type SecretComparison = ReturnType<typeof createSecretComparison>;
-
 export function createSecretComparison({
   findClient,
   limits,

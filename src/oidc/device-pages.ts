@@ -44,8 +44,6 @@ const WRONG = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError', 'NoC
 const FORGED = 'xsrf token invalid';
 const MAX_SHOWN = 32;
 
-export type DevicePages = ReturnType<typeof createDevicePages>;
-
 type ShowParts = Omit<DevicePagesParts, 'enginePages' | 'telemetry' | 'adapter'>;
 
 function createShow({ config, pages, findClient, findLive }: ShowParts) {

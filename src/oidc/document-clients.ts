@@ -7,8 +7,6 @@ import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { type LoadClient, toClientMetadata } from './clients.ts';
 
-export type ClientLookup = ReturnType<typeof createClientLookup>;
-
 /** `documents`: undefined where none are fetched. */
 export function createClientLookup(clients: readonly Client[], documents: ClientDocuments | undefined) {
   const ofFile = new Map(clients.map((client) => [client.clientId, client]));

@@ -9,8 +9,6 @@ type Wanted = {
   readonly isForPerson: boolean;
 };
 
-export type FindDefault = ReturnType<typeof createFindDefault>;
-
 export function createFindDefault({
   findResource,
   ownersOf,
