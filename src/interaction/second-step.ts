@@ -4,7 +4,7 @@ import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import { originOf } from '../observability/audit.ts';
 import { untilUnchanged } from '../store/documents.ts';
-import { type CollectionWrite, StoreUnavailable } from '../store/store.ts';
+import type { CollectionWrite } from '../store/store.ts';
 import type { Account } from '../users/accounts.ts';
 import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
 import { type Factors, hasSecondFactor } from '../users/factors.ts';
@@ -110,9 +110,9 @@ export class SecondStep {
       if (isRecovery) await this.#host.tell(ctx, accountId, 'recovery_code_used');
       return stepped;
     } catch (error) {
-      const refused = refusedBy(error);
-      failed(refused === 'maybe_used' ? 'unconfirmed' : refused);
-      return { refused, retryAfterSeconds: (error as TooManyRequests | StoreUnavailable).retryAfterSeconds };
+      if (!(error instanceof TooManyRequests)) throw error;
+      failed('too_many_attempts');
+      return { refused: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
     }
   }
 
@@ -191,10 +191,4 @@ export class SecondStep {
     if (method === 'recovery_code') return 'wrong_recovery_code';
     return isLocked ? 'codes_locked' : 'wrong_code';
   }
-}
-
-function refusedBy(error: unknown): 'maybe_used' | 'too_many_attempts' {
-  if (error instanceof StoreUnavailable && error.mayBeDone) return 'maybe_used';
-  if (error instanceof TooManyRequests) return 'too_many_attempts';
-  throw error;
 }

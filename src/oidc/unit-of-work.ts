@@ -2,7 +2,6 @@
 // can't be kept isn't given.
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
-import { StoreUnavailable } from '../store/store.ts';
 import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { AdapterParts } from './adapter.ts';
@@ -67,10 +66,6 @@ export function unitOfWork(
       // They name what isn't stored: a code, a session.
       ctx.remove('Location');
       setCookies(ctx, before);
-      const { oidc }: Partial<KoaContextWithOIDC> = ctx;
-      // In the audit trail: what the client sent may be used up, and nothing came of it.
-      if (error instanceof StoreUnavailable && error.mayBeDone && oidc?.route === 'token')
-        oidc.provider.emit('grant.error', ctx, error);
       if (!(error instanceof errors.InvalidGrant) && !(error instanceof errors.SessionNotFound)) throw error;
       answerUsed(ctx, error);
     }

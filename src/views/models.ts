@@ -134,7 +134,7 @@ const loggedOut = z.object({
   outcome: z.enum(['signed_out', 'stayed', 'nobody']),
 });
 
-/** A one-time link. Its outcome is expired with status 410: used before, too old, or there is a newer one; maybe_used with 503. */
+/** A one-time link. Its outcome is expired with status 410: used before, too old, or there is a newer one. */
 const link = z.discriminatedUnion('outcome', [
   /** Makes this browser a trusted one. */
   z.object({ outcome: z.literal('ask'), action: url, csrf: text }),
@@ -159,7 +159,7 @@ const link = z.discriminatedUnion('outcome', [
     /** The person's page for factors, where they get recovery codes. */
     factorsUrl: url.optional(),
   }),
-  z.object({ outcome: z.enum(['expired', 'maybe_used']) }),
+  z.object({ outcome: z.literal('expired') }),
 ]);
 
 const error = z.object({

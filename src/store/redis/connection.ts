@@ -4,12 +4,12 @@ import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../../config/redis-url.ts';
 import { codeOf, createRedisClient, type Master, type RedisClient } from './client.ts';
 import { createConfirm, type Write } from './confirm.ts';
-import { COMMAND_MS, inTime, Late, AnswerLost } from './deadline.ts';
+import { COMMAND_MS, inTime, Late } from './deadline.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts';
 import { REPLY_ERROR } from './replies.ts';
 import type { ScriptName } from './scripts.ts';
 import { createWatch, type Watch } from './watch.ts';
-import { failingAs, StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
+import { StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
 
 export type ServerReport = {
   readonly name: string;
@@ -71,19 +71,14 @@ function toConnection(place: RedisPlace): Opening {
     return master;
   }
 
-  async function ask<T>(
-    key: string,
-    command: (commands: Redis) => Promise<T>,
-    toFailure = (error: unknown) => error,
-  ): Promise<T> {
+  async function ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T> {
     let master: Master | undefined;
     try {
       master = masterOf(key);
       return await inTime(command(client.commands), ASK_MS);
     } catch (error) {
-      if (master === undefined) throw toUnavailable(error, client);
-      learn({ client, watch }, master, error);
-      throw toUnavailable(toFailure(error), client);
+      if (master !== undefined) learn({ client, watch }, master, error);
+      throw toUnavailable(error, client);
     }
   }
 
@@ -101,11 +96,10 @@ function toConnection(place: RedisPlace): Opening {
       await watch.start();
     },
     async confirm(write, hasWritten = () => true) {
-      if (!isConfirmed) return ask(write.keys[0] ?? '', toCommand(write), toAnswerLost);
+      if (!isConfirmed) return ask(write.keys[0] ?? '', toCommand(write));
       const outcome = await translate(writer, () => confirmWrite(write));
       if (outcome.isConfirmed || !hasWritten(outcome.reply)) return outcome.reply;
-      const error = new StoreTakesNoWrites('not every replica confirmed the write');
-      throw Object.assign(error, { mayBeDone: true });
+      throw new StoreTakesNoWrites('not every replica confirmed the write');
     },
     inspect: () => inspect(client, place.leastReplicas),
     async check() {
@@ -166,7 +160,7 @@ const toCommand =
  */
 export async function probe(connection: RedisConnection, key: string, field: string): Promise<void> {
   if (!connection.isConfirmed) return;
-  await failingAs(false, connection.confirm({ script: 'touch', keys: [key], args: [field] }));
+  await connection.confirm({ script: 'touch', keys: [key], args: [field] });
 }
 
 async function translate<T>(client: RedisClient, action: () => Promise<T>): Promise<T> {
@@ -179,13 +173,8 @@ async function translate<T>(client: RedisClient, action: () => Promise<T>): Prom
 
 const isReply = (error: unknown) => error instanceof Error && error.name === REPLY_ERROR;
 
-const toAnswerLost = (error: unknown) => (isReply(error) ? error : new AnswerLost(error));
-
 function toUnavailable(error: unknown, client: RedisClient): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  if (error instanceof AnswerLost) {
-    return Object.assign(toUnavailable(error.cause, client), { mayBeDone: true });
-  }
   // Of a cut connection a command only knows that it was cut; the client knows why.
   const isAnswer = error instanceof Late || isReply(error);
   const cause = toCause(isAnswer ? error : client.obstacle());

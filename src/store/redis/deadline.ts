@@ -26,10 +26,3 @@ export function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
     answer.then(resolve, reject).finally(() => clearInterval(timer));
   });
 }
-
-/** It was sent, and it isn't known whether it was done. */
-export class AnswerLost extends Error {
-  constructor(cause: unknown) {
-    super('', { cause });
-  }
-}
