@@ -47,7 +47,6 @@ const LONGEST = [
   'reload/pending',
   'browser/second-step',
   'browser/passkeys',
-  'reload/redis-password',
   'attack/resources',
   'pages/views',
   'pages/account',

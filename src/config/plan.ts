@@ -7,7 +7,6 @@ import type { LoadedConfig } from './load.ts';
 import { formatInstant } from './notation.ts';
 import { isRecord } from './parse-fields.ts';
 import { type PlanItem, planPeople, type StoredPeople } from './plan-people.ts';
-import { withoutCredentials } from './redis-url.ts';
 import { needsRestart } from './restart.ts';
 import { secretWarnings } from './secret-expiry.ts';
 import { secretId } from './secret-strength.ts';
@@ -128,9 +127,5 @@ function describeSecret(secret: ClientSecret): [name: string, window: string] {
 
 /** Compared, never shown: a URL may hold a password. */
 function locationOf(store: StoreConfig, folder: string): string {
-  return JSON.stringify(
-    store.engine === 'lmdb'
-      ? { ...store, folder: relative(folder, store.folder) }
-      : withoutCredentials(store.url),
-  );
+  return store.engine === 'lmdb' ? `lmdb:${relative(folder, store.folder)}` : store.url;
 }

@@ -41,12 +41,6 @@ const PARAMETERS: Readonly<Record<string, RegExp>> = {
 const NOTATION =
   'must be lmdb:FOLDER, redis://HOST:PORT/DATABASE, redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE or redis+cluster://HOST:PORT,HOST:PORT (rediss for TLS)';
 
-/** What makes it this store and no other: all but who asks. Throws RedisUrlError. */
-export function withoutCredentials(url: string): object {
-  const without = { username: '', password: '', sentinelUsername: '', sentinelPassword: '' };
-  return { ...parseRedisUrl(url), ...without };
-}
-
 /** Throws RedisUrlError. */
 export function parseRedisUrl(url: string): RedisPlace {
   const { scheme, mode, credentials, hosts, path, query } = split(url);

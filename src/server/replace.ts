@@ -7,7 +7,6 @@ import type { Algorithm } from '../config/signing-algorithms.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import { type FormFault, UnreadableForm } from '../store/form.ts';
-import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import {
   findRemoved,
@@ -66,7 +65,7 @@ type ReplacingParts = {
 };
 
 export function createReplacing({ first, shared, status, provideKeys, swap }: ReplacingParts): Replacing {
-  const { store, telemetry } = shared;
+  const { telemetry } = shared;
   let served: ApplicationParts | undefined;
   /** Replacements run one at a time, or two could finish in the wrong order. */
   let turn: Promise<void> = Promise.resolve();
@@ -81,7 +80,6 @@ export function createReplacing({ first, shared, status, provideKeys, swap }: Re
     const keySet = signsAll(known, algorithms) ? known : await provideKeys(algorithms);
     const parts = { config, keySet, views: viewsFor(config, old, change) };
 
-    if (config !== old.config) await takeCredentials(config, store);
     const application = await createApplication(parts, shared);
     if (config !== served?.config) await applyUsers(old.config, config, shared, application);
     served = parts;
@@ -125,10 +123,6 @@ function viewsFor(config: Config, old: First, { views }: Change): Views {
   const settings = viewsOf(config);
   if (views === undefined && isDeepStrictEqual(settings, viewsOf(old.config))) return old.views;
   return old.views.reloaded(settings);
-}
-
-async function takeCredentials({ store: settings }: Config, store: Store): Promise<void> {
-  if (settings.engine === 'redis') await store.takeCredentials?.(settings.url);
 }
 
 /** Changes to people in the file take effect before the new application serves. */

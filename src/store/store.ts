@@ -151,8 +151,6 @@ export interface Store {
    * are others.
    */
   ping(): Promise<void>;
-  /** Goes on with the user and password of this URL of the same server. Rejects with one line where they aren't accepted. */
-  takeCredentials?(url: string): Promise<void>;
   /** Names of what was less safe than it could be at the last ping; absent where there is no server. */
   readonly warnings?: () => readonly string[];
   close(): Promise<void>;

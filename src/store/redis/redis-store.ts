@@ -18,8 +18,6 @@ type RedisStoreOptions = {
   readonly onWarning?: ((message: string) => void) | undefined;
 };
 
-/** By then a connection that was replaced has its last answer. */
-const ANSWERED_MS = 2000;
 const PROBE = {
   kind: 'Probe',
   key: 'readiness',
@@ -31,8 +29,7 @@ const PROBE = {
 
 /** Rejects with one line, without the password, when the server can't be reached or isn't fit to hold tokens. */
 export async function openRedis(options: RedisStoreOptions): Promise<Store> {
-  const { now, followsServer = false, onWarning } = options;
-  let { url } = options;
+  const { url, now, followsServer = false, onWarning } = options;
   const connection = await connectRedis(url);
   const clock = createServerClock(now);
   const records = createRedisRecords(connection, clock.now);
@@ -70,13 +67,6 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     async ping() {
       await look(() => connection.check());
       await tryRecords(records, warnings.get('replicas'));
-    },
-    async takeCredentials(next) {
-      if (next === url) return;
-      const old = { ...connection };
-      Object.assign(connection, await connectRedis(next));
-      url = next;
-      setTimeout(() => void old.close(), ANSWERED_MS).unref();
     },
     close: () => connection.close(),
   };
