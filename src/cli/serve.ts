@@ -10,7 +10,6 @@ import { loadInThread } from '../config/load-in-thread.ts';
 import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { assertPortsFree } from '../http/server.ts';
 import { demoPersonOf, findDemo, tryUrlOf } from '../http/try-out.ts';
 import { exitOnCrash } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
@@ -38,8 +37,6 @@ export function registerServe(program: Command, io: CliIo): void {
     .action(async ({ config: file }: { readonly config: string }) => {
       if (cluster.isWorker) return serveAsWorker(file);
       const loaded = await readLoaded(file);
-      const { listen, management } = loaded.config;
-      await assertPortsFree({ listen, management });
       const onUp = (log: Log): void => {
         for (const { message } of secretWarnings(loaded.config.clients, Date.now() / 1000)) log.warn(message);
         io.stdout.write(welcome(loaded.config));

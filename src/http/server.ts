@@ -1,7 +1,6 @@
 // A listening socket with the deadlines that keep slow callers from holding it, and a stop that lets requests finish.
 import type { RequestListener } from 'node:http';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { DrainingServer } from './draining-server.ts';
 
 const SECOND = 1000;
@@ -31,7 +30,6 @@ export function createListener(name: string, { host, port }: Address, maxConnect
   server.on('request', (request, response) => handle?.(request, response));
   // With workers, a full one would hand connections back, and full ones would toss them among themselves.
   Object.assign(server, { maxConnections, dropMaxConnection: true });
-  server.on('clientError', answerUnreadable);
   // Connections that only wait for a next request make room for new ones, long before none is left. Those that
   // hold up a request end by their deadlines.
   server.on('connection', (socket: Socket) => {
@@ -64,53 +62,10 @@ function keepAddress(socket: Socket): void {
   else Object.defineProperty(socket, 'remoteAddress', { value: address });
 }
 
-const STATUS_LINES: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
-
-/** What isn't a request, or didn't become one in time, never reaches the middleware; it gets an answer all the same. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const body = JSON.stringify({ error: 'invalid_request' });
-  const head = [
-    `HTTP/1.1 ${STATUS_LINES[error.code ?? ''] ?? '400 Bad Request'}`,
-    'Connection: close',
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${body.length}`,
-    'Cache-Control: no-store',
-    'X-Content-Type-Options: nosniff',
-    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-  // A caller that goes on sending doesn't keep the connection.
-  socket.once('finish', () => socket.destroy());
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is taken; is Postern running already?',
-  EACCES: 'the port needs more rights',
-  EADDRNOTAVAIL: 'this machine does not have that address',
-  ENOTFOUND: 'the host name is not known',
-};
-
-/** Throws as `start` would when one of them can't be listened at, before a store is opened or a key is read. */
-export async function assertPortsFree(addresses: Readonly<Record<string, Address>>): Promise<void> {
-  for (const [name, address] of Object.entries(addresses)) {
-    const server = createServer();
-    await listen(server, name, address);
-    await new Promise((resolve) => void server.close(resolve));
-  }
-}
-
 async function listen(server: Server, name: string, { host, port }: Address): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const reason = REASONS[cause.code ?? ''] ?? cause.message;
-      reject(new StartError(`${name} ${host}:${port} can't be used: ${reason}`, { cause }));
+      reject(new StartError(`${name} ${host}:${port} can't be used: ${cause.message}`, { cause }));
     });
     server.listen(port, host, resolve);
   });
