@@ -20,8 +20,6 @@ import type { Pages } from '../views/pages.ts';
 const COOKIE = 'postern_try';
 const startUrl = `${DEMO_TRY_PATH}/start`;
 
-/** What the app remembers between its request and the answer. */
-type Pending = { readonly state: string; readonly nonce: string; readonly verifier: string };
 type TokenAnswer = { readonly access_token: string; readonly id_token: string; readonly error?: string };
 type DemoConfig = Pick<Config, 'clients' | 'management' | 'workers'>;
 type Demo = { readonly client: Client; readonly callback: string };
@@ -82,22 +80,22 @@ export function demoPersonOf({ users }: Pick<Config, 'users'>) {
   return person && { username: person.username, password: DEMO_PASSWORD };
 }
 
+const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
+
+/** The cookie binds the answer to this browser. `state` and `nonce` only have to follow from it. */
 function startSignIn(ctx: Context, issuer: string, { client, callback }: Demo): void {
-  const pending: Pending = { state: random(), nonce: random(), verifier: random() };
-  ctx.cookies.set(COOKIE, Buffer.from(JSON.stringify(pending)).toString('base64url'), {
-    httpOnly: true,
-    sameSite: 'lax',
-    path: DEMO_TRY_PATH,
-  });
+  const verifier = randomBytes(32).toString('base64url');
+  const challenge = challengeOf(verifier);
+  ctx.cookies.set(COOKIE, verifier, { httpOnly: true, sameSite: 'lax', path: DEMO_TRY_PATH });
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: client.clientId,
     redirect_uri: callback,
     scope: client.scopes.join(' '),
     prompt: 'consent', // OIDC Core §11: the first time, offline_access is granted by consent only
-    state: pending.state,
-    nonce: pending.nonce,
-    code_challenge: createHash('sha256').update(pending.verifier).digest('base64url'),
+    state: challenge,
+    nonce: challenge,
+    code_challenge: challenge,
     code_challenge_method: 'S256',
   });
   ctx.redirect(`${issuer}${ENDPOINTS.authorization}?${query.toString()}`);
@@ -110,11 +108,10 @@ async function finishSignIn(
 ): Promise<PageModels['try']> {
   const { code, state, iss, error } = ctx.query;
   if (typeof error === 'string') return { startUrl, outcome: 'refused', error };
-  const pending = parsePending(ctx.cookies.get(COOKIE));
+  const verifier = ctx.cookies.get(COOKIE) ?? '';
   // RFC 9207 §2.4: the answer must come from the issuer that was asked.
-  const isOurs = pending !== undefined && state === pending.state && iss === issuer;
+  const isOurs = state === challengeOf(verifier) && iss === issuer;
   if (!isOurs || typeof code !== 'string') return { startUrl, outcome: 'stale' };
-
   const answer = await fetch(`${issuer}${ENDPOINTS.token}`, {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(`${client.clientId}:${DEMO_CLIENT_SECRET}`)}` },
@@ -122,12 +119,12 @@ async function finishSignIn(
       grant_type: 'authorization_code',
       code,
       redirect_uri: callback,
-      code_verifier: pending.verifier,
+      code_verifier: verifier,
     }),
   });
   const tokens = (await answer.json()) as TokenAnswer;
   if (!answer.ok) return { startUrl, outcome: 'refused', error: String(tokens.error) };
-  const sections = await readTokens(issuer, client, tokens, pending.nonce);
+  const sections = await readTokens(issuer, client, tokens, state);
   return { startUrl, outcome: 'signed_in', sections };
 }
 
@@ -138,32 +135,16 @@ async function readTokens(issuer: string, client: Client, tokens: TokenAnswer, n
   const id = await jwtVerify(tokens.id_token, keys, own);
   if (id.payload['nonce'] !== nonce) throw new TypeError('the ID token is not for this sign-in');
   const access = await jwtVerify(tokens.access_token, keys, { issuer, algorithms: ['RS256'], typ: 'at+jwt' });
-  const userinfo = await fetch(`${issuer}${ENDPOINTS.userinfo}`, {
-    headers: { authorization: `Bearer ${tokens.access_token}` },
-  });
-  return [
-    { title: 'ID token, verified', text: pretty({ header: id.protectedHeader, claims: id.payload }) },
-    {
-      title: 'Access token, verified',
-      text: pretty({ header: access.protectedHeader, claims: access.payload }),
-    },
-    { title: 'Userinfo', text: pretty(await userinfo.json()) },
-    { title: 'Token response', text: pretty(tokens) },
-  ];
-}
-
-function parsePending(cookie: string | undefined): Pending | undefined {
-  try {
-    return JSON.parse(Buffer.from(cookie ?? '', 'base64url').toString()) as Pending;
-  } catch {
-    return undefined;
-  }
-}
-
-function pretty(value: unknown): string {
-  return JSON.stringify(value, undefined, 2);
-}
-
-function random(): string {
-  return randomBytes(32).toString('base64url');
+  const headers = { authorization: `Bearer ${tokens.access_token}` };
+  const userinfo = await fetch(`${issuer}${ENDPOINTS.userinfo}`, { headers });
+  const sections = {
+    'ID token, verified': { header: id.protectedHeader, claims: id.payload },
+    'Access token, verified': { header: access.protectedHeader, claims: access.payload },
+    Userinfo: await userinfo.json(),
+    'Token response': tokens,
+  };
+  return Object.entries(sections).map(([title, shown]) => ({
+    title,
+    text: JSON.stringify(shown, undefined, 2),
+  }));
 }
