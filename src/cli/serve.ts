@@ -47,7 +47,7 @@ export function registerServe(program: Command, io: CliIo): void {
 }
 
 async function serveAlone(file: string, loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
-  const telemetry = await openTelemetry(loaded.config);
+  const telemetry = openTelemetry(loaded.config);
   logConsole(telemetry.log);
   const { createServer } = await import('../server/server.ts');
   const server = await createServer(loaded, { telemetry });
@@ -80,7 +80,7 @@ async function serveAsWorker(file: string): Promise<void> {
 }
 
 async function startAsWorker({ worker, loaded, started }: Job): Promise<Started> {
-  const telemetry = await openTelemetry({ ...started, worker: String(worker) });
+  const telemetry = openTelemetry({ ...started, worker: String(worker) });
   logConsole(telemetry.log);
   const { createServer } = await import('../server/server.ts');
   const server = await createServer({ ...loaded, started }, { telemetry, hasManagement: false });
@@ -155,7 +155,7 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
 /** The primary process: it loads neither the engine nor the store. */
 async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
   const { createPrimary, PRIMARY } = await import('../server/cluster.ts');
-  const telemetry = await openTelemetry({ ...loaded.config, worker: PRIMARY });
+  const telemetry = openTelemetry({ ...loaded.config, worker: PRIMARY });
   const primary = createPrimary(loaded, telemetry);
   await primary.start();
   // Its workers drain by themselves.

@@ -78,7 +78,7 @@ async function openContext(config: Config, store: Store) {
 async function recordChange(audit: AuditConfig, action: string, accountId: string): Promise<void> {
   if (audit.to !== 'file') return;
   const log = { level: 'silent', format: 'json' } as const;
-  const telemetry = await openTelemetry({ log, audit });
+  const telemetry = openTelemetry({ log, audit });
   telemetry.audit.record('account_changed', 'success', { action, account_id: accountId });
   if (await telemetry.close()) return;
   throw new CommandError(`it is done, but its audit record could not be written to ${audit.file}`);

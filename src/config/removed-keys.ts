@@ -14,7 +14,7 @@ const REMOVED: ReadonlyMap<string, string> = new Map([
   ['lifetimes.interaction', 'always 10m'],
   ['signing_keys.jwks_max_age', 'always 5m'],
   ['hsts_include_subdomains', 'a proxy may add it'],
-  ['log.format', 'readable in a terminal, JSON elsewhere'],
+  ['log.format', 'JSON'],
   ['acr', 'urn:postern:acr:password, second-factor and passkey, where there is sign_in'],
   ['branding.logo_dark', 'a style sheet in your views shows another one'],
   ['branding.favicon', 'a file icon.svg in the assets of your views replaces it'],

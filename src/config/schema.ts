@@ -86,7 +86,7 @@ export const configSchema = z.strictObject({
         .describe('What is worth a line. debug has one for each request.'),
     })
     .prefault({})
-    .describe('The log, on standard error: readable in a terminal, JSON elsewhere.'),
+    .describe('The log, on standard error: a line of JSON for each event.'),
   audit: text(auditFault)
     .default('auto')
     .describe(

@@ -36,12 +36,10 @@ const STDERR = 2;
 const NOWHERE: Writer = { write: () => undefined };
 
 /** Throws when the audit file can't be opened. */
-export async function openTelemetry({ log, audit, worker }: TelemetrySettings): Promise<OpenTelemetry> {
+export function openTelemetry({ log, audit, worker }: TelemetrySettings): OpenTelemetry {
   const metrics = createMetrics();
   const logLines = new Lines(STDERR);
-
-  const logWriter = process.stderr.isTTY ? await readable(logLines) : logLines;
-  const processLog = createLog(log.level, logWriter, worker);
+  const processLog = createLog(log.level, logLines, worker);
   const auditFile = auditFileOf(audit);
   const onFailed = (error: Error) =>
     processLog.error({ err: error }, "the audit trail can't be written: its records wait in memory");
@@ -109,16 +107,4 @@ export function combine(parts: {
 
 export function silentTelemetry(): Telemetry {
   return combine({ log: createLog('silent', NOWHERE), audit: NOWHERE });
-}
-
-/** JSON lines made for eyes. Loaded only for a terminal. */
-async function readable(lines: Writer): Promise<Writer> {
-  const { prettyFactory } = await import('pino-pretty');
-  const format = prettyFactory({
-    colorize: true,
-    singleLine: true,
-    translateTime: 'SYS:HH:MM:ss',
-    ignore: 'name',
-  });
-  return { write: (line) => lines.write(format(line)) };
 }
