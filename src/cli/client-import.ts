@@ -11,126 +11,102 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** A client as another provider's file has it. */
 type Draft = {
-  readonly id: string | undefined;
-  readonly name: string | undefined;
-  /** In plain text, as argon2id, or `env:NAME`. */
-  readonly secret: string | undefined;
-  readonly method: string;
-  readonly redirectUris: readonly string[];
-  readonly logoutUris?: readonly string[];
-  readonly origins?: readonly string[];
+  /** As in our file. What is missing or refused stays so. */
+  readonly client: Fields;
+  readonly isPublic: boolean;
   readonly grants: readonly string[];
   readonly scopes: readonly string[];
+  /** In plain text, as argon2id, or `env:NAME`. */
+  readonly secret: unknown;
   /** People aren't asked. */
-  readonly isTrusted?: boolean;
-  /** A rule of the other provider says who may use it. */
-  readonly group?: string | undefined;
+  readonly isTrusted: boolean;
   /** What has no place here. */
   readonly left: readonly string[];
 };
 
-const METHODS = ['client_secret_basic', 'client_secret_post', 'none'];
-const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'];
+const USUAL = ['authorization_code', 'refresh_token'];
 
-function textOf(fields: Fields, key: string): string | undefined {
-  const value = fields[key];
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-function listOf(fields: Fields, key: string): string[] {
-  const value = fields[key];
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
-}
+const listOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 
 const without = (fields: Fields, known: string) =>
   Object.keys(fields).filter((key) => !known.split(' ').includes(key));
 
 /** Dex gives every client the same grants and scopes. */
 function fromDex(fields: Fields): Draft {
-  const env = textOf(fields, 'secretEnv');
+  const { id, name, secret, secretEnv: env, redirectURIs } = fields;
   return {
-    id: textOf(fields, 'id'),
-    name: textOf(fields, 'name'),
-    secret: env === undefined ? textOf(fields, 'secret') : `env:${env}`,
-    method: fields['public'] === true ? 'none' : 'client_secret_basic',
-    redirectUris: listOf(fields, 'redirectURIs'),
-    grants: ['authorization_code', 'refresh_token'],
+    client: { client_id: id, client_name: name, redirect_uris: redirectURIs },
+    isPublic: fields['public'] === true,
+    grants: USUAL,
     scopes: ['email', 'profile'],
+    secret: typeof env === 'string' ? `env:${env}` : secret,
+    isTrusted: false,
     left: without(fields, 'id name secret secretEnv redirectURIs public logoURL'),
   };
 }
 
 function fromAuthelia(fields: Fields): Draft {
-  const scopes = listOf(fields, 'scopes');
-  const grants = listOf(fields, 'grant_types');
-  const usual = ['authorization_code', ...(scopes.includes('offline_access') ? ['refresh_token'] : [])];
-  const method = textOf(fields, 'token_endpoint_auth_method') ?? 'client_secret_basic';
-  const policy = textOf(fields, 'authorization_policy') ?? 'one_factor';
-  const known =
-    'client_id client_name client_secret public redirect_uris grant_types scopes token_endpoint_auth_method consent_mode ' +
-    'response_types response_modes require_pkce pkce_challenge_method';
+  const { client_secret: secret, authorization_policy: policy = 'one_factor' } = fields;
+  const same = ['client_id', 'client_name', 'redirect_uris', 'token_endpoint_auth_method'];
+  const known = `${same.join(' ')} client_secret public grant_types scopes consent_mode response_types response_modes require_pkce pkce_challenge_method`;
+  const scopes = listOf(fields['scopes'] ?? ['profile', 'email']);
   return {
-    id: textOf(fields, 'client_id'),
-    name: textOf(fields, 'client_name'),
-    secret: textOf(fields, 'client_secret')?.replace(/^\$plaintext\$/, ''),
-    method: fields['public'] === true ? 'none' : method,
-    redirectUris: listOf(fields, 'redirect_uris'),
-    grants: grants.length === 0 ? usual : grants,
-    scopes: scopes.length === 0 ? ['profile', 'email'] : scopes,
-    isTrusted: textOf(fields, 'consent_mode') === 'implicit',
-    // Without a definition of that group the file is refused, so a rule isn't lost unseen.
-    group: /^(one|two)_factor$/.test(policy) ? undefined : policy,
+    client: {
+      ...Object.fromEntries(same.map((key) => [key, fields[key]])),
+      // Without a definition of that group the file is refused, so a rule isn't lost unseen.
+      access: policy === 'one_factor' || policy === 'two_factor' ? undefined : { groups: [policy] },
+    },
+    isPublic: fields['public'] === true,
+    grants: listOf(fields['grant_types'] ?? (scopes.includes('offline_access') ? USUAL : USUAL.slice(0, 1))),
+    scopes,
+    secret: textOf(secret).replace(/^\$plaintext\$/, ''),
+    isTrusted: fields['consent_mode'] === 'implicit',
     left: without(fields, policy === 'two_factor' ? known : `${known} authorization_policy`),
   };
 }
 
 /** Keycloak creates some for itself. What is disabled there is left out. */
-function isOwnOfKeycloak(fields: Fields): boolean {
-  return (
-    /^(account|account-console|admin-cli|broker|realm-management|security-admin-console)$/.test(
-      textOf(fields, 'clientId') ?? '',
-    ) ||
-    fields['enabled'] === false ||
-    (textOf(fields, 'protocol') ?? 'openid-connect') !== 'openid-connect'
-  );
-}
+const OWN_OF_KEYCLOAK =
+  /^(account|account-console|admin-cli|broker|realm-management|security-admin-console)$/;
 
-function fromKeycloak(fields: Fields): Draft {
-  const isPublic = fields['publicClient'] === true;
+function fromKeycloak(fields: Fields): Draft | undefined {
+  const { clientId, name, protocol = 'openid-connect', publicClient: isPublic } = fields;
+  const isOurs = fields['enabled'] !== false && protocol === 'openid-connect';
+  if (!isOurs || OWN_OF_KEYCLOAK.test(textOf(clientId))) return undefined;
   const usesCode = fields['standardFlowEnabled'] !== false && fields['bearerOnly'] !== true;
-  const isService = fields['serviceAccountsEnabled'] === true && !isPublic;
+  const isService = fields['serviceAccountsEnabled'] === true && isPublic !== true;
   // Its own scopes have no meaning here.
   const own = /^(roles|web-origins|acr|basic|microprofile-jwt|service_account|organization)$/;
-  const flags = ['implicitFlowEnabled', 'directAccessGrantsEnabled', 'authorizationServicesEnabled'];
-  const scopes = [...listOf(fields, 'defaultClientScopes'), ...listOf(fields, 'optionalClientScopes')];
+  const scopes = [...listOf(fields['defaultClientScopes']), ...listOf(fields['optionalClientScopes'])];
+  const others =
+    'implicitFlowEnabled directAccessGrantsEnabled authorizationServicesEnabled protocolMappers webOrigins';
   return {
-    id: textOf(fields, 'clientId'),
-    name: textOf(fields, 'name'),
-    // An export without secrets has asterisks in their place.
-    secret: textOf(fields, 'secret')?.replace(/^\*+$/, '$'),
-    method: isPublic ? 'none' : 'client_secret_basic',
-    ...(usesCode ? urisOfKeycloak(fields) : { redirectUris: [] }),
-    grants: [
-      ...(usesCode ? ['authorization_code', 'refresh_token'] : []),
-      ...(isService ? ['client_credentials'] : []),
-    ],
+    client: { client_id: clientId, client_name: name, ...(usesCode && urisOfKeycloak(fields)) },
+    isPublic: isPublic === true,
+    grants: usesCode ? USUAL : isService ? ['client_credentials'] : [],
     scopes: scopes.filter((scope) => !own.test(scope)),
+    secret: fields['secret'],
     isTrusted: fields['consentRequired'] !== true,
-    left: [...flags, 'protocolMappers'].filter((key) => fields[key] === true || Array.isArray(fields[key])),
+    left: [
+      ...others.split(' ').filter((key) => fields[key] === true || Array.isArray(fields[key])),
+      ...(usesCode && isService ? ['serviceAccountsEnabled'] : []),
+    ],
   };
 }
 
 /** Where + stands for the redirect URIs, and a path for one below `rootUrl`. */
-function urisOfKeycloak(fields: Fields) {
-  const root = textOf(fields, 'rootUrl')?.replace(/\/$/, '') ?? '';
+function urisOfKeycloak({ rootUrl, redirectUris, attributes }: Fields) {
+  const root = textOf(rootUrl).replace(/\/$/, '');
   const absolute = (uri: string) => (uri.startsWith('/') ? `${root}${uri}` : uri);
-  const redirectUris = listOf(fields, 'redirectUris').map(absolute);
-  const attributes = isRecord(fields['attributes']) ? fields['attributes'] : {};
-  const logoutUris = textOf(attributes, 'post.logout.redirect.uris')?.split('##') ?? [];
+  const uris = listOf(redirectUris).map(absolute);
+  const ends = isRecord(attributes) ? attributes['post.logout.redirect.uris'] : undefined;
+  const logoutUris = textOf(ends).split('##').filter(Boolean);
   return {
-    redirectUris,
-    logoutUris: logoutUris.filter(Boolean).flatMap((uri) => (uri === '+' ? redirectUris : absolute(uri))),
-    origins: listOf(fields, 'webOrigins').filter((origin) => origin !== '+'),
+    redirect_uris: uris,
+    post_logout_redirect_uris: logoutUris.flatMap((uri) => (uri === '+' ? uris : absolute(uri))),
   };
 }
 
@@ -143,16 +119,8 @@ const PROVIDERS = {
 export type ImportFormat = keyof typeof PROVIDERS;
 export const IMPORT_FORMATS = Object.keys(PROVIDERS) as ImportFormat[];
 
-type Imported = {
-  /** A file for `clients_from`. */
-  readonly yaml: string;
-  readonly count: number;
-  /** What was not carried over, and why; never a secret. */
-  readonly notes: readonly string[];
-};
-
-/** The clients in `file`. Throws ConfigError when it can't be read. */
-export async function importClients(file: string, format: ImportFormat): Promise<Imported> {
+/** The clients in `file` as a file for `clients_from`, and what was not carried over. Throws ConfigError when it can't be read. */
+export async function importClients(file: string, format: ImportFormat) {
   const problems = new ProblemList();
   const document = await readDocument(file, problems);
   if (document === undefined) throw new ConfigError(problems.list());
@@ -162,77 +130,56 @@ export async function importClients(file: string, format: ImportFormat): Promise
     document.content,
   );
   if (!Array.isArray(found)) throw new ConfigError([{ file, message: `holds no clients of ${format}` }]);
+  /** Never a secret. */
   const notes: string[] = [];
   const clients = found
     .filter(isRecord)
-    .filter((fields) => format !== 'keycloak' || !isOwnOfKeycloak(fields))
-    .map((fields) => {
-      const draft = toDraft(fields);
-      return toForm(draft, (words) => notes.push(`${draft.id ?? 'NAME_ME'}: ${words}`));
-    });
-  return { yaml: stringify(clients, { lineWidth: 0 }), count: clients.length, notes };
+    .map(toDraft)
+    .filter((draft) => draft !== undefined)
+    .map((draft) => toForm(draft, (words) => notes.push(`${textOf(draft.client['client_id'])}: ${words}`)));
+  return {
+    yaml: stringify(clients, { lineWidth: 0, aliasDuplicateObjects: false }),
+    count: clients.length,
+    notes,
+  };
 }
 
 type Note = (words: string) => unknown;
 
 const isEmpty = (value: unknown) => value === undefined || (Array.isArray(value) && value.length === 0);
 
-/** A client as the file has it; in the order in which people read one. */
-function toForm(draft: Draft, note: Note): Fields {
-  const usesCode = draft.grants.includes('authorization_code');
-  const grants = draft.grants.filter(
-    (grant) => GRANTS.includes(grant) && !(usesCode && grant === 'client_credentials'),
-  );
-  const method = METHODS.includes(draft.method) ? draft.method : 'client_secret_basic';
-  // RFC 8252 §8.6: without a secret, any app can claim to be this one.
-  const consent = draft.isTrusted === true && method !== 'none' ? 'implicit' : 'explicit';
-  noteLeft(draft, { grants, method, consent, note });
+/** A client as the file has it. */
+function toForm({ client, isPublic, grants, scopes, secret, isTrusted, left }: Draft, note: Note): Fields {
+  if (left.length > 0) note(`not carried over: ${left.join(', ')}`);
   const fields = {
-    client_id: draft.id ?? 'NAME_ME',
-    client_name: draft.name,
-    client_secrets: method === 'none' ? [] : toSecrets(draft.secret, note),
-    redirect_uris: draft.redirectUris,
-    post_logout_redirect_uris: draft.logoutUris,
+    ...client,
+    ...(isPublic && { token_endpoint_auth_method: 'none' }),
+    client_secrets: isPublic ? [] : toSecrets(secret, note),
     grant_types: grants,
-    token_endpoint_auth_method: method,
-    scope: toScopes(draft, grants).join(' '),
-    ...(usesCode && { consent, access: draft.group && { groups: [draft.group] } }),
+    scope: toScopes(scopes, grants).join(' '),
+    // RFC 8252 §8.6: without a secret, any app can claim to be this one.
+    ...(grants.includes('authorization_code') && {
+      consent: isTrusted && !isPublic ? 'implicit' : 'explicit',
+    }),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }
 
-type Form = {
-  readonly grants: readonly string[];
-  readonly method: string;
-  readonly consent: string;
-  readonly note: Note;
-};
-
-function noteLeft(draft: Draft, { grants, method, consent, note }: Form): void {
-  const gone = draft.grants.filter((grant) => !grants.includes(grant));
-  const left = [...draft.left, ...gone, ...(method === draft.method ? [] : [draft.method])];
-  if (left.length > 0) note(`not carried over: ${left.join(', ')}`);
-  if (!isEmpty(draft.origins)) note(`add to cors.allowed_origins: ${draft.origins?.join(', ')}`);
-  if (draft.group !== undefined) note(`is for the group ${draft.group} alone: define it in groups`);
-  if (draft.isTrusted === true && consent === 'explicit')
-    note("is public, so people are asked here, which they aren't there");
-}
-
 /** Refresh tokens are issued for offline_access only. A service has no scope that is about people. */
-function toScopes({ scopes }: Draft, grants: readonly string[]): readonly string[] {
+function toScopes(scopes: readonly string[], grants: readonly string[]): readonly string[] {
   const personal: readonly string[] = [...SPECIFICATION_SCOPES, 'groups'];
   if (!grants.includes('authorization_code')) return scopes.filter((scope) => !personal.includes(scope));
   const others = scopes.filter((scope) => scope !== 'openid' && scope !== 'offline_access');
   return ['openid', ...new Set(others), ...(grants.includes('refresh_token') ? ['offline_access'] : [])];
 }
 
-function toSecrets(secret: string | undefined, note: Note): readonly object[] {
-  if (secret?.startsWith('env:')) return [{ value: secret }];
-  if (secret !== undefined && phcFault(secret) === undefined) return [{ hash: secret, name: 'imported' }];
-  // PBKDF2 and others can't be compared here.
-  const fault = secret === undefined || secret.startsWith('$') ? "can't be imported" : weakness(secret);
-  if (fault === undefined)
-    return [{ hash: `sha256:${digestOf(secret ?? '').toString('hex')}`, name: 'imported' }];
+function toSecrets(secret: unknown, note: Note): readonly object[] {
+  const text = textOf(secret);
+  if (text.startsWith('env:')) return [{ value: text }];
+  if (phcFault(text) === undefined) return [{ hash: text, name: 'imported' }];
+  // PBKDF2 and others can't be compared here. Where an export leaves secrets out, it has asterisks.
+  const fault = /^(\$.*|\**)$/.test(text) ? "can't be imported" : weakness(text);
+  if (fault === undefined) return [{ hash: `sha256:${digestOf(text).toString('hex')}`, name: 'imported' }];
   note(`its secret ${fault}: make one with "postern client secret"`);
   return [];
 }
