@@ -9,7 +9,7 @@ import { issuedBySession } from './signed-in-at.ts';
 export type BrowserSessions = ReturnType<typeof createBrowserSessions>;
 export type BrowserSession = NonNullable<Awaited<ReturnType<BrowserSessions['find']>>>;
 
-export function createBrowserSessions({ provider, signIn }: Engine) {
+export function createBrowserSessions({ provider, signInPolicy }: Engine) {
   const load = (ctx: Context) => provider.Session.get(ctx);
 
   return {
@@ -31,7 +31,7 @@ export function createBrowserSessions({ provider, signIn }: Engine) {
     /** The same person proved more, or goes on where their other sessions end. */
     async update(ctx: Context, { amr, ...kept }: Partial<Proved> & { readonly generation?: string }) {
       const session = await load(ctx);
-      const acr = amr && signIn?.levels.nameOf(levelOf(amr));
+      const acr = amr && signInPolicy?.levels.nameOf(levelOf(amr));
       Object.assign(session, kept, amr && { amr: [...amr], acr });
       // Anyone else who knew the session's cookie doesn't go on with what it is now.
       session.resetIdentifier();

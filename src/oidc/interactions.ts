@@ -134,8 +134,8 @@ async function hasLostAccess(
 }
 
 /** What the engine takes as a sign-in, with what keepSignIn looks for in it. */
-function createToLogin({ signIn }: Engine, placeOf: ((ctx: Context) => Place) | undefined) {
-  const { levels } = signIn ?? {};
+function createToLogin({ signInPolicy }: Engine, placeOf: ((ctx: Context) => Place) | undefined) {
+  const { levels } = signInPolicy ?? {};
   return (ctx: Context, { accountId, at, generation, proved }: Login) => ({
     accountId,
     // By itself the engine takes the time when the browser comes back, which may be after a new password was set.

@@ -98,9 +98,9 @@ export function createConfiguration(parts: Services): Configuration {
 }
 
 /** OIDC Core §2: in every ID token, asked for or not, where the file says something of sign-ins. */
-function claimsAndLevels({ claims: { byScope }, signIn }: Services) {
-  if (signIn === undefined) return { claims: byScope };
-  const { offered, nameOf } = signIn.levels;
+function claimsAndLevels({ claims: { byScope }, signInPolicy }: Services) {
+  if (signInPolicy === undefined) return { claims: byScope };
+  const { offered, nameOf } = signInPolicy.levels;
   const openid = [...(byScope['openid'] ?? []), 'acr', 'amr'];
   return { claims: { ...byScope, openid }, acrValues: offered.map(nameOf) };
 }
@@ -110,7 +110,7 @@ function createFindAccount({
   access,
   claims,
   findClient,
-  signIn,
+  signInPolicy,
 }: Services): NonNullable<Configuration['findAccount']> {
   return async function findAccount(ctx, id, token) {
     const { provider, session } = ctx.oidc;
@@ -119,7 +119,7 @@ function createFindAccount({
     const account = issued && (await accounts.findLive(id, issued));
     if (account === undefined) return undefined;
     if (token !== undefined && (await access?.admit(ctx, account, token)) === false) return undefined;
-    if (token !== undefined && (await signIn?.admit(ctx, token)) === false) return undefined;
+    if (token !== undefined && (await signInPolicy?.admit(ctx, token)) === false) return undefined;
     const all = () => claims.forClient(account, ctx.oidc.client?.clientId);
     const ofIdToken = (scope: string) =>
       claims.inIdToken(all(), wantsFullIdToken(ctx, findClient) ? scope : '');

@@ -70,7 +70,7 @@ export function createServices(given: EngineParts) {
   const stillAllowed = createStillAllowed(loadClient);
   const policies = {
     /** These two are undefined where the file has no such rules. */
-    signIn: levels && createSignInPolicy({ ...base, levels }),
+    signInPolicy: levels && createSignInPolicy({ ...base, levels }),
     access: createAccessPolicy(base),
     claims: createClaims(base),
   };

@@ -27,13 +27,13 @@ type Found = {
 };
 
 export function fastRefresh(parts: FastParts): FastAnswer {
-  const { provider, config, findClient, signIn, secrets, audit, maySign } = parts;
+  const { provider, config, findClient, signInPolicy, secrets, audit, maySign } = parts;
   const { records } = parts.adapter;
   // An API that gets claims of the person needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
 
   const isPlainClient = (client: Client | undefined): client is Client =>
-    client?.grantTypes.includes(GRANT_TYPE) === true && signIn?.isRequiredAt(client) !== true;
+    client?.grantTypes.includes(GRANT_TYPE) === true && signInPolicy?.isRequiredAt(client) !== true;
 
   async function issue(found: Found) {
     const { old, grant, client } = found;

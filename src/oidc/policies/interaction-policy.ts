@@ -14,14 +14,14 @@ export const NO_ACCESS = 'the person may not use this app';
 export type InteractionPolicyParts = {
   /** Each undefined where the file has no such rules. */
   readonly access: Pick<AccessPolicy, 'isDenied'> | undefined;
-  readonly signIn: SignInPolicy | undefined;
+  readonly signInPolicy: SignInPolicy | undefined;
   readonly consents: Pick<RememberedConsents, 'find'>;
 };
 
 /** The prompts `select_account`, `login`, `second_factor`, `notice`, `access` and `consent`, in this order. */
 export function createInteractionPolicy({
   access,
-  signIn,
+  signInPolicy,
   consents,
 }: InteractionPolicyParts): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
@@ -41,7 +41,7 @@ export function createInteractionPolicy({
       ({ oidc }: KoaContextWithOIDC) => oidc.session?.accountId !== undefined && oidc.account === undefined,
     ),
   );
-  if (signIn !== undefined) addSignInPrompts(policy, signIn);
+  if (signInPolicy !== undefined) addSignInPrompts(policy, signInPolicy);
   if (access !== undefined) policy.add(accessPrompt(access), policy.length - 1);
   // The engine asks for scopes alone; the person wouldn't be asked about an API that has none.
   consent?.add(

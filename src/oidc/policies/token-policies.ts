@@ -33,13 +33,13 @@ type TokenPolicyParts = {
   readonly findLive: Accounts['findLive'];
   /** Undefined where the file has no such rules. */
   readonly access: Pick<AccessPolicy, 'decide'> | undefined;
-  readonly signIn: Pick<SignInPolicy, 'mayUse'> | undefined;
+  readonly signInPolicy: Pick<SignInPolicy, 'mayUse'> | undefined;
 };
 
 export type Disclose = ReturnType<typeof createDisclose>;
 
 export function createDisclose(parts: TokenPolicyParts) {
-  const { audiences, claims, loadClient, findLive, access, signIn } = parts;
+  const { audiences, claims, loadClient, findLive, access, signInPolicy } = parts;
   const apisOf = (aud: PolicedToken['aud']) => [aud ?? []].flat().map(audiences.findResource);
 
   /** The caller's own tokens, and access tokens for an API that lists it; of APIs that are still there, which the engine doesn't ask. */
@@ -67,7 +67,7 @@ export function createDisclose(parts: TokenPolicyParts) {
     const account = await findLive(token.accountId, issuedWithGrant(grant, token));
     if (account === undefined) return undefined;
     if (access !== undefined && !isLeft(token, access.decide(account, token))) return undefined;
-    if ((await signIn?.mayUse(token)) === false) return undefined;
+    if ((await signInPolicy?.mayUse(token)) === false) return undefined;
     // RFC 7662 §2.2
     const name = token.scope?.split(' ').includes('profile') === true ? { username: account.username } : {};
     return { ...claims.now(token, account, client), ...name };
