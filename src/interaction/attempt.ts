@@ -21,14 +21,14 @@ export type Attempted = 'shown again' | { readonly destination: string | undefin
 export const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
 
 export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
-  const { interactions, signIn, cookie, second, audit } = host;
+  const { interactions, checkPassword, cookie, second, audit } = host;
 
   return async function attempt(ctx: Context, interaction: OpenInteraction, form: Form): Promise<Attempted> {
     const { clientId } = interaction.settings;
     const record = (outcome: Outcome, fields: AuditFields) =>
       audit.record('sign_in', outcome, { ...originOf(ctx.state), client_id: clientId, ...fields });
     const username = usernameOf(form);
-    const result = await signIn({
+    const result = await checkPassword({
       username,
       password: form.field('password'),
       address: String(ctx.state['clientAddress']),

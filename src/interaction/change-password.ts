@@ -10,7 +10,7 @@ import type { Visitor } from './own-page.ts';
 import type { Host } from './host.ts';
 
 export function createChangePassword(host: Host) {
-  const { signIn, limits, people, states, makePassword, sessions, cookie, storeNow } = host;
+  const { checkPassword, limits, people, states, makePassword, sessions, cookie, storeNow } = host;
 
   /** Counted as every other attempt to sign in as this person. */
   async function isRight(
@@ -18,7 +18,7 @@ export function createChangePassword(host: Host) {
     { account }: Visitor,
     password: string,
   ): Promise<AccountError | undefined> {
-    const result = await signIn({
+    const result = await checkPassword({
       username: account.username,
       password,
       address: String(ctx.state['clientAddress']),

@@ -56,7 +56,7 @@ export type Host = {
   readonly csrf: Csrf;
   readonly audit: Audit;
   readonly limits: Limits;
-  readonly signIn: SignIn;
+  readonly checkPassword: SignIn;
   readonly trustedBrowsers: TrustedBrowsers;
   readonly cookie: DeviceCookie;
   readonly links: OneTimeLinks;

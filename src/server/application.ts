@@ -127,7 +127,7 @@ export async function createApplication(
     pages,
     csrf: createCsrf(hash),
     audit,
-    signIn,
+    checkPassword: signIn,
     cookie: createDeviceCookie(config.issuer),
     endVoid,
     now,
