@@ -31,7 +31,7 @@ export function createClientLimits(limits: Pick<Limits, 'takeAddress' | 'takeCli
 
   return {
     /** The client has authenticated, or is a public one that named itself. */
-    admit: async ({ oidc, state }: KoaContextWithOIDC, client: Client): Promise<void> => {
+    admitClient: async ({ oidc, state }: KoaContextWithOIDC, client: Client): Promise<void> => {
       const endpoint = clientLimitOf(oidc.route);
       const address = String(state['clientAddress']);
       const request = { client, endpoint, address, isCounted: false };

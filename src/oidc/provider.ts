@@ -70,11 +70,11 @@ async function assertVerifies({ config: { issuer }, keySet, now }: EngineParts):
 
 /** What the engine's client does when it says who it is, and before its code or token is used up. */
 function clientHooks({ findClient, secrets, clientLimits, findDefault }: Services) {
-  const { admit, takeBeforeUse } = clientLimits;
+  const { admitClient, takeBeforeUse } = clientLimits;
 
-  async function admitClient(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
+  async function admitKnown(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
     const client = findClient(clientId);
-    if (ctx !== undefined && client !== undefined) await admit(ctx, client);
+    if (ctx !== undefined && client !== undefined) await admitClient(ctx, client);
   }
 
   return {
@@ -84,10 +84,10 @@ function clientHooks({ findClient, secrets, clientLimits, findDefault }: Service
     },
     async compareClientSecret(ctx, clientId, secret) {
       const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
-      if (isRight) await admitClient(ctx, clientId);
+      if (isRight) await admitKnown(ctx, clientId);
       return isRight;
     },
-    admitPublicClient: admitClient,
+    admitPublicClient: admitKnown,
     takeBeforeUse,
   } satisfies Partial<SeamParts>;
 }
