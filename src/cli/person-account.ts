@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import type { SecurityEvent } from '../oidc/person-index.ts';
-import { accountsOf, personListsOf } from '../server/person-lists.ts';
+import { accountsOf, personListsOf } from '../oidc/lists-of-persons.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 

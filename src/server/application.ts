@@ -38,7 +38,7 @@ import type { Limits } from '../limits/limits.ts';
 import type { Outgoing } from '../outgoing/guard.ts';
 import type { Views } from '../views/views.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { personListsOf } from './person-lists.ts';
+import { personListsOf } from '../oidc/lists-of-persons.ts';
 import { secondFactorsOf } from './second-factors.ts';
 import type { Clock, Store, StoredRecord } from '../store/store.ts';
 import { createUnitOfWork, type UnitOfWork } from '../store/unit-of-work.ts';

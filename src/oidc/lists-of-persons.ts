@@ -1,11 +1,11 @@
 // The lists of what a person has, for one application: what the adapter writes and the account page reads.
 import type { Config } from '../config/config.ts';
-import type { AdapterParts } from '../oidc/adapter.ts';
-import { logoutClientsOf } from '../oidc/clients.ts';
-import { createLogoutJobs } from '../oidc/logout-jobs.ts';
-import { createPersonIndex } from '../oidc/person-index.ts';
-import { createPersonLists } from '../oidc/person-lists.ts';
-import { createPersonSessions } from '../oidc/person-sessions.ts';
+import type { AdapterParts } from './adapter.ts';
+import { logoutClientsOf } from './clients.ts';
+import { createLogoutJobs } from './logout-jobs.ts';
+import { createPersonIndex } from './person-index.ts';
+import { createPersonLists } from './person-lists.ts';
+import { createPersonSessions } from './person-sessions.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
