@@ -14,12 +14,18 @@ export function openPersonAccount(config: Config, store: Store, hash: KeyedHash)
   const { clock } = store;
   const accounts = accountsOf(config, store);
   const tombstoneSeconds = createTombstoneSeconds()(config);
-  const lists = personListsOf(config, store, { hash, clock, tombstoneSeconds, onDamaged: ignore, accounts });
+  const lists = personListsOf(config, store, {
+    hash,
+    clock,
+    tombstoneSeconds,
+    onDamaged: ignore,
+    findLive: (id, issued) => accounts.findLive(id, issued),
+  });
   if (lists === undefined) return undefined;
-  const { index, sessions } = lists;
+  const { index, personSessions } = lists;
   return {
-    endVoid: (accountId: string) => sessions.endVoid(accountId),
-    leave: (accountId: string, clientId: string) => sessions.leave(accountId, clientId),
+    endVoid: (accountId: string) => personSessions.endVoid(accountId),
+    leave: (accountId: string, clientId: string) => personSessions.leave(accountId, clientId),
     tell: (accountId: string, what: SecurityEvent['what']) => index.addEvent(accountId, { what }),
   };
 }

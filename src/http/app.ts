@@ -1,14 +1,12 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
 import Koa, { type Middleware } from 'koa';
-import type { Config } from '../config/config.ts';
 import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
 import { seeOther } from '../interaction/go-on.ts';
+import type { Host } from '../interaction/host.ts';
+import { ownPages } from '../interaction/own-pages.ts';
+import { interactionRoutes } from '../interaction/routes.ts';
 import { createCookieKeys } from '../oidc/cookie-keys.ts';
-import type { Engine } from '../oidc/provider.ts';
-import type { Limits } from '../limits/limits.ts';
-import type { Assets } from '../views/assets.ts';
-import type { Pages } from '../views/pages.ts';
-import type { Telemetry } from '../observability/telemetry.ts';
+import { unitOfWork } from '../oidc/unit-of-work.ts';
 import { serveAssets } from './assets.ts';
 import { createCachedDocuments } from './cached-documents.ts';
 import { createClientAddress } from './client-address.ts';
@@ -25,22 +23,8 @@ import { observeRequests } from './observe-requests.ts';
 import type { App } from './server.ts';
 import { createFastPath } from './fast-path.ts';
 
-export type AppParts = {
-  readonly config: Config;
-  readonly engine: Engine;
-  readonly unitOfWork: Middleware;
-  readonly interactions: Middleware;
-  /** The pages of a person's own. */
-  readonly ownPages: Middleware;
-  readonly pages: Pages;
-  readonly assets: Assets;
-  readonly limits: Limits;
-  readonly telemetry: Telemetry;
-};
-
-export function createApp(parts: AppParts): App {
-  const { config, engine, unitOfWork, interactions, ownPages, pages, assets, limits, telemetry } = parts;
-  const { log, metrics } = telemetry;
+export function createApp(host: Host): App {
+  const { config, pages, limits, metrics, log, fastAnswers } = host;
   const { issuer, trustedProxies } = config;
   const app = new Koa();
   // The engine reads cookies through the host's context too.
@@ -50,26 +34,25 @@ export function createApp(parts: AppParts): App {
 
   const documents = createCachedDocuments();
   const clientAddress = createClientAddress(trustedProxies);
-  const { fastAnswers } = engine;
   const fastPath = createFastPath({ config, fastAnswers, documents, clientAddress, metrics, log });
 
-  app.use(observeRequests(telemetry));
+  app.use(observeRequests(host));
   app.use(setSecurityHeaders(config));
   app.use(setLanguage(pages, issuer));
-  app.use(answerErrors(pages, telemetry));
+  app.use(answerErrors(pages, host));
   app.use(admitRequests(issuer, clientAddress));
   app.use(allowOrigins(config));
-  app.use(limitAddresses(limits, engine.tokens, fastPath));
+  app.use(limitAddresses(limits, host.tokens, fastPath));
   app.use(refuseMalformed(issuer));
   app.use(documents.serve);
-  app.use(serveAssets(assets));
+  app.use(serveAssets(host.assets));
   app.use(showHome(config, pages));
   app.use(sendFormsAsQuery(issuer));
-  app.use(unitOfWork);
+  app.use(unitOfWork(host));
   app.use((ctx, next) => (ctx.path === '/factors' ? seeOther(ctx, `${issuer}${FACTORS_PATH}`) : next()));
-  app.use(below('/interaction/', interactions));
-  app.use(below(ACCOUNT_PATH, ownPages));
-  app.use(engine.handle);
+  app.use(below('/interaction/', interactionRoutes(host)));
+  app.use(below(ACCOUNT_PATH, ownPages(host)));
+  app.use(host.handle);
   return { callback: () => fastPath.inFrontOf(app.callback()) };
 }
 

@@ -20,8 +20,8 @@ const DONE_SECONDS = 60;
 const DONE = ['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn'] as const;
 
 export function createToAccountModel(
-  { config, pages, now }: Host,
-  { findClient, personSessions, grants, index }: AccountPage,
+  { config, findClient, pages, now }: Host,
+  { personSessions, grants, index }: AccountPage,
 ) {
   const { issuer, users } = config;
   const rules = createAccessRules(config);

@@ -45,14 +45,14 @@ async function goOn(host: Host, link: OneTimeLink, { id, validAfter }: StoredPer
 
 /** The session of this browser goes on, as strong as it was; those of others end. */
 async function keepSession(
-  { sessions, flush }: Host,
+  { sessions, records }: Host,
   ctx: Context,
   { id, sessionsSince }: Pick<Factors, 'sessionsSince'> & { readonly id: string },
 ): Promise<void> {
   const session = await sessions.find(ctx);
   if (session?.accountId !== id) return;
   await sessions.update(ctx, { sessionsSince });
-  await flush();
+  await records.flush();
 }
 
 export function createFollowLink(host: Host) {

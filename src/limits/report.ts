@@ -5,9 +5,11 @@ import type { Telemetry } from '../observability/telemetry.ts';
 import { createLimits, type LimitedRequest, type LimitsParts } from './limits.ts';
 
 export function createReportedLimits({
-  telemetry: { log, audit, metrics },
+  log,
+  audit,
+  metrics,
   ...parts
-}: Omit<LimitsParts, 'onLimited'> & { readonly telemetry: Telemetry }) {
+}: Omit<LimitsParts, 'onLimited'> & Telemetry) {
   const timesToSay = createSparse(parts.now);
 
   function onLimited(limit: string, request: LimitedRequest): void {

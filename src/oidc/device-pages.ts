@@ -7,11 +7,11 @@ import { DEVICE_PATH } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import type { Audit, Outcome } from '../observability/audit.ts';
 import { StoreUnavailable } from '../store/store.ts';
+import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { Accounts } from '../users/accounts.ts';
 import { FormRefusal, Refusal } from '../views/refusal.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
-import type { AdapterParts } from './adapter.ts';
 import { recordDevice } from './audit-trail.ts';
 import type { FindClient } from './clients.ts';
 import { toClientModel } from './client-model.ts';
@@ -30,8 +30,8 @@ export type DevicePagesParts = {
   readonly findClient: FindClient;
   readonly findLive: Accounts['findLive'];
   readonly enginePages: Pick<EnginePages, 'renderError'>;
-  readonly telemetry: { readonly audit: Audit };
-  readonly adapter: Pick<AdapterParts, 'records'>;
+  readonly audit: Audit;
+  readonly records: Pick<UnitOfWork, 'afterwards'>;
 };
 
 type DeviceModel = PageModels['device'];
@@ -44,7 +44,7 @@ const WRONG = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError', 'NoC
 const FORGED = 'xsrf token invalid';
 const MAX_SHOWN = 32;
 
-type ShowParts = Omit<DevicePagesParts, 'enginePages' | 'telemetry' | 'adapter'>;
+type ShowParts = Omit<DevicePagesParts, 'enginePages' | 'audit' | 'records'>;
 
 function createShow({ config, pages, findClient, findLive }: ShowParts) {
   const { issuer } = config;
@@ -103,11 +103,11 @@ function toThrown(error: CodeFault, description = ''): Error | undefined {
 
 /** What the engine calls when it has something to show. */
 export function createDevicePages(parts: DevicePagesParts) {
-  const { config, findClient, enginePages, telemetry, adapter } = parts;
+  const { config, findClient, enginePages, audit, records } = parts;
   const { show, showInput, showConfirm } = createShow(parts);
   /** Once the answer is stored. */
   const record = (ctx: KoaContextWithOIDC, outcome: Outcome, reason?: string) =>
-    adapter.records.afterwards(() => recordDevice(telemetry.audit, outcome, ctx, reason));
+    records.afterwards(() => recordDevice(audit, outcome, ctx, reason));
 
   async function showFault(ctx: KoaContextWithOIDC, error: CodeFault, out?: ErrorOut): Promise<void> {
     // The engine has put a new token into a session that was never saved, and would fail to save it again.

@@ -7,7 +7,7 @@ import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { DocumentChanged } from '../store/documents.ts';
 import type { CollectionWrite } from '../store/store.ts';
-import { type AdapterParts, interactionGone } from './adapter.ts';
+import { interactionGone } from './adapter.ts';
 import { recordKey } from './record-key.ts';
 import { consentOf, findGrant, newGrant } from './policies/existing-grant.ts';
 import { addToGrant, WHOLE_API } from './policies/asked-for.ts';
@@ -36,12 +36,8 @@ type GivenResult = Result | (() => Promise<Result>);
 export type Interactions = ReturnType<typeof createInteractions>;
 
 /** `placeOf`: undefined where nobody asks where a person is signed in. */
-export function createInteractions(
-  engine: Engine,
-  adapter: AdapterParts,
-  audit: Audit,
-  placeOf?: (ctx: Context) => Place,
-) {
+export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => Place) {
+  const { audit } = engine;
   async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
     const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res));
     // The cookie names the interaction; the path must name the same one.
@@ -50,7 +46,7 @@ export function createInteractions(
   }
 
   const finish = (ctx: Context, uid: string, result: GivenResult, spends?: CollectionWrite) =>
-    orGone(finishOnce({ engine, adapter }, ctx, uid, { result, spends }));
+    orGone(finishOnce(engine, ctx, uid, { result, spends }));
   const deny = (ctx: Context, { uid }: OpenInteraction, description: string) =>
     finish(ctx, uid, { error: 'access_denied', error_description: description });
 
@@ -89,7 +85,7 @@ export function createInteractions(
     async finishConsent(ctx: Context, interaction: OpenInteraction) {
       const { uid, accountId, issued, grantId, settings, redirectUri, missing } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
-      if (await hasLostAccess(engine, adapter, interaction)) return finish(ctx, uid, { access: {} });
+      if (await hasLostAccess(engine, interaction)) return finish(ctx, uid, { access: {} });
       const { provider, consents } = engine;
       const { generation } = issued;
       const of = { accountId, clientId: settings.clientId, generation, consent: 'explicit' } as const;
@@ -124,8 +120,7 @@ export function createInteractions(
 
 /** While the page was open: nothing is stored then, and the way back says so. */
 async function hasLostAccess(
-  { access }: Engine,
-  { accounts }: AdapterParts,
+  { access, accounts }: Engine,
   { accountId = '', issued, settings: { clientId }, asked }: OpenInteraction,
 ): Promise<boolean> {
   const account = access && (await accounts.findLive(accountId, issued));
@@ -162,7 +157,7 @@ function recordConsent(
  * behind. Rejects with SessionNotFound where the interaction was finished before, or its session has ended since it was found.
  */
 async function finishOnce(
-  { engine, adapter: { records, hash } }: { readonly engine: Engine; readonly adapter: AdapterParts },
+  { provider, records, hash }: Engine,
   ctx: Context,
   uid: string,
   { result, spends }: { readonly result: GivenResult; readonly spends?: CollectionWrite | undefined },
@@ -171,7 +166,7 @@ async function finishOnce(
   await records.use('Interaction', key, lose, { document: spends, isLock: true });
   const made = typeof result === 'function' ? await result() : result;
   const merge = { mergeWithLastSubmission: true };
-  const destination = await engine.provider.interactionResult(ctx.req, ctx.res, made, merge);
+  const destination = await provider.interactionResult(ctx.req, ctx.res, made, merge);
   await records.flush();
   return destination;
 }

@@ -13,7 +13,7 @@ import { type Accounts, createAccounts } from '../users/accounts.ts';
 import { createPeople } from '../users/people.ts';
 
 type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'onDamaged'> & {
-  readonly accounts: Pick<AdapterParts['accounts'], 'findLive'>;
+  readonly findLive: Accounts['findLive'];
   readonly audit?: Audit;
 };
 
@@ -21,22 +21,21 @@ type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'on
 export function personListsOf(config: Config, store: Store, adapter: ListsParts) {
   const logoutClients = logoutClientsOf(config);
   if (!config.account && logoutClients.size === 0) return undefined;
-  const { hash, clock, tombstoneSeconds, onDamaged, accounts, audit } = adapter;
+  const { hash, clock, tombstoneSeconds, onDamaged, findLive, audit } = adapter;
   // The store itself: looking something up by its second name ends the unit of work of a request.
   const { records, documents } = store;
   const index = createPersonIndex(documents, () => Math.floor(clock.now() / 1000));
-  const findLive: AdapterParts['accounts']['findLive'] = (id, issued) => accounts.findLive(id, issued);
   const now = accountsOf(config, store);
   const found = { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds };
-  const sessions = createPersonSessions({
+  const personSessions = createPersonSessions({
     ...found,
     findLiveNow: (id, issued) => now.findLive(id, issued),
     logoutJobs: createLogoutJobs(documents, clock.now),
     logoutClients,
   });
-  const parts = { ...found, sessions };
+  const parts = { ...found, sessions: personSessions };
   const lists = createPersonLists({ ...parts, audit, sessionSeconds: config.lifetimes.sessionAbsolute });
-  return { index, sessions, lists, parts };
+  return { index, personSessions, lists, parts };
 }
 
 /** As they are in the store now. */

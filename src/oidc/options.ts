@@ -3,6 +3,7 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import { createAdapter } from './adapter.ts';
+import type { App } from './app.ts';
 import { type FindClient, logoutClientsOf, toClientMetadata } from './clients.ts';
 import { withDocumentClients } from './document-clients.ts';
 import { createCookieKeys } from './cookie-keys.ts';
@@ -19,30 +20,25 @@ import { issuedBySession, issuedByToken } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { authenticationClaims, claimsForApi } from './token-claims.ts';
 import { createIntrospectionPolicy, createRevocationPolicy } from './policies/token-policies.ts';
-import type { Services } from './services.ts';
 
-export function createConfiguration(parts: Services): Configuration {
-  const { config, keySet, adapter, audiences, enginePages, now } = parts;
-  const { findClient, loadClient, browsers, access, limits } = parts;
-  const { issuer } = config;
-  const restoreOfflineAccess = createRestoreOfflineAccess(parts.log);
-  const checkRefresh = createRefreshCheck(parts);
+export function createConfiguration(app: App): Configuration {
+  const { config, issuer, keySet, audiences, enginePages, now } = app;
+  const { findClient, loadClient, browsers, access } = app;
+  const restoreOfflineAccess = createRestoreOfflineAccess(app.log);
+  const checkRefresh = createRefreshCheck(app);
 
   return {
     adapter(model: string) {
-      const stored =
-        model === 'DeviceCode'
-          ? createDeviceCodeAdapter({ ...adapter, limits })
-          : createAdapter(model, adapter);
-      const granted = endImplicitGrants(model, stored, { loadClient, ...adapter.records });
-      const narrowed = narrowScopes(model, granted, parts.stillAllowed);
+      const stored = model === 'DeviceCode' ? createDeviceCodeAdapter(app) : createAdapter(model, app);
+      const granted = endImplicitGrants(model, stored, { loadClient, ...app.records });
+      const narrowed = narrowScopes(model, granted, app.stillAllowed);
       return withDocumentClients(model, narrowed, loadClient);
     },
     clients: config.clients.map(toClientMetadata),
     jwks: toEngineKeys(keySet),
     cookies: cookies(config),
     routes: ENGINE_PATHS,
-    ...claimsAndLevels(parts),
+    ...claimsAndLevels(app),
     // What an ID token holds is decided for each client, below.
     conformIdTokenClaims: false,
     scopes: [...knownScopes(config)],
@@ -76,19 +72,19 @@ export function createConfiguration(parts: Services): Configuration {
         }).persist();
         return `${issuer}/interaction/${interaction.uid}`;
       },
-      policy: createInteractionPolicy(parts),
+      policy: createInteractionPolicy(app),
     },
-    findAccount: createFindAccount(parts),
-    loadExistingGrant: createLoadExistingGrant(parts),
+    findAccount: createFindAccount(app),
+    loadExistingGrant: createLoadExistingGrant(app),
     extraTokenClaims: config.resources.some(({ accessTokenClaims }) => accessTokenClaims.length > 0)
       ? async (ctx, token) => ({
           ...authenticationClaims(ctx, token),
-          ...(await claimsForApi(ctx, token, parts)),
+          ...(await claimsForApi(ctx, token, app)),
         })
       : authenticationClaims,
     renderError: enginePages.renderError,
-    features: featuresOf(parts, {
-      ...parts,
+    features: featuresOf(app, {
+      ...app,
       restoreScope(ctx, client) {
         access?.restore(ctx);
         restoreOfflineAccess(ctx, client);
@@ -98,7 +94,7 @@ export function createConfiguration(parts: Services): Configuration {
 }
 
 /** OIDC Core §2: in every ID token, asked for or not, where the file says something of sign-ins. */
-function claimsAndLevels({ claims: { byScope }, signInPolicy }: Services) {
+function claimsAndLevels({ claims: { byScope }, signInPolicy }: App) {
   if (signInPolicy === undefined) return { claims: byScope };
   const { offered, nameOf } = signInPolicy.levels;
   const openid = [...(byScope['openid'] ?? []), 'acr', 'amr'];
@@ -111,7 +107,7 @@ function createFindAccount({
   claims,
   findClient,
   signInPolicy,
-}: Services): NonNullable<Configuration['findAccount']> {
+}: App): NonNullable<Configuration['findAccount']> {
   return async function findAccount(ctx, id, token) {
     const { provider, session } = ctx.oidc;
     const issued =
@@ -153,8 +149,8 @@ function wantsFullIdToken({ oidc }: KoaContextWithOIDC, findClient: FindClient):
 }
 
 /** What is offered besides the core; everything that is not named is off. */
-function featuresOf(parts: Services, scopePolicy: ResourceHookParts): NonNullable<Configuration['features']> {
-  const { config, adapter, disclose, enginePages, devicePages } = parts;
+function featuresOf(app: App, scopePolicy: ResourceHookParts): NonNullable<Configuration['features']> {
+  const { config, disclose, enginePages, devicePages } = app;
   return {
     devInteractions: { enabled: false },
     backchannelLogout: { enabled: logoutClientsOf(config).size > 0 },
@@ -169,7 +165,7 @@ function featuresOf(parts: Services, scopePolicy: ResourceHookParts): NonNullabl
     },
     revocation: {
       enabled: true,
-      allowedPolicy: createRevocationPolicy({ ...parts, ...parts.clientLimits, ...adapter.records }),
+      allowedPolicy: createRevocationPolicy({ ...app, ...app.records }),
     },
     deviceFlow: { enabled: config.features.deviceFlow, ...devicePages },
     resourceIndicators: {

@@ -5,6 +5,7 @@ import type { Context, Middleware, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { clientLimitOf, ENDPOINTS } from '../config/endpoints.ts';
 import { assertMaySign, createAccessTokens } from '../tokens/access-token.ts';
+import type { App } from './app.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
 import type { ClientRequest } from './client-authentication.ts';
@@ -16,51 +17,49 @@ import { logEvents } from './event-log.ts';
 import { PosternProvider, type SeamParts } from './seam/provider.ts';
 import { createFastAnswers } from './fast/answers.ts';
 import { guardEngineForms } from './form-origin.ts';
-import { createServices, type EngineParts, type Services } from './services.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 
 export type Engine = Awaited<ReturnType<typeof createEngine>>;
 
 /** Throws when the new instance can't verify what it signs. */
-export async function createEngine(parts: EngineParts) {
-  await assertVerifies(parts);
-  const services = createServices(parts);
-  const { config, issuer, limits, adapter, enginePages, audit, log } = services;
-  const provider = new PosternProvider(issuer, createConfiguration(services), {
-    ...services,
+export async function createEngine(app: App) {
+  await assertVerifies(app);
+  const { config, issuer, limits, records, enginePages, audit, log } = app;
+  const provider = new PosternProvider(issuer, createConfiguration(app), {
+    ...app,
     noteLogout: (ctx, ended) => logouts.note(ctx, ended),
     postAnswer: config.features.responseModes.includes('form_post') ? enginePages.postAnswer : undefined,
-    ...clientHooks(services),
+    ...clientHooks(app),
   });
-  const logouts = createLogouts({ ...services, provider });
+  const logouts = createLogouts({ ...app, provider });
   rememberFaults(provider);
   logEvents(provider, log);
-  recordEvents(provider, audit, adapter.records.afterwards);
+  recordEvents(provider, audit, records.afterwards);
 
   const handle = compose([
-    services.lookup.prepare,
-    keepGrants(services.maySign),
-    services.clientLimits.countAnswers,
+    app.prepareClient,
+    keepGrants(app.maySign),
+    app.countAnswers,
     guardEngineForms(issuer),
-    ...(config.features.deviceFlow ? [prepareDeviceForms(issuer, adapter.hash), pacePolls(limits)] : []),
+    ...(config.features.deviceFlow ? [prepareDeviceForms(issuer, app.hash), pacePolls(limits)] : []),
     adjustAnswers(config),
     logouts.queue,
-    signOutAtOnce({ ...services, logouts }),
+    signOutAtOnce({ ...app, logouts }),
     ...(provider.middleware as Middleware[]),
   ]);
   return {
-    ...services,
+    ...app,
     provider,
     logouts,
     /** What http/fast-path.ts sends without the engine, by path below the issuer. */
-    fastAnswers: createFastAnswers({ ...services, provider }),
+    fastAnswers: createFastAnswers({ ...app, provider }),
     /** Runs inside the host's own Koa context. */
     handle: (ctx: Context, next: Next) => handle(ctx, next),
   };
 }
 
 /** A bad key set is found here and never by a client. */
-async function assertVerifies({ config: { issuer }, keySet, now }: EngineParts): Promise<void> {
+async function assertVerifies({ issuer, keySet, now }: App): Promise<void> {
   const signer = createAccessTokens(issuer, keySet, now);
   const [sub, iat] = ['self-test', Math.floor(now() / 1000)];
   const claims = { sub, aud: sub, iat, exp: iat + 60, jti: sub, client_id: sub };
@@ -69,9 +68,7 @@ async function assertVerifies({ config: { issuer }, keySet, now }: EngineParts):
 }
 
 /** What the engine's client does when it says who it is, and before its code or token is used up. */
-function clientHooks({ findClient, secrets, clientLimits, findDefault }: Services) {
-  const { admitClient, takeBeforeUse } = clientLimits;
-
+function clientHooks({ findClient, secrets, admitClient, findDefault }: App) {
   async function admitKnown(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
     const client = findClient(clientId);
     if (ctx !== undefined && client !== undefined) await admitClient(ctx, client);
@@ -88,7 +85,6 @@ function clientHooks({ findClient, secrets, clientLimits, findDefault }: Service
       return isRight;
     },
     admitPublicClient: admitKnown,
-    takeBeforeUse,
   } satisfies Partial<SeamParts>;
 }
 

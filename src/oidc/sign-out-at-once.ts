@@ -15,15 +15,15 @@ export const RESUMED = new Set(['resume', 'device_resume']);
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
 
-export type SignOutAtOnceParts = {
+export type SignOutAtOnceParts = AdapterParts & {
   readonly enginePages: EnginePages;
-  readonly adapter: AdapterParts;
   readonly audit: Audit;
   readonly logouts: Pick<Logouts, 'noteAll'>;
 };
 
-export function signOutAtOnce({ enginePages, adapter, audit, logouts }: SignOutAtOnceParts): Middleware {
-  const grants = createAdapter('Grant', adapter);
+export function signOutAtOnce(parts: SignOutAtOnceParts): Middleware {
+  const { enginePages, audit, logouts, records } = parts;
+  const grants = createAdapter('Grant', parts);
 
   return async function answerAtOnce(hostCtx, next) {
     const policy = hostCtx.response.get(POLICY);
@@ -42,7 +42,7 @@ export function signOutAtOnce({ enginePages, adapter, audit, logouts }: SignOutA
       logouts.noteAll(ctx, session);
       await Promise.all(grantsOf(session).map((grantId) => grants.destroy(grantId)));
       await forget(ctx, session, policy);
-      adapter.records.afterwards(() => recordSignOut(audit, ctx, 'another_person_signed_in'));
+      records.afterwards(() => recordSignOut(audit, ctx, 'another_person_signed_in'));
       redirect(ctx, resume);
     }
   };

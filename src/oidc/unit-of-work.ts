@@ -2,6 +2,7 @@
 // can't be kept isn't given.
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
+import type { Config } from '../config/config.ts';
 import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { AdapterParts } from './adapter.ts';
@@ -15,15 +16,12 @@ import { issuedBySession } from './signed-in-at.ts';
 const ENDS = /expires=Thu, 01 Jan 1970/;
 
 type UnitOfWorkParts = Pick<AdapterParts, 'records' | 'hash' | 'accounts'> & {
-  /** Undefined where the file says nothing of them. */
-  readonly factors?: Pick<FactorStore, 'get'> | undefined;
+  readonly config: Pick<Config, 'issuer' | 'signIn'>;
+  readonly factors: Pick<FactorStore, 'get'>;
 };
 
-export function unitOfWork(
-  { records, hash, accounts, factors }: UnitOfWorkParts,
-  issuer: string,
-): Middleware {
-  const { session: sessionCookie } = cookieNames(issuer);
+export function unitOfWork({ config, records, hash, accounts, factors }: UnitOfWorkParts): Middleware {
+  const { session: sessionCookie } = cookieNames(config.issuer);
   const isSession = new RegExp(`^${sessionCookie}(?:\\.sig)?=`);
 
   /** Found by its cookie, a session is remembered. The engine looks for it by its alias, which saves what is unsaved first. */
@@ -42,7 +40,7 @@ export function unitOfWork(
     if (session?.accountId === undefined) return false;
     const [live, own, kept] = await Promise.all([
       accounts.findLive(session.accountId, issuedBySession(session)),
-      factors?.get(session.accountId),
+      config.signIn && factors.get(session.accountId),
       records.find('Session', recordKey(hash, 'Session', session.jti)),
     ]).catch(() => []);
     const hasOthers = own !== undefined && own.sessionsSince !== sessionsSinceOf(session);

@@ -7,7 +7,6 @@ import type { Algorithm } from '../config/signing-algorithms.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import { type FormFault, UnreadableForm } from '../store/form.ts';
-import type { Telemetry } from '../observability/telemetry.ts';
 import {
   findRemoved,
   findShutOut,
@@ -22,12 +21,8 @@ import { createPeople } from '../users/people.ts';
 import { findShadowed } from '../users/shadowed.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
-import {
-  type Application,
-  type ApplicationParts,
-  createApplication,
-  type SharedServices,
-} from './application.ts';
+import type { ApplicationParts, Process } from '../oidc/app.ts';
+import { type Application, createApplication } from './application.ts';
 import type { ConfigurationStatus } from './configuration-status.ts';
 
 /** Parts that are left out stay as they are. */
@@ -58,14 +53,13 @@ type ReplacingParts = {
   /** Makes the keys that are missing for these. Throws StoreUnavailable. */
   readonly provideKeys: (algorithms: readonly Algorithm[]) => Promise<KeySet>;
   readonly first: First;
-  readonly shared: SharedServices;
+  readonly process: Process;
   readonly status: ConfigurationStatus;
   /** From now on `application` serves. */
   readonly swap: (application: Application, parts: ApplicationParts) => Promise<void>;
 };
 
-export function createReplacing({ first, shared, status, provideKeys, swap }: ReplacingParts): Replacing {
-  const { telemetry } = shared;
+export function createReplacing({ first, process, status, provideKeys, swap }: ReplacingParts): Replacing {
   let served: ApplicationParts | undefined;
   /** Replacements run one at a time, or two could finish in the wrong order. */
   let turn: Promise<void> = Promise.resolve();
@@ -80,8 +74,8 @@ export function createReplacing({ first, shared, status, provideKeys, swap }: Re
     const keySet = signsAll(known, algorithms) ? known : await provideKeys(algorithms);
     const parts = { config, keySet, views: viewsFor(config, old, change) };
 
-    const application = await createApplication(parts, shared);
-    if (config !== served?.config) await applyUsers(old.config, config, shared, application);
+    const application = await createApplication(process, parts);
+    if (config !== served?.config) await applyUsers(old.config, config, process, application);
     served = parts;
     await swap(application, parts);
     await report(change, old, parts);
@@ -89,9 +83,9 @@ export function createReplacing({ first, shared, status, provideKeys, swap }: Re
 
   async function report(change: Change, old: First, now: ApplicationParts): Promise<void> {
     const { config, keySet, hash = '' } = change;
-    if (now.views !== old.views) telemetry.log.info('the views were read again');
+    if (now.views !== old.views) process.log.info('the views were read again');
     if (config !== undefined) status.taken(now.config, config, hash);
-    if (keySet !== undefined) reportKeys(keySet, old.hasNewKeys === true, telemetry);
+    if (keySet !== undefined) reportKeys(keySet, old.hasNewKeys === true, process);
   }
 
   async function replaceOrRefuse(change: Change): Promise<void> {
@@ -129,15 +123,15 @@ function viewsFor(config: Config, old: First, { views }: Change): Views {
 async function applyUsers(
   before: Config,
   config: Config,
-  { states, hash, store, telemetry }: SharedServices,
+  { states, hash, store, log, metrics }: Process,
   { apps, endVoid, leave }: Application,
 ) {
   const { users } = config;
   const people = createPeople(store.documents);
   const { now } = store.clock;
   const onFault = (fault: FormFault) => {
-    if (fault instanceof UnreadableForm) telemetry.metrics.recordDamaged(fault.collection);
-    telemetry.log.error({ err: fault }, 'a user was skipped, who is refused until this is repaired');
+    if (fault instanceof UnreadableForm) metrics.recordDamaged(fault.collection);
+    log.error({ err: fault }, 'a user was skipped, who is refused until this is repaired');
   };
   const isNeeded = config.signIn === undefined && (before === config || before.signIn !== undefined);
   await markAll(store.documents, createFactorStore(store.documents, hash), { isNeeded, onFault });
@@ -145,7 +139,7 @@ async function applyUsers(
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await findShadowed(users, people);
   for (const ids of shadowed) {
-    telemetry.log.warn(ids, "a person of the file has the login name of one of the store, who can't sign in");
+    log.warn(ids, "a person of the file has the login name of one of the store, who can't sign in");
   }
   // A person of the file who has the id of one of the store goes on as that one.
   const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
@@ -171,11 +165,7 @@ async function applyUsers(
   }
 }
 
-function reportKeys(
-  { active, published }: KeySet,
-  areNew: boolean,
-  { log, audit }: Pick<Telemetry, 'log' | 'audit'>,
-): void {
+function reportKeys({ active, published }: KeySet, areNew: boolean, { log, audit }: Process): void {
   const fields = { kid: active.kid, published: published.map(({ kid }) => kid) };
   audit.record('keys_changed', 'success', fields);
   if (!areNew) return;

@@ -5,7 +5,7 @@ import { keepUntilRestart } from '../config/restart.ts';
 import { passwordThreads } from '../config/threads.ts';
 import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
-import { type App, createListener, type Listener } from '../http/server.ts';
+import { createListener, type Listener } from '../http/server.ts';
 import { createTryOut } from '../http/try-out.ts';
 import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
 import type { KeyStore } from '../keys/key-store.ts';
@@ -15,12 +15,14 @@ import { Rotation, type Timer } from '../keys/rotation.ts';
 import { Vault } from '../keys/vault.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
 import { type Outgoing, outgoingOf } from '../outgoing/guard.ts';
+import type { Audit } from '../observability/audit.ts';
 import { createReportedLimits } from '../limits/report.ts';
 import { toText } from '../observability/metrics.ts';
 import { silentTelemetry, type Telemetry } from '../observability/telemetry.ts';
 import { rememberProven } from '../oidc/client-authentication.ts';
 import { createLogoutJobs } from '../oidc/logout-jobs.ts';
-import { createLogoutSender, type LogoutSender } from '../oidc/logout-sender.ts';
+import { createLogoutSender } from '../oidc/logout-sender.ts';
+import type { Process } from '../oidc/app.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import { createSecretUses } from '../oidc/secret-uses.ts';
 import { operationsOf } from '../store/measured.ts';
@@ -30,9 +32,8 @@ import { createAccountStates } from '../users/account-state.ts';
 import { createFactorStore } from '../users/factors.ts';
 import { rewrapOneTimeCodes } from '../users/one-time-codes.ts';
 import { createPasswords } from '../users/passwords.ts';
-import { createViews, type Views } from '../views/views.ts';
+import { createViews } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
-import type { ApplicationParts, SharedServices } from './application.ts';
 import { type ConfigurationStatus, createConfigurationStatus } from './configuration-status.ts';
 import { createReplacing, type Replacing, viewsOf } from './replace.ts';
 import { readinessOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
@@ -87,7 +88,7 @@ export async function createServer(first: First, options: ServerOptions = {}): P
   try {
     const keys = await openKeys(config, watched.store);
     await sealAnew(config, watched.store, keys.keyStore, telemetry);
-    return await compose(config, first, { ...options, ...watched, ...keys, telemetry, now });
+    return await compose(config, first, { ...options, ...telemetry, ...watched, ...keys, now });
   } catch (error) {
     await watched.store.close();
     throw error;
@@ -117,33 +118,67 @@ async function sealAnew(
     );
 }
 
-type Parts = Omit<ServerOptions, 'store'> &
-  WatchedStore &
-  OpenKeys &
-  Pick<SharedServices, 'telemetry' | 'now'>;
+type Parts = Omit<ServerOptions, 'store'> & WatchedStore & OpenKeys & Telemetry & Pick<Process, 'now'>;
 
-async function compose(config: Config, { config: wanted, hash = '' }: First, parts: Parts) {
-  const { store, keyStore, telemetry, hasManagement = true } = parts;
-  const { log, metrics } = telemetry;
+async function compose(
+  config: Config,
+  { config: wanted, hash: configurationHash = '' }: First,
+  parts: Parts,
+) {
+  const { store, hash, now, keyStore, log, audit, metrics, hasManagement = true } = parts;
+  metrics.startAtZero({ routes: ROUTE_NAMES, limits: LIMIT_NAMES, storeOperations: operationsOf(store) });
 
-  // Shared services: these outlive every replacement.
-  const shared = createSharedServices(parts, () => rotation.signingAllowed());
-  const configuration = createConfigurationStatus({ running: config, wanted, hash }, telemetry);
+  // These outlive every replacement, and counters, leases and proven secrets with them.
+  const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
+  const logoutJobs = createLogoutJobs(store.documents, store.clock.now);
+  const uses = createSecretUses(store.documents, now);
+  const maySign = () => rotation.signingAllowed();
+  const logoutSender = createLogoutSender({ log, audit, jobs: logoutJobs, now: store.clock.now, maySign });
+  const process: Process = {
+    now,
+    log,
+    audit,
+    metrics,
+    store,
+    hash,
+    passwords,
+    maySign,
+    logoutJobs,
+    states: createAccountStates(store.documents),
+    verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
+    limitsOf: createReportedLimits({ counters: store.counters, hash, now, log, audit, metrics }),
+    onSecretUsed: uses.note,
+    outgoingOf: (of) => parts.outgoing ?? outgoingOf(of),
+    tombstoneSecondsOf: createTombstoneSeconds(),
+  };
+  const status = createConfigurationStatus({ running: config, wanted, hash: configurationHash }, parts);
   const listen = createListener('listen', config.listen);
   const management = createListener('management', config.management);
+  const views = createViews({
+    ...viewsOf(config),
+    issuer: config.issuer,
+    onProblem: ({ file, message }) => log.error({ file }, message),
+  });
 
   // The application that serves, and how it is replaced.
-  const first = { config, views: openViews(config, telemetry), hasNewKeys: keyStore.isNew };
+  const first = { config, views, hasNewKeys: keyStore.isNew };
   const { replace, serving } = createReplacing({
     first,
-    shared,
-    status: configuration,
+    process,
+    status,
     provideKeys: (algorithms) => rotation.begin(algorithms),
     async swap({ app, apps }, next) {
       keyStore.change(keySettingsOf(next.config));
       listen.serve(app);
-      shared.logoutSender.use(apps);
-      management.serve(managementOf(next, { status, metrics }));
+      logoutSender.use(apps);
+      management.serve(
+        createManagementApp({
+          address: next.config.management,
+          status: readStatus,
+          metrics: async () => toText(new Map([['', await metrics.read()]])),
+          tryOut: createTryOut({ config: next.config, pages: next.views.pages }),
+        }),
+      );
       await viewsWatch.follow(next.config.viewsFolder, next.views.readAt);
     },
   });
@@ -162,15 +197,15 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
   });
 
   // What operators see.
-  async function status(): Promise<Status> {
-    return { ...(await readinessOf(parts, rotation)), configuration: configuration.read() };
+  async function readStatus(): Promise<Status> {
+    return { ...(await readinessOf(parts, rotation)), configuration: status.read() };
   }
 
   metrics.describe(async () =>
     snapshotOf({
       ...(serving() ?? first),
-      ...shared,
-      status: await status(),
+      store,
+      status: await readStatus(),
       rotation,
       timing: keyStore.timing,
     }),
@@ -182,46 +217,34 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
       listeners: hasManagement ? [listen, management] : [listen],
       cutStore: parts.cutStore,
       closing: [
-        () => viewsWatch.stop(),
-        () => rotation.stop(),
-        () => shared.logoutSender.stop(),
-        () => shared.uses.stop(),
-        () => shared.passwords.close(),
-        () => store.close(),
+        viewsWatch,
+        rotation,
+        logoutSender,
+        uses,
+        { stop: () => passwords.close() },
+        { stop: () => store.close() },
       ],
-      telemetry,
-      hash,
+      audit,
+      configurationHash,
     }),
     replace,
-    refuse: configuration.refuse,
-    confirm: configuration.confirm,
-    status,
+    refuse: status.refuse,
+    confirm: status.confirm,
+    status: readStatus,
   };
-}
-
-function managementOf(
-  { config, views }: ApplicationParts,
-  { status, metrics }: Pick<Server, 'status'> & Pick<Telemetry, 'metrics'>,
-): App {
-  return createManagementApp({
-    address: config.management,
-    status,
-    metrics: async () => toText(new Map([['', await metrics.read()]])),
-    tryOut: createTryOut({ config, pages: views.pages }),
-  });
 }
 
 type LifecycleParts = {
   readonly listeners: readonly Listener[];
   readonly cutStore: () => void;
   /** In this order, once no request is in flight. */
-  readonly closing: readonly (() => Promise<void>)[];
-  readonly telemetry: Telemetry;
-  readonly hash: string;
+  readonly closing: readonly { readonly stop: () => Promise<void> }[];
+  readonly audit: Audit;
+  readonly configurationHash: string;
 };
 
 function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop' | 'abandon'> {
-  const { listeners, cutStore, closing, telemetry, hash } = parts;
+  const { listeners, cutStore, closing, audit, configurationHash: configuration } = parts;
   let hasStarted = false;
 
   async function close(): Promise<void> {
@@ -230,8 +253,8 @@ function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop' |
 
   async function stop(): Promise<void> {
     await close();
-    for (const end of closing) await end();
-    if (hasStarted) telemetry.audit.record('service_stopped', 'success', {});
+    for (const one of closing) await one.stop();
+    if (hasStarted) audit.record('service_stopped', 'success', {});
   }
 
   return {
@@ -239,7 +262,7 @@ function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop' |
       try {
         for (const listener of listeners) await listener.start();
         hasStarted = true;
-        telemetry.audit.record('service_started', 'success', { configuration: hash });
+        audit.record('service_started', 'success', { configuration });
       } catch (error) {
         await stop();
         throw error;
@@ -251,40 +274,4 @@ function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop' |
       return close();
     },
   };
-}
-
-/** Counters, leases and proven secrets are kept here, so that a replacement doesn't reset them. */
-function createSharedServices(parts: Parts, maySign: () => boolean) {
-  const { store, hash, now, telemetry } = parts;
-  telemetry.metrics.startAtZero({
-    routes: ROUTE_NAMES,
-    limits: LIMIT_NAMES,
-    storeOperations: operationsOf(store),
-  });
-  const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
-  const logoutJobs = createLogoutJobs(store.documents, store.clock.now);
-  return {
-    now,
-    telemetry,
-    store,
-    hash,
-    states: createAccountStates(store.documents),
-    passwords,
-    verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
-    limitsOf: createReportedLimits({ counters: store.counters, hash, now, telemetry }),
-    uses: createSecretUses(store.documents, now),
-    outgoingOf: (config) => parts.outgoing ?? outgoingOf(config),
-    maySign,
-    logoutJobs,
-    logoutSender: createLogoutSender({ ...telemetry, jobs: logoutJobs, now: store.clock.now, maySign }),
-    tombstoneSeconds: createTombstoneSeconds(),
-  } satisfies SharedServices & { readonly logoutSender: LogoutSender };
-}
-
-function openViews(config: Config, { log }: Telemetry): Views {
-  return createViews({
-    ...viewsOf(config),
-    issuer: config.issuer,
-    onProblem: ({ file, message }) => log.error({ file }, message),
-  });
 }

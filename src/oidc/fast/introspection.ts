@@ -7,8 +7,7 @@ import { credentialsOf, type FastAnswer, peekForm, type FastParts } from './plai
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
 export function fastIntrospection(parts: FastParts): FastAnswer {
-  const { findClient, secrets, tokens, findMachineToken, provider, disclose } = parts;
-  const { records } = parts.adapter;
+  const { findClient, secrets, tokens, findMachineToken, provider, disclose, records } = parts;
   const { issuer } = tokens;
 
   async function describeMachines(jwt: string, caller: string) {

@@ -3,9 +3,9 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type Provider from 'oidc-provider';
-import type { Services } from '../services.ts';
+import type { App } from '../app.ts';
 
-export type FastParts = Services & { readonly provider: Provider };
+export type FastParts = App & { readonly provider: Provider };
 
 /** As the middleware has it in `ctx.state`. */
 export type RequestState = { readonly requestId: string; readonly clientAddress: string };

@@ -27,8 +27,7 @@ type Found = {
 };
 
 export function fastRefresh(parts: FastParts): FastAnswer {
-  const { provider, config, findClient, signInPolicy, secrets, audit, maySign } = parts;
-  const { records } = parts.adapter;
+  const { provider, config, findClient, signInPolicy, secrets, audit, maySign, records } = parts;
   // An API that gets claims of the person needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
 

@@ -1,0 +1,205 @@
+// One application, from top to bottom: what its engine, its pages and its fast path are made of, as one flat object that is passed
+// whole. A module below takes what its own type names. It is immutable; server/replace.ts puts another one in its place.
+import { randomBytes } from 'node:crypto';
+import { createClientDocuments } from '../client-documents/documents.ts';
+import { vetClientDocument } from '../client-documents/vet.ts';
+import { createAccessRules } from '../config/access-rules.ts';
+import type { Config, RateLimits } from '../config/config.ts';
+import { levelsOf } from '../config/sign-in-levels.ts';
+import type { KeySet } from '../keys/key-set.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import type { Outgoing } from '../outgoing/guard.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Clock, Store, StoredRecord } from '../store/store.ts';
+import { createUnitOfWork } from '../store/unit-of-work.ts';
+import { createAccessTokens, signOnlyWhile } from '../tokens/access-token.ts';
+import { createAudienceRules } from '../tokens/audience.ts';
+import { createRevokedTokens } from '../tokens/revoked-tokens.ts';
+import { type AccountStates, createAccountStates } from '../users/account-state.ts';
+import { type Accounts, createAccounts } from '../users/accounts.ts';
+import { createFactorStore } from '../users/factors.ts';
+import { createMakePassword } from '../users/new-passwords.ts';
+import { createOneTimeLinks } from '../users/one-time-links.ts';
+import type { Passwords } from '../users/passwords.ts';
+import { createPeople } from '../users/people.ts';
+import { createSignIn } from '../users/sign-in.ts';
+import { createTrustedBrowsers } from '../users/trusted-browsers.ts';
+import type { Views } from '../views/views.ts';
+import { createBrowserBinding } from './browser-binding.ts';
+import { createClaims } from './claims.ts';
+import { createSecretComparison, type SecretComparisonParts } from './client-authentication.ts';
+import { createDevicePages } from './device-pages.ts';
+import { createClientLookup } from './document-clients.ts';
+import { createEnginePages } from './engine-pages.ts';
+import { createClientLimits } from './limit-clients.ts';
+import { personListsOf } from './lists-of-persons.ts';
+import type { LogoutJobs } from './logout-jobs.ts';
+import { createMachineTokenFinder } from './machine-tokens.ts';
+import { createPersonGrants } from './person-grants.ts';
+import { createAccessPolicy } from './policies/access.ts';
+import { createFindDefault } from './policies/default-scopes.ts';
+import { createStillAllowed } from './policies/narrowed-scope.ts';
+import { createRememberedConsents } from './policies/remembered-consents.ts';
+import { createFindRefusal } from './policies/scopes.ts';
+import { createSignInPolicy } from './policies/sign-in-level.ts';
+import { createDisclose } from './policies/token-policies.ts';
+
+/** What outlives every application of a process: counters and leases are here, so that a reload doesn't reset them. */
+export type Process = Telemetry & {
+  readonly now: Clock;
+  readonly store: Store;
+  readonly hash: KeyedHash;
+  readonly states: AccountStates;
+  readonly passwords: Passwords;
+  readonly limitsOf: (rates: RateLimits) => Limits;
+  /** Compares a client secret with an argon2id hash. */
+  readonly verifySlow: SecretComparisonParts['verifySlow'];
+  readonly onSecretUsed: SecretComparisonParts['onSecretUsed'];
+  /** What asks other hosts, by the settings of a configuration. */
+  readonly outgoingOf: (config: Config) => Outgoing;
+  /** False: the keys may be out of date, and nothing may be signed with them. */
+  readonly maySign: () => boolean;
+  readonly logoutJobs: LogoutJobs;
+  /** Seconds; never shortened while running, because older tokens may live that long. */
+  readonly tombstoneSecondsOf: (config: Config) => number;
+};
+
+export type ApplicationParts = { readonly config: Config; readonly keySet: KeySet; readonly views: Views };
+
+export type App = ReturnType<typeof openApp>;
+
+export function openApp(process: Process, { config, keySet, views }: ApplicationParts) {
+  const { store, hash, now, states, audit } = process;
+  const { documents, clock } = store;
+  const { issuer } = config;
+  const { pages } = views;
+  const limits = process.limitsOf(config.rateLimits);
+  const records = createUnitOfWork(store, now);
+  const tombstoneSeconds = process.tombstoneSecondsOf(config);
+  const onDamaged = reportDamaged(process);
+
+  // Users.
+  const people = createPeople(documents);
+  const remembered = {
+    states: createAccountStates(records.documents),
+    people: createPeople(records.documents),
+  };
+  const factorsAreOff = config.signIn === undefined;
+  const accounts = createAccounts({ users: config.users, states, people, factorsAreOff, remembered, clock });
+  const findLive: Accounts['findLive'] = (id, issued) => accounts.findLive(id, issued);
+  const factors = createFactorStore(documents, hash, records.documents);
+  const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
+
+  // Clients, and what they and users may have.
+  const clients = createClientLookup(
+    config.clients,
+    config.clientDocuments &&
+      createClientDocuments({
+        ...process,
+        hosts: config.clientDocuments.hosts,
+        vet: (document) => vetClientDocument(document, config.clientDocuments?.scope ?? []),
+        outgoing: process.outgoingOf(config),
+        // The store itself: what is fetched belongs to no request.
+        records: store.records,
+        clock,
+        limits,
+        onDamaged,
+        tokenSeconds: tombstoneSeconds,
+      }),
+  );
+  const { find: findClient, load: loadClient } = clients;
+  const audiences = createAudienceRules(issuer, config.resources, config.lifetimes.accessToken);
+  const rules = createAccessRules(config);
+  const levels = levelsOf(config);
+  // Two of them are undefined where the file has no such rules.
+  const claims = createClaims({ config, audiences, rules });
+  const access = createAccessPolicy({ config, rules, audiences, audit });
+  const signInPolicy = levels && createSignInPolicy({ config, levels, factors, loadClient, now });
+  const stillAllowed = createStillAllowed(loadClient);
+
+  // What is stored of users, and the lists of it.
+  const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds };
+  const held = personListsOf(config, store, { ...stored, audit });
+  const consents = createRememberedConsents({ ...stored, lifetimeSeconds: config.lifetimes.consent });
+
+  // Tokens. An ID token is only ever signed after an access token, in the same request: this guards both.
+  const tokens = signOnlyWhile(process.maySign, createAccessTokens(issuer, keySet, now), process.metrics);
+  const revoked = createRevokedTokens(records, hash, now);
+
+  // Pages of the engine.
+  const enginePages = createEnginePages({ pages, issuer, findClient });
+  const devicePages = createDevicePages({ config, pages, findClient, findLive, enginePages, audit, records });
+
+  return {
+    ...process,
+    ...stored,
+    config,
+    issuer,
+    keySet,
+    pages,
+    assets: views.assets,
+    limits,
+    storeNow: clock.now,
+    people,
+    factors,
+    trustedBrowsers,
+    checkPassword: createSignIn({
+      ...process,
+      accounts,
+      people,
+      trustedBrowsers,
+      countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
+      factors: config.signIn && factors,
+    }),
+    makePassword: createMakePassword(config, limits),
+    // Of the store itself: whether a link was saved is known before it is handed out.
+    links: createOneTimeLinks({
+      records: store.records,
+      states,
+      factors: createFactorStore(documents, hash),
+      hash,
+      random: randomBytes,
+      now: clock.now,
+    }),
+    findClient,
+    loadClient,
+    prepareClient: clients.prepare,
+    secrets: createSecretComparison({ ...process, findClient, limits }),
+    ...createClientLimits(limits),
+    audiences,
+    claims,
+    access,
+    signInPolicy,
+    stillAllowed,
+    findDefault: createFindDefault(audiences),
+    findRefusal: createFindRefusal({ config, audiences }),
+    disclose: createDisclose({ audiences, claims, loadClient, findLive, access, signInPolicy }),
+    lists: held?.lists,
+    consents,
+    /** Undefined while there is no account page. */
+    account:
+      config.account && held
+        ? { ...held, grants: createPersonGrants({ ...held.parts, consents }) }
+        : undefined,
+    endVoid: async (accountId: string) => held?.personSessions.endVoid(accountId),
+    leave: async (accountId: string, clientId: string) => held?.personSessions.leave(accountId, clientId),
+    tokens,
+    revoked,
+    findMachineToken: createMachineTokenFinder(tokens, revoked, stillAllowed),
+    browsers: createBrowserBinding(issuer, hash, now),
+    enginePages,
+    devicePages,
+  };
+}
+
+/** One request may read the same record several times. */
+function reportDamaged({ log, metrics }: Telemetry) {
+  const reported = new WeakSet<StoredRecord>();
+  return (kind: string, record: StoredRecord): void => {
+    if (reported.has(record)) return;
+    reported.add(record);
+    metrics.recordDamaged(kind);
+    log.error({ kind, hash: record.key }, 'a stored record is damaged and counts as absent');
+  };
+}
