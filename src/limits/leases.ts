@@ -11,20 +11,17 @@ type Lease = {
   /** No process may take more until then. */
   isUsedUp: boolean;
   endsAt: number;
-  /** Requests that wait until the store has been asked. */
-  waiting: number;
   asking: Promise<void> | undefined;
 };
 
-const newLease = (): Lease => ({ left: 0, isUsedUp: false, endsAt: 0, waiting: 0, asking: undefined });
+const newLease = (): Lease => ({ left: 0, isUsedUp: false, endsAt: 0, asking: undefined });
 
 export function createLeases(add: Add, now: Clock) {
   const leases = new Remembered<Lease>();
 
-  /** Takes what all who wait need, or a part of the quota if that is more. */
   async function refill(lease: Lease, quota: Quota): Promise<void> {
     const { limit } = quota.rate;
-    const points = Math.max(lease.waiting, Math.floor(limit / 100));
+    const points = Math.max(1, Math.floor(limit / 100));
     try {
       const { count, resetsInMs } = await add(quota, points);
       lease.left = Math.max(0, points - Math.max(0, count - limit));
@@ -46,13 +43,8 @@ export function createLeases(add: Add, now: Clock) {
         return 0;
       }
       if (isOpen && lease.isUsedUp) return Math.max(1, lease.endsAt - now());
-      lease.waiting += 1;
       lease.asking ??= refill(lease, quota);
-      try {
-        await lease.asking;
-      } finally {
-        lease.waiting -= 1;
-      }
+      await lease.asking;
     }
   };
 }

@@ -8,13 +8,12 @@
 import type { Client, Rate, RateLimits } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
-import { createAttempts, type LimitRefusal } from './attempts.ts';
+import { type Attempts, createAttempts, type LimitRefusal } from './attempts.ts';
 import { createCounters, orAlone, type Quota } from './counters.ts';
-import { createFixedLimits, FIXED_LIMITS, SECRET_FAILURES } from './fixed-limits.ts';
 import { createLeases } from './leases.ts';
 import { networkOf } from './network.ts';
 import { createSecretAttempts } from './secret-attempts.ts';
-import { createSignInAttempts, SIGN_IN_LIMITS } from './sign-in-attempts.ts';
+import { createSignInAttempts, placesOf, SIGN_IN_LIMITS, type SignInRates } from './sign-in-attempts.ts';
 
 /** RFC 6585 §4: the caller waits `retryAfterSeconds` (at least 1) and may then try again. */
 export class TooManyRequests extends Error {
@@ -35,6 +34,36 @@ const ADDRESS_ENDPOINTS = [...CLIENT_ENDPOINTS, 'userinfo', 'authorization', 'lo
 /** `userinfo.unknown` is userinfo without a valid token. */
 export type AddressEndpoint = (typeof ADDRESS_ENDPOINTS)[number] | 'userinfo.unknown';
 
+/** Limits that the file doesn't set: something is being guessed, or another host is asked. */
+const FIXED = {
+  // Codes of a second factor. A million of them are few, and who guesses has the password already. `account` counts browsers where the
+  // person has not signed in before together, and each of the others by itself; a sign-in that used up `interaction` is over.
+  'second_factor.account': { limit: 20, windowSeconds: 60 * 60 },
+  'second_factor.interaction': { limit: 5, windowSeconds: 60 * 60 },
+  // Wrong client credentials, for one client from one address: a wrong deployment is noticed, guessing 128 bits isn't helped.
+  failures: { limit: 20, windowSeconds: 60 },
+  // Wrong user codes of devices. Of 20^8 codes a few live at a time; all addresses together find none in a lifetime (RFC 8628 §5.1).
+  'device.address': { limit: 10, windowSeconds: 10 * 60 },
+  'device.network': { limit: 100, windowSeconds: 10 * 60 },
+  'device.all': { limit: 300, windowSeconds: 10 * 60 },
+  // One-time links that don't work can't be guessed. Each is looked up, and recorded in the audit trail.
+  'links.address': { limit: 60, windowSeconds: 10 * 60 },
+  'links.network': { limit: 600, windowSeconds: 10 * 60 },
+  // Hashing one is slow, and is done one at a time.
+  new_passwords: { limit: 10, windowSeconds: 60 * 60 },
+  // Documents of clients that nobody uses yet. Anybody can name one; the apps that people sign in with are few, and each is fetched once.
+  'documents.address': { limit: 5, windowSeconds: 60 },
+  'documents.host': { limit: 10, windowSeconds: 60 },
+  'documents.all': { limit: 30, windowSeconds: 60 },
+  // Of one document, over all processes: each asks a host that doesn't answer once in half a minute.
+  'documents.renewal': { limit: 10, windowSeconds: 60 },
+} satisfies Record<string, Rate>;
+
+const fixed = (name: keyof typeof FIXED, subject: string): Quota => ({ name, rate: FIXED[name], subject });
+
+/** What a device waits longer after each poll that came too early. */
+const STEP_SECONDS = 5;
+
 /** Every name that `onLimited` may get. */
 export const LIMIT_NAMES: readonly string[] = [
   ...ADDRESS_ENDPOINTS.map((endpoint) => `${endpoint}.address`),
@@ -46,7 +75,7 @@ export const LIMIT_NAMES: readonly string[] = [
     ['client', 'unknown', 'failures'].map((kind) => `${endpoint}.${kind}`),
   ),
   ...SIGN_IN_LIMITS,
-  ...FIXED_LIMITS,
+  ...Object.keys(FIXED).filter((name) => name !== 'failures'),
 ];
 
 /** Whose request met a limit. The client is one of the configuration. */
@@ -95,10 +124,11 @@ function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
   return {
     takeFromLease: createLeases(add, now),
     secrets: createSecretAttempts(exact, add, now),
-    fetches: exact,
+    exact,
     // A person's password is worth guessing: where attempts can't be counted, nobody signs in.
     signIn: { counters, attempts: createAttempts(counters.add) },
-    devices: { counters: store, hash },
+    store,
+    hash,
     onLimited,
   };
 }
@@ -113,12 +143,19 @@ function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
 /** What a wrong secret counts against. */
 const secretQuota = (endpoint: ClientEndpoint, clientId: string, address: string): Quota => ({
   name: `${endpoint}.failures`,
-  rate: SECRET_FAILURES,
+  rate: FIXED.failures,
   subject: `${clientId}\n${address}`,
 });
 
-function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
-  const { takeFromLease, secrets, fetches, signIn, devices, onLimited } = shared;
+type Shared = ReturnType<typeof sharedOf>;
+type Refuse = (refusal: LimitRefusal, request: LimitedRequest) => never;
+type CodeAttempt = Readonly<Record<'accountId' | 'address' | 'interaction', string>> & {
+  /** The browser, where the person has signed in from it before. */
+  readonly device: string | undefined;
+};
+
+function limitsOf(rates: RateLimits, shared: Shared) {
+  const { takeFromLease, secrets, signIn, onLimited } = shared;
   function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): never {
     onLimited(name, request);
     throw new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
@@ -189,12 +226,69 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
     /** Counts an attempt before the password is looked at. Throws StoreUnavailable where it can't be counted. */
     takeSignInAttempt: signIns.begin,
     finishSignIn: signIns.finish,
-    ...createFixedLimits({
-      ...devices,
-      guesses: signIn.attempts,
-      fetches,
-      signInRates,
-      refuse,
-    }),
+    ...fixedLimitsOf(shared, signInRates, refuse),
+  };
+}
+
+/** Each counts before anything is looked up or compared. What some resolve takes the count back. */
+function fixedLimitsOf({ exact, signIn, store, hash }: Shared, rates: SignInRates, refuse: Refuse) {
+  async function take(attempts: Attempts, request: LimitedRequest, ...quotas: readonly Quota[]) {
+    const { refused, takeBack } = await attempts.begin(quotas);
+    return refused === undefined ? takeBack : refuse(refused, request);
+  }
+  /** Throws StoreUnavailable where it can't count. */
+  const guess = (address: string, ...quotas: readonly Quota[]) =>
+    take(signIn.attempts, { address }, ...quotas);
+
+  return {
+    /** One try of a user code of a device. */
+    takeUserCode: (address: string) =>
+      guess(
+        address,
+        fixed('device.address', address),
+        fixed('device.network', networkOf(address)),
+        fixed('device.all', ''),
+      ),
+
+    /** A one-time link that doesn't work: made up, used or ended. */
+    takeDeadLink: (address: string) =>
+      guess(address, fixed('links.address', address), fixed('links.network', networkOf(address))),
+
+    /** One new password that has to be checked; `by` is the link or the user. */
+    takeNewPassword: (by: string, address: string) => guess(address, fixed('new_passwords', by)),
+
+    /** Whether a device may ask now (RFC 8628 §3.5). Each poll before that makes it wait longer. */
+    async takeDevicePoll(deviceCode: string, intervalSeconds: number): Promise<boolean> {
+      const polls = hash(`device poll:${deviceCode}`);
+      const { count: early = 0 } = (await store.read(polls)) ?? {};
+      const seconds = intervalSeconds + early * STEP_SECONDS;
+      return (await store.increment(polls, 1, seconds * 1000, true)).count === 1;
+    },
+
+    /** One fetch of a document that nobody uses yet, for the host that is asked and for the caller. */
+    takeDocument: (host: string, address: string) =>
+      take(
+        exact,
+        { address },
+        fixed('documents.address', address),
+        fixed('documents.host', host),
+        fixed('documents.all', ''),
+      ),
+
+    /** The same of a document whose client has tokens, or that the file names itself: what strangers ask for doesn't count against it. */
+    takeRenewal: (clientId: string) =>
+      take(exact, { address: '', client_id: clientId }, fixed('documents.renewal', clientId)),
+
+    /** One code of a second factor. Undefined: this sign-in has had its attempts, and is over. */
+    async takeCode({ accountId, address, device = '', interaction }: CodeAttempt) {
+      const ofSignIn = fixed('second_factor.interaction', interaction);
+      const ofAccount = fixed('second_factor.account', `${accountId}\n${device}`);
+      const { refused, takeBack } = await signIn.attempts.begin([ofAccount, ofSignIn]);
+      if (refused?.name === ofSignIn.name) return undefined;
+      return refused === undefined ? takeBack : refuse(refused, { address });
+    },
+
+    /** A passkey of nobody is a failed sign-in of its address. */
+    takePasskey: (address: string) => guess(address, ...placesOf(address, rates)),
   };
 }
