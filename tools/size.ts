@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { createProgram } from '../src/cli/program.ts';
-import { toJsonSchema } from '../src/config/schema-documents.ts';
+import { toJsonSchema } from '../src/config/schema.ts';
 
 const LIMITS = 'size.json';
 const SHIPPED = ['src', 'tools', '.ci', 'bench/*.sh', 'deploy/*.sh', '*.config.ts'];

@@ -1,6 +1,6 @@
 // The files of a new installation, as text; init.ts writes them.
 import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
-import { toJsonSchema } from '../config/schema-documents.ts';
+import { toJsonSchema } from '../config/schema.ts';
 
 export type StarterFile = {
   /** Relative to the installation's folder. */
@@ -56,7 +56,7 @@ function mainFile({ issuer }: Starter): string {
   const ports = portsOf({ issuer });
   return `# yaml-language-server: $schema=./postern.schema.json
 #
-# The configuration of Postern. Everything that is not here has a default: "postern schema --markdown" lists every key.
+# The configuration of Postern. Everything that is not here has a default: "postern schema" lists every key.
 # After a change:  postern check --config config/postern.yaml
 # Before a change: postern plan CHANGED_FILE --config config/postern.yaml
 #

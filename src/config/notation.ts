@@ -1,19 +1,6 @@
-// How people write durations (`60s`, `10m`, `1h`, `30d`), rates (`6000/1m`) and points in time, and what the documentation calls a
-// text of such a kind.
+// How people write durations (`60s`, `10m`, `1h`, `30d`), rates (`6000/1m`) and points in time. The titles are what documents and
+// editors call such a text.
 import * as z from 'zod';
-
-const names = z.registry<{ readonly name: string }>();
-
-/** Remembers that `schema` is written as `name`. */
-export function named<S extends z.ZodType>(name: string, schema: S): S {
-  names.add(schema, { name });
-  return schema;
-}
-
-/** How `schema` is called, when it has a name. */
-export function nameOfNotation(schema: z.ZodType): string | undefined {
-  return names.get(schema)?.name;
-}
 
 export const MINUTE = 60;
 export const HOUR = 60 * MINUTE;
@@ -41,8 +28,8 @@ export function formatDuration(seconds: number): string {
 
 /** The zod type of a duration between `min` and `max` seconds; yields seconds. */
 export function duration({ min = 1, max = LONGEST }: { readonly min?: number; readonly max?: number } = {}) {
-  const schema = z.string(DURATION_FAULT).regex(DURATION, DURATION_FAULT);
-  return named('duration', schema).transform((text, context) => {
+  const schema = z.string(DURATION_FAULT).regex(DURATION, DURATION_FAULT).meta({ title: 'duration' });
+  return schema.transform((text, context) => {
     const seconds = parseDuration(text) ?? 0;
     if (seconds < min) context.addIssue(`must be at least ${formatDuration(min)}`);
     if (seconds > max) context.addIssue(`must be at most ${formatDuration(max)}`);
@@ -66,8 +53,8 @@ export function parseRate(text: string): Rate | undefined {
 }
 
 export function rate() {
-  const schema = z.string(RATE_FAULT).regex(RATE, RATE_FAULT);
-  return named('rate', schema).transform((text, context) => {
+  const schema = z.string(RATE_FAULT).regex(RATE, RATE_FAULT).meta({ title: 'rate' });
+  return schema.transform((text, context) => {
     const parsed = parseRate(text);
     if (parsed !== undefined) return parsed;
     context.addIssue('must allow at least 1, in a time between 1s and 1d');
@@ -95,7 +82,8 @@ export function instantFault(text: string): string | undefined {
 
 /** The zod type of a point in time; yields epoch seconds. */
 export function instant() {
-  return named('day or time', z.string(INSTANT_FAULT)).transform((text, context) => {
+  const schema = z.string(INSTANT_FAULT).meta({ title: 'day or time' });
+  return schema.transform((text, context) => {
     const seconds = parseInstant(text);
     if (seconds !== undefined) return seconds;
     context.addIssue(INSTANT_FAULT);

@@ -10,7 +10,14 @@ export function parse<S extends z.ZodType>(
   node: unknown,
   report: Report,
 ): z.output<S> | undefined {
-  const { success, data, error } = schema.safeParse(node, { error: describe });
+  const known = new Map<readonly string[], readonly string[]>();
+  const { success, data, error } = schema.safeParse(node, {
+    error(issue) {
+      if (issue.code === 'unrecognized_keys' && issue.inst instanceof z.ZodObject)
+        known.set(issue.keys, Object.keys(issue.inst.shape));
+      return describe(issue);
+    },
+  });
   if (success) return data;
   for (const issue of error.issues) {
     const place = issue.path.filter((step) => typeof step !== 'symbol');
@@ -18,12 +25,15 @@ export function parse<S extends z.ZodType>(
       report(place, issue.message);
       continue;
     }
-    const known = knownKeys(schema, place);
     for (const key of issue.keys.slice(0, MOST_UNKNOWN_KEYS)) {
       // After a colon without a space comes a value, which may be a secret.
       const [name = '', ...value] = key.split(':');
       const shown = value.length > 0 ? `${name}:…` : key;
-      report([...place, shown], `unknown key ${quoted(shown)}${didYouMean(name, known)}`, 'key');
+      report(
+        [...place, shown],
+        `unknown key ${quoted(shown)}${didYouMean(name, known.get(issue.keys) ?? [])}`,
+        'key',
+      );
     }
   }
   return undefined;
@@ -67,28 +77,6 @@ function nameOf(value: unknown): string {
     number: 'a number',
   };
   return names[typeof value] ?? 'true or false';
-}
-
-function knownKeys(schema: unknown, steps: readonly (string | number)[]): string[] {
-  const inner = schema instanceof z.ZodType ? unwrap(schema) : undefined;
-  const [step, ...rest] = steps;
-  if (inner instanceof z.ZodObject) {
-    return step === undefined ? Object.keys(inner.shape) : knownKeys(inner.shape[step], rest);
-  }
-  return inner instanceof z.ZodArray && step !== undefined ? knownKeys(inner.element, rest) : [];
-}
-
-/** The schema of what the file says, without its default and without what is made of it. */
-export function unwrap(schema: z.ZodType): z.ZodType {
-  let inner: unknown;
-  if (schema instanceof z.ZodPipe) inner = schema.in;
-  else if (
-    schema instanceof z.ZodDefault ||
-    schema instanceof z.ZodPrefault ||
-    schema instanceof z.ZodOptional
-  )
-    inner = schema.unwrap();
-  return inner instanceof z.ZodType ? unwrap(inner) : schema;
 }
 
 /** The object that `text` is the JSON of, if it is one. */

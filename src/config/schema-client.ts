@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { camelKeys } from './camel-keys.ts';
 import { clientIdUrlFault, isDocumentClient, MAX_CLIENT_ID_LENGTH } from './client-id-url.ts';
-import { instant, named } from './notation.ts';
+import { instant } from './notation.ts';
 import { accessSchema } from './schema-access.ts';
 import { DEVICE_CODE_GRANT } from './device-grant.ts';
 import { clientSignInSchema } from './schema-sign-in.ts';
@@ -25,7 +25,7 @@ function clientIdFault(value: string): string | undefined {
     : undefined;
 }
 
-const secretReference = named('reference', text(emptyFault));
+const secretReference = text(emptyFault).meta({ title: 'reference' });
 
 const clientSecretSchema = z
   .strictObject({

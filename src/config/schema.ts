@@ -4,7 +4,6 @@ import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
 import { dnsNameFault, listedHostFault } from './client-id-url.ts';
-import { named } from './notation.ts';
 import { groupsSchema, scopesSchema } from './schema-access.ts';
 import { clientSchema, resourceSchema, responseModes } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
@@ -30,7 +29,7 @@ const address = (defaultPort: number) =>
     port: port().default(defaultPort).describe('Port to bind to; 0 takes any free one.'),
   });
 
-const secretReferences = z.array(named('reference', text(emptyFault))).default([]);
+const secretReferences = z.array(text(emptyFault).meta({ title: 'reference' })).default([]);
 
 const colorFault = matching(/^#([0-9a-f]{3}|[0-9a-f]{6})$/i, 'must be a color such as "#1a56db", in quotes');
 
@@ -214,3 +213,9 @@ export const configSchema = z.strictObject({
 
 /** The file without its lists of objects, which are taken apart by themselves. */
 export type ServiceForm = Omit<z.output<typeof configSchema>, 'clients' | 'resources'>;
+
+/** For editors: draft 7, which is what YAML editors know. */
+export function toJsonSchema(): Record<string, unknown> {
+  const { $schema, ...rest } = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' });
+  return { $schema, title: 'Postern configuration', ...rest };
+}

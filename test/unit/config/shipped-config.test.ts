@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { verify } from '@node-rs/argon2';
 import { isMap, isScalar, parseDocument } from 'yaml';
 import * as demo from '../../../src/config/demo.ts';
-import { toJsonSchema } from '../../../src/config/schema-documents.ts';
+import { toJsonSchema } from '../../../src/config/schema.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';
 
