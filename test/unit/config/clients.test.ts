@@ -202,21 +202,7 @@ describe('client_id', () => {
   });
 });
 
-describe('AZ-11, AZ-12: redirect URIs in a client', () => {
-  it('AZ-11: with a wildcard are refused, with client and field', async () => {
-    const uris = '["https://*.example/cb", "https://app.example/cb?*"]';
-    expect(await clientProblems(client({ redirect_uris: uris, post_logout_redirect_uris: uris }))).toEqual(
-      [
-        'redirect_uris[0]',
-        'redirect_uris[1]',
-        'post_logout_redirect_uris[0]',
-        'post_logout_redirect_uris[1]',
-      ].map((place) =>
-        expect.stringContaining(`clients[0].${place}: must be an https URL, without wildcard`),
-      ),
-    );
-  });
-
+describe('redirect URIs in a client', () => {
   it('http on loopback is for native apps, and for web apps while the issuer is local too', async () => {
     const yaml = client({ redirect_uris: '[http://localhost:3001/cb]' });
     expect(await clientProblems(yaml)).toEqual([expect.stringContaining('application_type: native')]);
@@ -296,23 +282,7 @@ describe('IN-15: client metadata', () => {
 });
 
 describe('TK-09: a weak secret is refused', () => {
-  it.each([
-    '""',
-    'changeme',
-    'changemechangemechangemechangeme',
-    '"0123456789012345678901234567890123456789"',
-  ])('%s, also for a local issuer', async (secret) => {
-    for (const keys of [
-      { client_secret: secret },
-      { client_secret: undefined, client_secrets: `[{ value: ${secret} }]` },
-    ]) {
-      const problems = await clientProblems(client(keys), LOCAL);
-      expect(problems).toHaveLength(1);
-      expect(problems[0]).toMatch(/client_secret.*(empty|weak)/);
-    }
-  });
-
-  it('also when it comes from the environment or a file', async () => {
+  it('from the environment and from a file', async () => {
     const yaml = `${PUBLIC}clients:\n${client({ client_secret: 'file:weak' })}${client({ client_id: 'b', client_secret: 'env:WEAK' })}`;
     const problems = await problemsOf(
       yaml,
