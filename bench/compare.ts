@@ -1,14 +1,18 @@
 // Two builds, old and new, in turn within one run: whether a change costs CPU. `npm run bench:compare -- ../old [--pairs N] [--only NAME]
-// [--everything]`.
-// The other folder is a checkout that has been built. Exits with 1 where the lower quartile of a ratio is above 1.05.
+// [--everything]`; `start` and
+// `reload` are names, too. The other folder is a checkout that has been built; `--old-settings FILE` names a JSON file with keys of the
+// configuration in the notation that it knows. Exits with 1 where the lower quartile of a ratio is above 1.05.
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { measure, ratio, type Subject, spread } from './measure.ts';
 import { format } from './results.ts';
+import { reloadOnce, startOnce } from './sections/process.ts';
 import { type Service, Stage } from './service.ts';
 import * as subjects from './subjects.ts';
 
 const MAY_COST = 1.05;
+const CLIENTS = 10_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -17,6 +21,7 @@ const { values, positionals } = parseArgs({
     store: { type: 'string', default: 'lmdb' },
     only: { type: 'string' },
     everything: { type: 'boolean', default: false },
+    'old-settings': { type: 'string' },
   },
 });
 const [other] = positionals;
@@ -45,25 +50,76 @@ const OPERATIONS: Readonly<Record<string, (service: Service) => Subject | Promis
   'first sign-in': (service) => subjects.firstFlow(service),
 };
 
+const older = {
+  program: path.join(other, 'dist/main.js'),
+  settings:
+    values['old-settings'] === undefined
+      ? {}
+      : (JSON.parse(readFileSync(values['old-settings'], 'utf8')) as Record<string, unknown>),
+};
+const wants = (name: string) => values.only === undefined || values.only === name;
 const stage = new Stage(pace);
-try {
+
+/** One line for each figure in which the builds are compared. */
+async function compare(
+  name: string,
+  figures: readonly string[],
+  both: readonly [Subject, Subject],
+  few = pace,
+) {
+  const { rounds, isQuiet } = await measure(both, few);
+  const noise = isQuiet ? '' : ' (something else used the machine)';
+  for (const figure of figures) {
+    const found = spread(rounds.map(ratio(figure, both[1].name, both[0].name)));
+    const verdict = found.low > MAY_COST ? 'costs more' : 'ok';
+    if (verdict !== 'ok') process.exitCode = 1;
+    process.stdout.write(`${name}: ${figure} new / old ${format(found)}: ${verdict}${noise}\n`);
+  }
+}
+
+async function compareOperations(): Promise<void> {
   const { store } = values;
-  const older = await stage.postern({ name: 'old', store, program: path.join(other, 'dist/main.js') });
-  const newer = await stage.postern({
+  const before = await stage.postern({ name: 'old', store, ...older });
+  const after = await stage.postern({
     name: 'new',
     store,
     ...(values.everything && { settings: EVERYTHING }),
   });
   for (const [name, operation] of Object.entries(OPERATIONS)) {
-    if (values.only !== undefined && values.only !== name) continue;
-    const [before, after] = [await operation(older), await operation(newer)];
-    const { rounds, isQuiet } = await measure([before, after], pace);
-    const found = spread(rounds.map(ratio('cpu', after.name, before.name)));
-    const verdict = found.low > MAY_COST ? 'costs more' : 'ok';
-    if (verdict !== 'ok') process.exitCode = 1;
-    const noise = isQuiet ? '' : ' (something else used the machine)';
-    process.stdout.write(`${name}: CPU new / old ${format(found)}: ${verdict}${noise}\n`);
+    if (wants(name)) await compare(name, ['cpu'], [await operation(before), await operation(after)]);
   }
+  await Promise.all([before.stop(), after.stop()]);
+}
+
+async function compareStart(): Promise<void> {
+  const subject = async (name: string, of: Partial<typeof older> = {}): Promise<Subject> => {
+    const configured = await stage.configure({ name, store: values.store, ...of });
+    return { name, slice: () => startOnce(stage, configured, of.program) };
+  };
+  const both = [await subject('start of the old one', older), await subject('start of the new one')] as const;
+  await compare('start', ['first answer, ms', 'idle memory, MB'], both);
+}
+
+async function compareReload(): Promise<void> {
+  const subject = async (name: string, of: Partial<typeof older> = {}): Promise<Subject> => {
+    const configured = await stage.configure({ name, store: values.store, clients: CLIENTS, ...of });
+    const service = await stage.run(configured, of.program);
+    return { name, slice: () => reloadOnce(configured, service.pid) };
+  };
+  const both = [
+    await subject('reload of the old one', older),
+    await subject('reload of the new one'),
+  ] as const;
+  await compare(`reload of ${CLIENTS} clients`, ['ms', 'cpu'], both, {
+    ...pace,
+    rounds: Math.ceil(pace.rounds / 2),
+  });
+}
+
+try {
+  await compareOperations();
+  if (wants('start')) await compareStart();
+  if (wants('reload')) await compareReload();
 } finally {
   await stage.end();
 }

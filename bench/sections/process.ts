@@ -1,5 +1,7 @@
 // The service as a whole: beside a crowd, after a stall, at its start, and how often a sign-in waits for the store.
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { startRedis } from '../../test/world/servers.ts';
@@ -7,10 +9,10 @@ import type { CrowdFound, CrowdOptions } from '../crowd.ts';
 import { ask, paced, runWrk } from '../load.ts';
 import { figure, type Figures, type Subject } from '../measure.ts';
 import { Person } from '../people.ts';
-import { residentMegabytes } from '../processes.ts';
+import { cpuSeconds, residentMegabytes } from '../processes.ts';
 import { CountingBrowser, startProxy } from '../proxy.ts';
 import { figureAtMost, type Section } from '../section.ts';
-import { LMDB } from '../service.ts';
+import { type Configured, LMDB, type Stage } from '../service.ts';
 import { introspectionRequest, tokenRequest } from '../subjects.ts';
 
 const CROWD = 200;
@@ -88,33 +90,53 @@ export const stall: Section = async (stage) => {
 const SETTLED_MS = 3000;
 const TRY_EVERY_MS = 5;
 
+/** From nothing to its first answer, and what it holds once it has nothing to do. */
+export async function startOnce(stage: Stage, configured: Configured, program?: string): Promise<Figures> {
+  const startedAt = performance.now();
+  const starting = stage.run(configured, program);
+  // Looked at from outside, because a line on standard output is no answer.
+  const url = `${configured.issuer}/.well-known/openid-configuration`;
+  const answered = async (): Promise<number> => {
+    const text = await ask({ url }).catch(() => undefined);
+    if (text !== undefined) return performance.now() - startedAt;
+    await sleep(TRY_EVERY_MS);
+    return answered();
+  };
+  const [service, ms] = await Promise.all([starting, answered()]);
+  await sleep(SETTLED_MS);
+  const megabytes = residentMegabytes(service.pid);
+  await service.stop();
+  return { 'first answer, ms': ms, 'idle memory, MB': megabytes };
+}
+
 export const start: Section = async (stage) => {
   const configured = await stage.configure({ name: LMDB, store: 'lmdb' });
-  async function slice(): Promise<Figures> {
-    const startedAt = performance.now();
-    const starting = stage.run(configured);
-    // Looked at from outside, because a line on standard output is no answer.
-    const url = `${configured.issuer}/.well-known/openid-configuration`;
-    const answered = async (): Promise<number> => {
-      const text = await ask({ url }).catch(() => undefined);
-      if (text !== undefined) return performance.now() - startedAt;
-      await sleep(TRY_EVERY_MS);
-      return answered();
-    };
-    const [service, ms] = await Promise.all([starting, answered()]);
-    await sleep(SETTLED_MS);
-    const megabytes = residentMegabytes(service.pid);
-    await service.stop();
-    return { 'first answer, ms': ms, 'idle memory, MB': megabytes };
-  }
   return {
-    subjects: [{ name: LMDB, slice }],
+    subjects: [{ name: LMDB, slice: () => startOnce(stage, configured) }],
     targets: [
       figureAtMost('start to first answer, ms (lmdb, one process)', LMDB, 'first answer, ms', [400, 300]),
       figureAtMost('idle memory, MB (lmdb, one process)', LMDB, 'idle memory, MB', [120, 100]),
     ],
   };
 };
+
+const TAKEN = 'the configuration was taken over';
+
+/** From SIGHUP to the new configuration: one client of many has another name. */
+export async function reloadOnce({ file }: Configured, pid: number): Promise<Figures> {
+  const folder = path.dirname(file);
+  const clients = path.join(folder, 'clients.json');
+  const log = path.join(folder, 'log/service.log');
+  const count = async () => (await readFile(log, 'utf8')).split(TAKEN).length;
+  const [first, ...others] = JSON.parse(await readFile(clients, 'utf8')) as object[];
+  const before = await count();
+  await writeFile(clients, JSON.stringify([{ ...first, client_name: `Named ${before} times` }, ...others]));
+  const [startedAt, cpu] = [performance.now(), cpuSeconds(pid)];
+  process.kill(pid, 'SIGHUP');
+  while ((await count()) === before) await sleep(TRY_EVERY_MS);
+  const ms = performance.now() - startedAt;
+  return { ms, cpu: (cpuSeconds(pid) - cpu) * 1e6 };
+}
 
 export const trips: Section = async (stage) => {
   const redis = await startRedis();
