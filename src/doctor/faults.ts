@@ -44,8 +44,6 @@ export const FAULTS = {
   'forwarded-for-forged': problem(
     `Let the proxy append the address that it sees (in nginx: $proxy_add_x_forwarded_for). ${SEE}`,
   ),
-
-  'clock-off': problem('Let both machines follow a time server (chrony, systemd-timesyncd).'),
 } as const;
 
 export type FaultName = keyof typeof FAULTS;

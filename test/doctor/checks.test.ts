@@ -4,7 +4,6 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask } from '../../src/doctor/ask.ts';
-import { checkClock } from '../../src/doctor/clock.ts';
 import { type Check, type ReportFault, type Result, runCheck, type Target } from '../../src/doctor/check.ts';
 import { judgeCookies } from '../../src/doctor/sign-in.ts';
 import { checkStore } from '../../src/doctor/store.ts';
@@ -43,15 +42,6 @@ async function answerWith(handle: RequestListener): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }
-
-describe('the clock', () => {
-  it('agrees, or is wrong, either way', async () => {
-    const shifted = (seconds: number) => run(checkClock, { now: () => Date.now() + seconds * 1000 });
-    expect(await shifted(0)).toEqual(['ok checkClock']);
-    expect(await shifted(30)).toEqual(['problem clock-off']);
-    expect(await shifted(-30)).toEqual(['problem clock-off']);
-  });
-});
 
 describe('TLS', () => {
   it('follows the certificate through its time', async () => {

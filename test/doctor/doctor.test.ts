@@ -80,7 +80,7 @@ describe('a proxy that is right', () => {
     const { code, findings } = await diagnose('--config', world.configFile);
     expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
     expect(findings.map(({ name }) => name).join(' ')).toBe(
-      'tls reach discovery cors sign-in clock client-address',
+      'tls reach discovery cors sign-in client-address',
     );
     expect(code).toBe(0);
   });
