@@ -1,4 +1,4 @@
-// Applies a schema to what a file says, and has the words for what a schema refuses.
+// Applies a schema to what a file says, and reports each fault in its place.
 import * as z from 'zod';
 import { quoted } from './document.ts';
 import type { Report } from './problems.ts';
@@ -42,17 +42,7 @@ export function parse<S extends z.ZodType>(
 // A file full of unknown keys is the wrong file; naming all of them is no help.
 const MOST_UNKNOWN_KEYS = 20;
 
-const EXPECTED: Readonly<Record<string, string>> = {
-  string: 'text',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'keys and values',
-  record: 'keys and values',
-  int: 'a whole number',
-  number: 'a number',
-};
-
-/** The words for what a schema has no words of its own for. Never the value itself: it may be a secret. */
+/** Instead of what zod would say, without the value itself, which may be a secret. */
 function describe(issue: z.core.$ZodRawIssue): string | undefined {
   const { input } = issue;
   if (input === undefined) return 'is required';
@@ -61,22 +51,10 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
     const known = issue.values.map(String);
     return `must be one of ${known.join(', ')}${typeof input === 'string' ? didYouMean(input, known) : ''}`;
   }
-  if (issue.code !== 'invalid_type') return undefined;
-  if (issue.expected === 'string' && (typeof input === 'number' || typeof input === 'boolean')) {
-    return `must be text, but YAML reads it as ${nameOf(input)}: put it in quotes`;
-  }
-  return `must be ${EXPECTED[issue.expected] ?? issue.expected}, not ${nameOf(input)}`;
-}
-
-function nameOf(value: unknown): string {
-  if (value === undefined || value === null) return 'nothing';
-  if (Array.isArray(value)) return 'a list';
-  const names: Readonly<Record<string, string>> = {
-    object: 'keys and values',
-    string: 'text',
-    number: 'a number',
-  };
-  return names[typeof value] ?? 'true or false';
+  const isUnquoted = ['number', 'boolean'].includes(typeof input);
+  return issue.code === 'invalid_type' && issue.expected === 'string' && isUnquoted
+    ? `must be text, but YAML reads it as a ${typeof input}: put it in quotes`
+    : undefined;
 }
 
 /** The object that `text` is the JSON of, if it is one. */

@@ -109,7 +109,7 @@ describe('a file that says who may do what', () => {
   });
 
   it.each([
-    ['access: [staff]', 'access: must be keys and values, not a list'],
+    ['access: [staff]', 'access: Invalid input: expected object, received array'],
     ['access: { group: [staff] }', 'access.group: unknown key "group": did you mean groups?'],
     ['access: { groups: [] }', 'access.groups: must name at least one group'],
     [
@@ -228,7 +228,7 @@ describe('a file that says who may do what', () => {
       expect.stringContaining('postern.yaml:7:3 scopes.a b: the scope must be a scope'),
     ]);
     expect(await problemsOf(file)).toEqual([
-      'postern.yaml:8:22 scopes.profile.claims: must be a list, not text',
+      'postern.yaml:8:22 scopes.profile.claims: Invalid input: expected array, received string',
     ]);
   });
 

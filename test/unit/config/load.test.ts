@@ -289,7 +289,7 @@ describe('settings of the service', () => {
     ['signing_keys: { algorithms: [RS256, Ed25519] }', 'must be one of RS256, PS256, ES256, EdDSA'],
     ['rate_limits: { token: 100 }', 'must be a rate'],
     ['rate_limits: { tokens: 1/1m }', 'did you mean token?'],
-    ['features: { device_flow: "yes" }', 'must be true or false, not text'],
+    ['features: { device_flow: "yes" }', 'expected boolean, received string'],
     ['trusted_proxies: [localhost]', 'an address or a CIDR'],
     ['trusted_proxies: ["0.0.0.0/0"]', 'trusts everybody'],
     ['cors: { allowed_origins: ["*"] }', 'exact origin'],
