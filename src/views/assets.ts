@@ -19,7 +19,6 @@ export interface Assets {
   has(name: string): boolean;
   /** `assets/…`, with or without hash; the plain name is what a stylesheet's own `url(…)` asks for. */
   find(path: string): Asset | undefined;
-  readonly files: ReadonlyMap<string, Asset>;
 }
 
 /** The operator's colour, made from `branding.color`. */
@@ -45,12 +44,8 @@ export function isAssetName(name: string): boolean {
   return TYPES.has(path.posix.extname(name).toLowerCase());
 }
 
-/**
- * Reads all assets now; throws when one can't be read. A path is only ever looked up among them, so none leads to another file. Those of
- * `previous` are still found under names with a hash: pages that were opened before a reload ask for them.
- */
-export function createAssets(settings: ViewsSettings, previous?: Pick<Assets, 'files'>): Assets {
-  const former = previous?.files;
+/** Reads all assets now; throws when one can't be read. A path is only ever looked up among them, so none leads to another file. */
+export function createAssets(settings: ViewsSettings): Assets {
   const urls = new Map<string, string>();
   const files = new Map<string, Asset>();
   for (const [name, body] of bodiesOf(settings)) {
@@ -61,17 +56,14 @@ export function createAssets(settings: ViewsSettings, previous?: Pick<Assets, 'f
     files.set(`assets/${name}`, { body, type, immutable: false });
   }
   return {
-    files,
     url(name) {
       const url = urls.get(name);
       if (url === undefined) throw new Error(`There is no asset ${name}`);
       return url;
     },
     has: (name) => urls.has(name),
-    find(assetPath) {
-      const old = former?.get(assetPath);
-      return files.get(assetPath) ?? (old?.immutable === true ? old : undefined);
-    },
+    // A page that was opened before a reload, or on another node, asks by another hash: it gets the file as it is now.
+    find: (assetPath) => files.get(assetPath) ?? files.get(assetPath.replace(/\.[\da-f]{16}(?=\.\w+$)/, '')),
   };
 }
 

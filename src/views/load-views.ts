@@ -1,14 +1,12 @@
 // Reads the built-in views, and the operator's over them, file by file. pages.ts renders the result.
 import { existsSync, readFileSync } from 'node:fs';
 import { COLORS_CSS } from './assets.ts';
-import { type BrandingModel, PAGE_NAMES } from './models.ts';
+import type { BrandingModel } from './models.ts';
 import { compileTemplate, type Template, type TemplateSet } from './templates.ts';
 import { createTexts, loadLocaleFiles, type Texts } from './texts.ts';
 import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from './view-files.ts';
 
 export type ViewsOptions = ViewsSettings & {
-  /** Instead of the folder that comes with the service. */
-  readonly builtInFolder?: string;
   /** Name of a file in `assets/` -> URL with an absolute path. Throws for a name that it doesn't know. */
   readonly assetUrl: (name: string) => string;
   readonly hasAsset?: (name: string) => boolean;
@@ -30,18 +28,16 @@ function refuse(file: string, cause: unknown): never {
   throw new Error(`A built-in view is broken: ${file}`, { cause });
 }
 
-/** What is broken of the operator's is reported and left out. Throws when the built-in views aren't whole. */
+/** What is broken of the operator's is reported and left out. Throws when a built-in view is broken. */
 export function loadViews(options: ViewsOptions, report: Report): LoadedViews {
-  const { overrideFolder: folder, builtInFolder = BUILT_IN_FOLDER } = options;
-  const builtIn = loadTemplates(builtInFolder, refuse);
-  const missing = PAGE_NAMES.filter((name) => !builtIn.has(`${name}.ejs`));
-  if (missing.length > 0) throw new Error(`${builtInFolder} lacks the views ${missing.join(', ')}`);
+  const { overrideFolder: folder } = options;
+  const builtIn = loadTemplates(BUILT_IN_FOLDER, refuse);
   if (folder !== undefined && !existsSync(folder)) report(folder, 'The folder of your views does not exist');
   const texts = folder && attempt(folder, () => loadLocaleFiles(folder, report), report);
   return {
     builtIn,
     custom: folder === undefined ? new Map() : loadTemplates(folder, report),
-    texts: createTexts(loadLocaleFiles(builtInFolder, refuse), texts || new Map()),
+    texts: createTexts(loadLocaleFiles(BUILT_IN_FOLDER, refuse), texts || new Map()),
     branding: resolveBranding(options, report),
     stylesheets: stylesheetsOf(options),
   };

@@ -1,8 +1,7 @@
 // Renders a page from its typed model. Where a template of the operator's fails, it is the built-in page.
 import { type LoadedViews, loadViews, type Report, type ViewsOptions } from './load-views.ts';
 import { chooseLocale, DEFAULT_LOCALE, directionOf, type LanguageWishes } from './locale.ts';
-import { type PageContext, type PageModels, type PageName, PAGE_NAMES } from './models.ts';
-import { PAGE_STATES } from './samples.ts';
+import type { PageContext, PageModels, PageName } from './models.ts';
 import { renderTemplate, type TemplateLocals, type TemplateSet } from './templates.ts';
 import { fill, toParts, type Texts } from './texts.ts';
 
@@ -69,19 +68,9 @@ export function createPages(options: PagesOptions): Pages {
     }
   }
 
-  /** In every state with sample data: what fails is found now, and not when a person comes. */
-  function isSound(page: PageName): boolean {
-    const context = { locale: DEFAULT_LOCALE, languageUrl: () => '' };
-    const states = PAGE_STATES.filter(({ name }) => name === page);
-    return states.every(({ name, model }) => renderCustom(name, model, context) !== undefined);
-  }
-
-  const isCustom = new Set(custom.size === 0 ? [] : PAGE_NAMES.filter(isSound));
-
   return {
     render: (name, model, context) =>
-      (isCustom.has(name) ? renderCustom(name, model, context) : undefined) ??
-      render(builtIn, name, model, context),
+      renderCustom(name, model, context) ?? render(builtIn, name, model, context),
     localeFor: (wishes) => chooseLocale(wishes, texts.locales),
     text: (locale, key) => texts.find(locale, key),
   };

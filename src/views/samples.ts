@@ -1,5 +1,5 @@
 // Sample data of every page, made from the schema of its model: full, minimal, with each enum value and each branch, with long words.
-// Templates are rendered with all of them before a request meets them.
+// `postern views check` renders each template with all of them.
 import * as z from 'zod';
 import { NoticeModel, PAGE_MODELS, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
 import { Url } from './shared-models.ts';

@@ -21,10 +21,10 @@ export type Views = {
 };
 
 /** Reads everything now. Throws when the built-in views aren't whole. */
-export function createViews({ issuer, onProblem, ...settings }: ViewsParts, previous?: Assets): Views {
+export function createViews({ issuer, onProblem, ...settings }: ViewsParts): Views {
   const readAt = Date.now();
   let faultCount = 0;
-  const assets = createAssets(settings, previous);
+  const assets = createAssets(settings);
   const pages = createPages({
     ...settings,
     assetUrl: (name) => `${issuer}/${assets.url(name)}`,
@@ -34,6 +34,6 @@ export function createViews({ issuer, onProblem, ...settings }: ViewsParts, prev
       onProblem(problem);
     },
   });
-  const reloaded = (changed: ViewsSettings) => createViews({ ...changed, issuer, onProblem }, assets);
+  const reloaded = (changed: ViewsSettings) => createViews({ ...changed, issuer, onProblem });
   return { readAt, pages, assets, faultCount: () => faultCount, reloaded };
 }

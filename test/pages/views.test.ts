@@ -101,7 +101,7 @@ describe('a folder of views, while the service runs', () => {
     const next = await until(openLogin, ({ text }) => !text.includes(path1));
     const path2 = /assets\/branding\.\w+\.css/.exec(next.text)?.[0] ?? '';
     expect((await get(world, `/${path2}`)).text).toBe('body { color: blue }');
-    expect((await get(world, path1)).text).toBe('body { color: red }');
+    expect((await get(world, path1)).text).toBe('body { color: blue }');
   });
 
   it('is branded by the configuration alone', async () => {

@@ -39,7 +39,6 @@ afterEach(() => {
 
 function pagesWith(options: Partial<PagesOptions> = {}): Pages {
   return createPages({
-    builtInFolder,
     branding: { name: 'Acme ID' },
     assetUrl: (name) => `/id/assets/${name}`,
     onProblem: (problem) => problems.push(problem),
@@ -303,11 +302,6 @@ describe('a broken template of an operator', () => {
     }
     expect(problems).toHaveLength(100);
   });
-
-  it('is found when it is read, before a person comes, and in every state of the page', () => {
-    pagesWith(override({ 'login.ejs': '<% if (model.error === "busy") model.nope.nope %>fine' }));
-    expect(problems).toMatchObject([{ file: 'login.ejs' }]);
-  });
 });
 
 describe('languages', () => {
@@ -405,17 +399,5 @@ describe('languages', () => {
     const pages = pagesWith(override({ 'locales/en.json': '{"login.title":"<b>{{client}}</b>"}' }));
     const html = pages.render('login', LOGIN, context);
     expect(html).toContain('<h1>&lt;b&gt;{{client}}&lt;/b&gt;</h1>');
-  });
-});
-
-describe('broken built-in views', () => {
-  const whole = Object.fromEntries(PAGE_NAMES.map((name) => [`${name}.ejs`, name]));
-
-  it('refuse to start when one is missing or does not compile', () => {
-    const { 'consent.ejs': _, ...rest } = whole;
-    expect(() => pagesWith({ builtInFolder: write('missing', rest) })).toThrow('lacks the views consent');
-    const bad = write('bad', { ...whole, 'login.ejs': '<% if (' });
-    expect(() => pagesWith({ builtInFolder: bad })).toThrow('login.ejs');
-    expect(() => pagesWith({ builtInFolder: path.join(folder, 'none') })).toThrow('lacks the views login');
   });
 });
