@@ -56,6 +56,10 @@ export function createOwnPage(host: Host, path: string) {
   };
 }
 
+export type OwnChanges = Readonly<
+  Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<void>>
+>;
+
 /** What one of the pages has of its own. */
 type Routes = {
   readonly show: (ctx: Context, visitor: Visitor) => Promise<void> | void;
@@ -64,7 +68,7 @@ type Routes = {
   /** What a change asks for besides. */
   readonly mayChange?: (visitor: Visitor) => boolean;
   /** By path below the page. */
-  readonly changes: Readonly<Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<void>>>;
+  readonly changes: OwnChanges;
 };
 
 export function addOwnPage(

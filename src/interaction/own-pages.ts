@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
 import { Refusal } from '../views/refusal.ts';
 import { addAccountPage } from './account-routes.ts';
-import { FactorsPage } from './factors-routes.ts';
+import { addFactorsPage } from './factors-routes.ts';
 import type { Host } from './host.ts';
 import { callbackOf } from './own-page.ts';
 
@@ -17,7 +17,7 @@ export function ownCallbacksOf({ account, signIn }: Pick<Config, 'account' | 'si
 export function ownPages(host: Host): Middleware {
   const router = new Router();
   if (host.account !== undefined) addAccountPage(router, host, host.account);
-  if (host.second !== undefined) new FactorsPage(host, host.second).addTo(router);
+  if (host.second !== undefined) addFactorsPage(router, host, host.second);
   const routes = router.routes() as unknown as Middleware;
   return (ctx) =>
     routes(ctx, () => {

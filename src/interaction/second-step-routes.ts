@@ -8,7 +8,7 @@ import { answerAgain, expired, goOn } from './go-on.ts';
 import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import type { Open, Opened } from './open.ts';
 import { createPasskeyAttempt } from './passkey-attempt.ts';
-import { type Pending, SecondStep, type Stepped } from './second-step.ts';
+import { createSecondStep, type Pending, type Stepped } from './second-step.ts';
 import { PASSKEY_ALONE, type Show } from './show.ts';
 import { CODE_STEP, createShowSecondStep, PASSKEY_STEP } from './show-second-step.ts';
 
@@ -24,7 +24,7 @@ export function addSecondStepRoutes(
   const { interactions } = host;
   const { factors } = second;
   const show = createShowSecondStep(host, second);
-  const step = new SecondStep(host, second);
+  const step = createSecondStep(host, second);
   const attempt = createPasskeyAttempt(host, second, pages);
   const showEnrol = addEnrolRoute(router, host, second, { step, open, show: pages });
 
@@ -45,7 +45,7 @@ export function addSecondStepRoutes(
     const pending = await step.pendingOf(interaction);
     // The password was too long ago, or what it stood for has ended.
     if (pending === undefined) return goOn(ctx, interaction, interaction.pageUrl);
-    answer(ctx, interaction, pending, await step[proof](ctx, interaction, pending, form));
+    answer(ctx, interaction, pending, await step[proof]({ ctx, interaction, pending }, form));
   }
 
   router.post('/:uid/code', async (ctx) =>

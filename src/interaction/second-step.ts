@@ -40,155 +40,139 @@ type Proven = {
   readonly spends?: CollectionWrite | undefined;
 };
 
-export class SecondStep {
-  readonly #host: Host;
-  readonly #second: SecondFactors;
+export type SecondStep = ReturnType<typeof createSecondStep>;
 
-  constructor(host: Host, second: SecondFactors) {
-    this.#host = host;
-    this.#second = second;
-  }
+/** One request at the second step. */
+type Step = { readonly ctx: Context; readonly interaction: OpenInteraction; readonly pending: Pending };
 
-  /** Undefined: nobody is there, or everything of the person ended meanwhile. */
-  async pendingOf({ uid, prompt, accountId, issued }: OpenInteraction): Promise<Pending | undefined> {
-    const half = await this.#second.halves.find(uid);
-    const isStepUp = half === undefined && prompt === 'second_factor';
-    const [id, since] = isStepUp ? [accountId, issued] : [half?.accountId, half?.issued];
-    if (id === undefined || since === undefined) return undefined;
-    const [account, factors] = await Promise.all([
-      this.#host.accounts.findLive(id, since),
-      this.#second.factors.get(id),
-    ]);
-    // Who has none any more signs in by the password.
-    const isLeft = half === undefined || hasSecondFactor(factors);
-    return account && isLeft ? { account, factors, half } : undefined;
-  }
+function whoOf({ ctx, interaction, pending }: Step) {
+  const { clientId } = interaction.settings;
+  return { ...originOf(ctx.state), client_id: clientId, account_id: pending.account.id };
+}
 
-  async proveCode(
-    ctx: Context,
-    interaction: OpenInteraction,
-    pending: Pending,
-    form: Form,
-  ): Promise<Stepped> {
-    const { limits, trustedBrowsers, cookie } = this.#host;
-    const { id: accountId } = pending.account;
-    const recovery = form.field('recovery_code');
-    const isRecovery = recovery !== '';
-    const method = isRecovery ? 'recovery_code' : 'one_time_code';
-    const address = String(ctx.state['clientAddress']);
-    const trusted = trustedBrowsers.find(cookie.read(ctx), accountId);
-    // Nobody guesses a recovery code: strangers elsewhere don't keep the person from using one.
-    const device = isRecovery ? `recovery code\n${address}` : trusted;
-    const failed = (reason: string) => this.#record(ctx, interaction, pending, method, reason);
-    if (pending.half === undefined && interaction.needed === 'passkey') {
-      failed('passkey_required');
-      return { refused: 'passkey_required' };
-    }
-    try {
-      const { uid } = interaction;
-      const takeBack = await limits.takeCode({ accountId, address, device, interaction: uid });
+/** `reason`: why it failed. */
+function record({ audit }: Host, step: Step, method: Method, reason?: string): void {
+  const outcome = reason === undefined ? 'success' : 'failure';
+  audit.record('second_factor', outcome, { ...whoOf(step), method, reason });
+}
+
+async function finish(
+  host: Host,
+  { halves }: SecondFactors,
+  step: Step,
+  [method, { proof, factors, spends }]: readonly [Method, Proven],
+): Promise<Stepped> {
+  const { interactions, limits, trustedBrowsers, cookie, audit } = host;
+  const { ctx, interaction, pending } = step;
+  const { account, half } = pending;
+  const amr = half === undefined ? withProof(interaction.amr, proof) : amrOf(['password', proof]);
+  const proved = { amr, factorAt: secondsOf(host), sessionsSince: factors.sessionsSince };
+  const destination =
+    half === undefined
+      ? await interactions.finishStepUp(ctx, interaction, proved, spends)
+      : await interactions.finishLogin(
+          ctx,
+          interaction,
+          { accountId: account.id, ...half.issued, proved },
+          spends,
+        );
+  record(host, step, method);
+  if (destination === undefined || half === undefined) return { destination };
+  cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), account.id));
+  await tidyUp(limits.finishSignIn(half.attempt), halves.end(interaction.uid));
+  audit.record('sign_in', 'success', whoOf(step));
+  return { destination };
+}
+
+/** What the page says. The person hears of guesses: they are of somebody with the password. */
+async function fail(
+  host: Host,
+  step: Step,
+  method: TypedCode['method'],
+  failed: FailedCodes | undefined,
+): Promise<SecondStepError> {
+  const { failures: times, isLocked = false, isNews = false } = failed ?? {};
+  record(host, step, method, isLocked ? 'locked' : 'wrong');
+  if (isLocked && isNews)
+    host.audit.record('account_lock', 'failure', { ...whoOf(step), method, reason: 'locked', times });
+  if (isNews) await host.tell(step.ctx, step.pending.account.id, 'codes_failed');
+  if (method === 'recovery_code') return 'wrong_recovery_code';
+  return isLocked ? 'codes_locked' : 'wrong_code';
+}
+
+export function createSecondStep(host: Host, second: SecondFactors) {
+  const { accounts, interactions, limits, trustedBrowsers, cookie, tell } = host;
+
+  return {
+    /** Undefined: nobody is there, or everything of the person ended meanwhile. */
+    async pendingOf({ uid, prompt, accountId, issued }: OpenInteraction): Promise<Pending | undefined> {
+      const half = await second.halves.find(uid);
+      const isStepUp = half === undefined && prompt === 'second_factor';
+      const [id, since] = isStepUp ? [accountId, issued] : [half?.accountId, half?.issued];
+      if (id === undefined || since === undefined) return undefined;
+      const [account, factors] = await Promise.all([accounts.findLive(id, since), second.factors.get(id)]);
+      // Who has none any more signs in by the password.
+      const isLeft = half === undefined || hasSecondFactor(factors);
+      return account && isLeft ? { account, factors, half } : undefined;
+    },
+
+    async proveCode(step: Step, form: Form): Promise<Stepped> {
+      const { ctx, interaction, pending } = step;
+      const { uid, needed } = interaction;
+      const { id: accountId } = pending.account;
+      const recovery = form.field('recovery_code');
+      const isRecovery = recovery !== '';
+      const method = isRecovery ? 'recovery_code' : 'one_time_code';
+      const address = String(ctx.state['clientAddress']);
+      const trusted = trustedBrowsers.find(cookie.read(ctx), accountId);
+      // Nobody guesses a recovery code: strangers elsewhere don't keep the person from using one.
+      const device = isRecovery ? `recovery code\n${address}` : trusted;
+      if (pending.half === undefined && needed === 'passkey') {
+        record(host, step, method, 'passkey_required');
+        return { refused: 'passkey_required' };
+      }
+      const takeBack = await limits
+        .takeCode({ accountId, address, device, interaction: uid })
+        .catch((error: unknown) => {
+          if (error instanceof TooManyRequests) return error;
+          throw error;
+        });
+      if (typeof takeBack !== 'function') record(host, step, method, 'too_many_attempts');
+      if (takeBack instanceof TooManyRequests)
+        return { refused: 'too_many_attempts', retryAfterSeconds: takeBack.retryAfterSeconds };
       if (takeBack === undefined) {
-        failed('too_many_attempts');
-        await this.#second.halves.end(uid);
-        return { destination: await this.#host.interactions.deny(ctx, interaction, 'too many wrong codes') };
+        await second.halves.end(uid);
+        return { destination: await interactions.deny(ctx, interaction, 'too many wrong codes') };
       }
       const typed = isRecovery ? recovery : form.field('code');
       const code = { accountId, method, typed, isTrusted: trusted !== undefined } as const;
       const stepped = await untilUnchanged(async () => {
-        const proved = await this.#second.proveCode(code);
-        return proved !== undefined && 'proof' in proved
-          ? this.#finish(ctx, interaction, pending, [method, proved])
-          : { failed: proved };
+        const proved = await second.proveCode(code);
+        const isProved = proved !== undefined && 'proof' in proved;
+        return isProved ? finish(host, second, step, [method, proved]) : { failed: proved };
       }).catch((error: unknown) => {
         takeBack();
         throw error;
       });
-      if ('failed' in stepped) {
-        return { refused: await this.#fail(ctx, interaction, pending, [method, stepped.failed]) };
-      }
+      if ('failed' in stepped) return { refused: await fail(host, step, method, stepped.failed) };
       takeBack();
-      if (isRecovery) await this.#host.tell(ctx, accountId, 'recovery_code_used');
+      if (isRecovery) await tell(ctx, accountId, 'recovery_code_used');
       return stepped;
-    } catch (error) {
-      if (!(error instanceof TooManyRequests)) throw error;
-      failed('too_many_attempts');
-      return { refused: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
-    }
-  }
+    },
 
-  async provePasskey(
-    ctx: Context,
-    interaction: OpenInteraction,
-    pending: Pending,
-    form: Form,
-  ): Promise<Stepped> {
-    const result = await this.#second.passkeys?.authenticate({
-      binding: secondStepBinding(interaction.uid),
-      response: form.field('response'),
-      accountId: pending.account.id,
-      needed: pending.half === undefined ? interaction.needed : 'second_factor',
-    });
-    if (result === undefined || 'refused' in result) {
-      this.#record(ctx, interaction, pending, 'passkey', result?.refused ?? 'unknown');
-      return { refused: 'passkey_refused' };
-    }
-    return this.#finish(ctx, interaction, pending, ['passkey', result]);
-  }
-
-  async #finish(
-    ctx: Context,
-    interaction: OpenInteraction,
-    pending: Pending,
-    [method, { proof, factors, spends }]: readonly [Method, Proven],
-  ): Promise<Stepped> {
-    const { interactions, limits, trustedBrowsers, cookie, audit } = this.#host;
-    const { account, half } = pending;
-    const amr = half === undefined ? withProof(interaction.amr, proof) : amrOf(['password', proof]);
-    const proved = { amr, factorAt: secondsOf(this.#host), sessionsSince: factors.sessionsSince };
-    const login = half && { accountId: account.id, ...half.issued, proved };
-    const destination =
-      login === undefined
-        ? await interactions.finishStepUp(ctx, interaction, proved, spends)
-        : await interactions.finishLogin(ctx, interaction, login, spends);
-    this.#record(ctx, interaction, pending, method);
-    if (destination === undefined || half === undefined) return { destination };
-    cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), account.id));
-    await tidyUp(limits.finishSignIn(half.attempt), this.#second.halves.end(interaction.uid));
-    audit.record('sign_in', 'success', {
-      ...originOf(ctx.state),
-      client_id: interaction.settings.clientId,
-      account_id: account.id,
-    });
-    return { destination };
-  }
-
-  /** `reason`: why it failed. */
-  #record(
-    ctx: Context,
-    { settings }: OpenInteraction,
-    { account }: Pending,
-    method: Method,
-    reason?: string,
-  ): void {
-    const who = { ...originOf(ctx.state), client_id: settings.clientId, account_id: account.id };
-    const outcome = reason === undefined ? 'success' : 'failure';
-    this.#host.audit.record('second_factor', outcome, { ...who, method, reason });
-  }
-
-  /** What the page says. The person hears of guesses: they are of somebody with the password. */
-  async #fail(
-    ctx: Context,
-    interaction: OpenInteraction,
-    pending: Pending,
-    [method, failed]: readonly [TypedCode['method'], FailedCodes | undefined],
-  ): Promise<SecondStepError> {
-    const { audit, tell } = this.#host;
-    const { failures: times, isLocked = false, isNews = false } = failed ?? {};
-    this.#record(ctx, interaction, pending, method, isLocked ? 'locked' : 'wrong');
-    const who = { ...originOf(ctx.state), account_id: pending.account.id, method };
-    if (isLocked && isNews) audit.record('account_lock', 'failure', { ...who, reason: 'locked', times });
-    if (isNews) await tell(ctx, pending.account.id, 'codes_failed');
-    if (method === 'recovery_code') return 'wrong_recovery_code';
-    return isLocked ? 'codes_locked' : 'wrong_code';
-  }
+    async provePasskey(step: Step, form: Form): Promise<Stepped> {
+      const { interaction, pending } = step;
+      const result = await second.passkeys?.authenticate({
+        binding: secondStepBinding(interaction.uid),
+        response: form.field('response'),
+        accountId: pending.account.id,
+        needed: pending.half === undefined ? interaction.needed : 'second_factor',
+      });
+      if (result === undefined || 'refused' in result) {
+        record(host, step, 'passkey', result?.refused ?? 'unknown');
+        return { refused: 'passkey_refused' };
+      }
+      return finish(host, second, step, ['passkey', result]);
+    },
+  };
 }
