@@ -83,7 +83,7 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
     finishSelection: (ctx: Context, { uid }: OpenInteraction) => finish(ctx, uid, { select_account: {} }),
 
     async finishConsent(ctx: Context, interaction: OpenInteraction) {
-      const { uid, accountId, issued, grantId, settings, redirectUri, missing } = interaction;
+      const { uid, accountId, issued, grantId, settings, missing } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
       if (await hasLostAccess(engine, interaction)) return finish(ctx, uid, { access: {} });
       const { provider, consents } = engine;
@@ -94,8 +94,7 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
       addToGrant(grant, missing);
       const destination = await finish(ctx, uid, async () => {
         const consent = { grantId: await grant.save() };
-        const app = { accountId, clientId: settings.clientId, redirectUri };
-        await consents.add(app, missing, issued);
+        await consents.add(of, missing, issued);
         return { consent };
       });
       if (destination !== undefined)

@@ -73,7 +73,7 @@ export function endImplicitGrants(
 export function createLoadExistingGrant(parts: ExistingGrantParts) {
   const { findClient, consents, access } = parts;
   async function load(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
-    const { client, session, account, result, params, provider } = ctx.oidc;
+    const { client, session, account, result, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
     const { accountId } = account;
     const { clientId } = client;
@@ -84,8 +84,7 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
     const of = { accountId, clientId, generation: generationOf(session), consent };
     const existing = await findGrant(provider, grantId, of);
     if (consent === 'implicit') return extend(provider, existing, askedFor(ctx), of);
-    const redirectUri = String(params?.['redirect_uri']);
-    const remembered = await consents.find({ accountId, clientId, redirectUri });
+    const remembered = await consents.find({ accountId, clientId });
     return remembered === undefined ? existing : extend(provider, existing, remembered, of);
   }
 

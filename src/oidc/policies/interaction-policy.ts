@@ -3,7 +3,6 @@ import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { isDocumentClient } from '../../config/client-id-url.ts';
 import type { AccessPolicy } from './access.ts';
 import { askedFor, WHOLE_API } from './asked-for.ts';
-import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
 import type { Missing, SignInPolicy } from './sign-in-level.ts';
 
 const { Check, Prompt } = interactionPolicy;
@@ -15,14 +14,12 @@ export type InteractionPolicyParts = {
   /** Each undefined where the file has no such rules. */
   readonly access: Pick<AccessPolicy, 'isDenied'> | undefined;
   readonly signInPolicy: SignInPolicy | undefined;
-  readonly consents: Pick<RememberedConsents, 'find'>;
 };
 
 /** The prompts `select_account`, `login`, `second_factor`, `notice`, `access` and `consent`, in this order. */
 export function createInteractionPolicy({
   access,
   signInPolicy,
-  consents,
 }: InteractionPolicyParts): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
   const [login, consent] = [policy.get('login')?.checks, policy.get('consent')?.checks];
@@ -53,9 +50,7 @@ export function createInteractionPolicy({
       (ctx: KoaContextWithOIDC) => ({ missingApis: missingApis(ctx) }),
     ),
   );
-  const native = consent?.get('native_client_prompt');
-  if (native !== undefined) exceptDocuments(native);
-  consent?.add(documentCheck(consents));
+  consent?.add(documentCheck(), 0);
   return policy;
 }
 
@@ -87,42 +82,21 @@ function addSignInPrompts(
   policy.add(new Prompt({ name: 'notice' }, notice), beforeConsent + 1);
 }
 
-const isOfDocument = ({ oidc }: KoaContextWithOIDC) => isDocumentClient(oidc.client?.clientId ?? '');
-
-/** They have a check of their own, whose answer to prompt=none is another one. */
-function exceptDocuments(native: interactionPolicy.Check): void {
-  const { check } = native;
-  native.check = (ctx) => !isOfDocument(ctx) && check(ctx);
-}
-
 /**
- * Whether the person allowed a client by document all of this with this redirect_uri. What the session's grant holds doesn't count:
- * it may be of another redirect_uri.
+ * A client by document asks each time: a document says any name, and what the session's grant holds may be of another redirect_uri of it.
  */
-function documentCheck(consents: Pick<RememberedConsents, 'find'>): interactionPolicy.Check {
-  async function isMissing(ctx: KoaContextWithOIDC): Promise<boolean> {
-    const { client, session, params, result } = ctx.oidc;
-    if (!isOfDocument(ctx) || result?.consent !== undefined) return false;
-    const { accountId = '' } = session ?? {};
-    const app = {
-      accountId,
-      clientId: client?.clientId ?? '',
-      redirectUri: String(params?.['redirect_uri']),
-    };
-    return !allowsAll(await consents.find(app), askedFor(ctx));
-  }
-
-  return new Check(
+const documentCheck = () =>
+  new Check(
     'document_client_prompt',
-    'not granted with this redirect_uri',
+    'apps known by their document ask each time',
     'consent_required',
-    isMissing,
+    ({ oidc }: KoaContextWithOIDC) =>
+      isDocumentClient(oidc.client?.clientId ?? '') && oidc.result?.consent === undefined,
     (ctx: KoaContextWithOIDC) => {
       const { scopes, resourceScopes } = askedFor(ctx);
       return { missingOIDCScope: scopes, missingResourceScopes: resourceScopes };
     },
   );
-}
 
 /** A person who is known and may not use the app. RFC 6749 §4.1.2.1: with prompt=none the app gets the error at once. */
 function accessPrompt({ isDenied }: Pick<AccessPolicy, 'isDenied'>): interactionPolicy.Prompt {

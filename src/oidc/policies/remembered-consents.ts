@@ -1,9 +1,8 @@
-// What a person allowed an app, kept beyond the session: one record for each person and app, with an end. Of a client by document
-// that is for each redirect_uri, and none where that leads to a program on the person's own device (RFC 8252 §8.6). A sign-out
+// What a person allowed an app, kept beyond the session: one record for each person and app, with an end, and none for a client by
+// document. A sign-out
 // leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
 // ends everything of a person (disabling, sign-out everywhere), also of the sign-in that it was given in.
 import { isDocumentClient } from '../../config/client-id-url.ts';
-import { isNativeRedirect } from '../../config/uri.ts';
 import type { Issued } from '../../users/accounts.ts';
 import { FORM_VERSION, readForm, type StoredForm } from '../../store/form.ts';
 import type { KeyedHash } from '../../store/keyed-hash.ts';
@@ -22,15 +21,12 @@ type ConsentForm = StoredForm &
   AskedFor & {
     readonly at: number;
     readonly generation?: string;
-    /** Of a client by document. */
-    readonly byRedirectUri?: Readonly<Record<string, AskedFor>>;
   };
 
 /** Who allowed which app. */
 type ConsentOf = {
   readonly accountId: string;
   readonly clientId: string;
-  readonly redirectUri: string;
 };
 
 type ConsentParts = Omit<RecordParts, 'tombstoneSeconds'> & {
@@ -46,7 +42,7 @@ export function createRememberedConsents(parts: ConsentParts) {
   const keyOf = (accountId: string, clientId: string) => consentKey(hash, accountId, clientId);
 
   async function findForm(accountId: string, clientId: string): Promise<ConsentForm | undefined> {
-    if (lifetimeSeconds === 0) return undefined;
+    if (lifetimeSeconds === 0 || isDocumentClient(clientId)) return undefined;
     const record = await records.find(CONSENT, keyOf(accountId, clientId));
     const form = record && readForm(record.payload, 'a consent');
     if (record !== undefined && form === undefined) onDamaged(CONSENT, record);
@@ -58,25 +54,14 @@ export function createRememberedConsents(parts: ConsentParts) {
 
   return {
     /** Undefined also when everything of the person has ended since. */
-    async find(of: ConsentOf): Promise<AskedFor | undefined> {
-      const form = await findForm(of.accountId, of.clientId);
-      return isDocumentClient(of.clientId) ? form?.byRedirectUri?.[of.redirectUri] : form;
-    },
+    find: ({ accountId, clientId }: ConsentOf): Promise<AskedFor | undefined> =>
+      findForm(accountId, clientId),
     /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */
-    async add(
-      { accountId, clientId, redirectUri }: ConsentOf,
-      consent: AskedFor,
-      issued: Issued,
-    ): Promise<void> {
-      const { generation, at } = issued;
-      const isDocument = isDocumentClient(clientId);
-      if (lifetimeSeconds === 0 || (isDocument && isNativeRedirect(redirectUri))) return;
+    async add({ accountId, clientId }: ConsentOf, consent: AskedFor, issued: Issued): Promise<void> {
+      if (lifetimeSeconds === 0 || isDocumentClient(clientId)) return;
       const form = await findForm(accountId, clientId);
-      const before = form?.byRedirectUri ?? {};
-      const allowed = isDocument
-        ? { ...NOTHING, byRedirectUri: { ...before, [redirectUri]: merge(before[redirectUri], consent) } }
-        : merge(form, consent);
-      const given = { ...allowed, generation, at: at + clock.ahead };
+      const { generation, at } = issued;
+      const given = { ...merge(form, consent), generation, at: at + clock.ahead };
       await records.save({
         kind: CONSENT,
         key: keyOf(accountId, clientId),
@@ -89,8 +74,6 @@ export function createRememberedConsents(parts: ConsentParts) {
     },
   };
 }
-
-const NOTHING: AskedFor = { scopes: [], resourceScopes: {} };
 
 const includes = (allowed: readonly string[] = [], asked: readonly string[]) =>
   asked.every((one) => allowed.includes(one));
