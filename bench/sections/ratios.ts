@@ -98,10 +98,10 @@ export const flow: Section = async (stage) => {
       restAtMost(
         'flow in a session: CPU beside the signatures / the bare engine’s',
         [session(LMDB), session(BARE), subjects.S1],
-        [1.35, 1.1],
+        [1.1],
       ),
       cpuAtMost('flow in a session: CPU on Redis / on lmdb', session(REDIS), session(LMDB), ON_REDIS),
-      restAtMost('first sign-in flow: CPU without the hash / the bare engine’s', [LMDB, BARE], [1.4]),
+      restAtMost('first sign-in flow: CPU without the hash / the bare engine’s', [LMDB, BARE], [1.1]),
     ],
   };
 };

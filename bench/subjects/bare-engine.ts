@@ -1,7 +1,12 @@
-// The engine alone: its own JWT access tokens, static clients, records in a Map as JSON text, plain pages; no limits, no log, no host.
+// The engine alone: its own JWT access tokens, static clients, records as JSON text in lmdb, plain pages; no limits, no log, no host.
+// Each call of the adapter is one transaction, on disk before it resolves, as in the service.
 // Its settings of the protocol are the service's (PKCE, consent, a new refresh token with each refresh), so it answers the same requests.
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
+import { open } from 'lmdb';
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
 import { REDIRECT_URI, RESOURCE, SCOPE, SECRET } from '../names.ts';
 
@@ -9,35 +14,46 @@ import { REDIRECT_URI, RESOURCE, SCOPE, SECRET } from '../names.ts';
 const [port = '0', format = 'jwt'] = process.argv.slice(2);
 const HOUR = 3600;
 
-const records = new Map<string, string>();
-const keysOfGrant = new Map<string, Set<string>>();
+const folder = mkdtempSync(path.join(tmpdir(), 'postern-bare-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const records = open<string, string>({
+  path: folder,
+  noSubdir: false,
+  overlappingSync: false,
+  eventTurnBatching: false,
+} as Parameters<typeof open>[0]);
 
 const adapter = (model: string): Adapter => {
   const keyOf = (id: string) => `${model}:${id}`;
+  const grantKey = (grantId: string) => `grant:${grantId}`;
+  const keysOf = (grantId: string) => JSON.parse(records.get(grantKey(grantId)) ?? '[]') as readonly string[];
   const read = (key: string) => {
     const text = records.get(key);
     return text === undefined ? undefined : (JSON.parse(text) as AdapterPayload);
   };
   return {
-    upsert: async (id, payload) => {
-      records.set(keyOf(id), JSON.stringify(payload));
-      if (model === 'Session') records.set(`uid:${payload.uid}`, id);
-      if (payload.grantId === undefined || model === 'Session' || model === 'Interaction') return;
-      const keys = keysOfGrant.get(payload.grantId) ?? new Set();
-      keysOfGrant.set(payload.grantId, keys.add(keyOf(id)));
-    },
+    upsert: (id, payload) =>
+      records.transaction(() => {
+        records.putSync(keyOf(id), JSON.stringify(payload));
+        if (model === 'Session') records.putSync(`uid:${payload.uid}`, id);
+        const { grantId } = payload;
+        if (grantId === undefined || model === 'Session' || model === 'Interaction') return;
+        records.putSync(grantKey(grantId), JSON.stringify([...keysOf(grantId), keyOf(id)]));
+      }),
     find: async (id) => read(keyOf(id)),
     findByUid: async (uid) => read(keyOf(records.get(`uid:${uid}`) ?? '')),
     findByUserCode: async () => undefined,
-    consume: async (id) => {
-      const consumed = Math.floor(Date.now() / 1000);
-      records.set(keyOf(id), JSON.stringify({ ...read(keyOf(id)), consumed }));
-    },
-    destroy: async (id) => void records.delete(keyOf(id)),
-    revokeByGrantId: async (grantId) => {
-      keysOfGrant.get(grantId)?.forEach((key) => records.delete(key));
-      keysOfGrant.delete(grantId);
-    },
+    consume: (id) =>
+      records.transaction(() => {
+        const consumed = Math.floor(Date.now() / 1000);
+        records.putSync(keyOf(id), JSON.stringify({ ...read(keyOf(id)), consumed }));
+      }),
+    destroy: (id) => records.transaction(() => void records.removeSync(keyOf(id))),
+    revokeByGrantId: (grantId) =>
+      records.transaction(() => {
+        for (const key of keysOf(grantId)) records.removeSync(key);
+        records.removeSync(grantKey(grantId));
+      }),
   };
 };
 
@@ -95,7 +111,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
 });
 
 /** The least that an application of the engine has to write: a form with a name, a form with a button. */
-async function interact(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+async function interact(request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
   const details = await provider.interactionDetails(request, response);
   if (request.method === 'GET') {
     const action = `${provider.issuer}/interaction/${details.uid}/${details.prompt.name}`;
@@ -105,7 +121,7 @@ async function interact(request: IncomingMessage, response: ServerResponse, path
     return;
   }
   const form = new URLSearchParams(await textOf(request));
-  const result = path.endsWith('/login')
+  const result = url.endsWith('/login')
     ? { login: { accountId: form.get('username') ?? '' } }
     : { consent: { grantId: await consentTo(details) } };
   await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true });
