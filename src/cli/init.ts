@@ -1,26 +1,20 @@
-// `postern init`: writes a starter configuration, with keys and a first person, and overwrites nothing. What
-// the files contain is in starter-files.ts.
+// `postern init`: writes a starter configuration, with keys and a first person, and overwrites nothing.
 import { randomBytes } from 'node:crypto';
-import { lstatSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { commandName } from '../config/command-name.ts';
+import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
+import { toJsonSchema } from '../config/schema-documents.ts';
 import { usernameFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
-import { checked, jsonOption } from './configuration.ts';
-import { CommandError, printJson, type CliIo } from './io.ts';
-import { readPassword } from './password-input.ts';
-import { newPersonId, usualPasswordContext } from './user-people.ts';
-import { starterFiles, starterTryUrl, type StarterFile } from './starter-files.ts';
+import { checked } from './configuration.ts';
+import { CommandError, type CliIo } from './io.ts';
+import { newPersonId } from './user-people.ts';
 
-type InitOptions = {
-  readonly issuer: string;
-  readonly username: string;
-  readonly askPassword?: boolean;
-  readonly json?: boolean;
-};
+type InitOptions = { readonly issuer: string; readonly username: string };
 
 export function registerInit(program: Command, io: CliIo): void {
   program
@@ -37,59 +31,95 @@ export function registerInit(program: Command, io: CliIo): void {
         .default('alice')
         .argParser(checked(usernameFault)),
     )
-    .option('--ask-password', 'take the password from the terminal or stdin instead of making one')
-    .addOption(jsonOption())
-    .action(async (folder: string, options: InitOptions) => {
-      const password =
-        options.askPassword === true
-          ? await readPassword(io, usualPasswordContext(options.username))
-          : undefined;
-      const made = password ?? randomBytes(15).toString('base64url');
-      const files = starterFiles({
-        issuer: options.issuer,
-        username: options.username,
-        personId: newPersonId(),
-        passwordHash: await hashPassword(made),
-        newKey: () => randomBytes(32).toString('base64url'),
-      });
-      await writeAll(folder, files);
-      report(io, { folder, files, options, password: password === undefined ? made : undefined });
-    });
+    .action(init(io));
 }
 
-/** All of them or none; existing files are never touched. */
-async function writeAll(folder: string, files: readonly StarterFile[]): Promise<void> {
-  const paths = files.map(({ name }) => join(folder, name));
-  const taken = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
+const init =
+  ({ stdout, stderr }: CliIo) =>
+  async (folder: string, { issuer, username }: InitOptions): Promise<void> => {
+    const password = randomBytes(15).toString('base64url');
+    const { files, tryUrl } = starterFiles(issuer, username, await hashPassword(password));
+    await writeAll(folder, files);
+    for (const name of Object.keys(files)) stderr.write(`wrote ${join(folder, name)}\n`);
+    stderr.write(`\nThe password of ${username}. It is not shown again:\n`);
+    stdout.write(`${password}\n`);
+    const [postern, config] = [commandName(), join(folder, 'config', 'postern.yaml')];
+    stderr.write(`\nNext:\n  ${postern} check --config ${config}\n  ${postern} serve --config ${config}\n`);
+    if (tryUrl !== undefined) stderr.write(`\nThen open ${tryUrl} and sign in as ${username}.\n`);
+  };
+
+/** All of them or none; existing files are never touched. Only their owner may read keys and data. */
+async function writeAll(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  const taken = Object.keys(files).filter((name) => existsSync(join(folder, name)));
   if (taken.length > 0) throw new CommandError(`nothing was written: ${taken.join(', ')} exists already`);
-  for (const { name, content, isSecret } of files) {
+  for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name);
+    const isSecret = /secrets|data/.test(name);
     await mkdir(dirname(path), { recursive: true, ...(isSecret && { mode: 0o700 }) });
     await writeFile(path, content, { flag: 'wx', mode: isSecret ? 0o600 : 0o644 });
   }
 }
 
-type Written = {
-  readonly folder: string;
-  readonly files: readonly StarterFile[];
-  readonly options: InitOptions;
-  /** Only when it was made here. */
-  readonly password: string | undefined;
-};
+const newKey = () => `${randomBytes(32).toString('base64url')}\n`;
+const IGNORE_ALL = '# Nothing in here belongs in git.\n*\n';
 
-function report(io: CliIo, { folder, files, options, password }: Written): void {
-  const { stdout, stderr } = io;
-  const names = files.map(({ name }) => join(folder, name));
-  const { username, json = false } = options;
-  if (json) return printJson(io, { files: names, username, password });
-  for (const name of names) stderr.write(`wrote ${name}\n`);
-  if (password !== undefined) {
-    stderr.write(`\nThe password of ${username}. It is not shown again:\n`);
-    stdout.write(`${password}\n`);
-  }
-  const config = join(folder, 'config', 'postern.yaml');
-  const postern = commandName();
-  stderr.write(`\nNext:\n  ${postern} check --config ${config}\n  ${postern} serve --config ${config}\n`);
-  const tryUrl = starterTryUrl(options);
-  if (tryUrl !== undefined) stderr.write(`\nThen open ${tryUrl} and sign in as ${username}.\n`);
+/** By name. `tryUrl`: only this machine may have an http issuer, and only there the new service can be tried. */
+function starterFiles(issuer: string, username: string, passwordHash: string) {
+  const { port, protocol } = new URL(issuer);
+  const isHere = protocol === 'http:';
+  const listen = isHere ? port || '80' : '3000';
+  const management = listen === '3001' ? '3002' : '3001';
+  const origin = `http://localhost:${management}`;
+  const files = {
+    'config/postern.yaml': `# yaml-language-server: $schema=./postern.schema.json
+#
+# Every other key has a default: docs/configuration.md, or postern schema --markdown.
+# Check a change with:  postern check --config config/postern.yaml
+
+# Public address of the service: every URL and token begins with it.
+issuer: ${issuer}
+listen: { host: 127.0.0.1, port: ${listen} }
+
+# /healthz, /readyz and /metrics. Keep it off the internet.
+management: { host: 127.0.0.1, port: ${management} }
+store: lmdb:../data
+
+# They protect what is stored, and sign cookies. Keep a copy in a safe place, never in git.
+encryption_keys: [file:secrets/encryption.key]
+cookie_keys: [file:secrets/cookie.key]
+clients_from: [clients.d/*.yaml]
+users_from: users.yaml
+`,
+    'config/clients.d/example.yaml': `# "postern client secret" makes a secret and the lines that accept it.
+# - client_id: my-app
+#   client_secrets: [{ hash: "sha256:…" }]
+#   redirect_uris: [https://app.example.com/callback]
+#   scope: openid email profile
+`,
+    ...(isHere && {
+      'config/clients.d/demo.yaml': `# The client of ${origin}${DEMO_TRY_PATH}, where you can try a sign-in. Its secret is public and is refused as soon as the
+# issuer is not this machine: then delete this file. The port is that of management.
+- client_id: ${DEMO_CLIENT_ID}
+  client_name: Demo app
+  client_secret: ${DEMO_CLIENT_SECRET}
+  redirect_uris: [${origin}${DEMO_CALLBACK_PATH}]
+  grant_types: [authorization_code, refresh_token]
+  scope: openid email profile offline_access
+`,
+    }),
+    'config/users.yaml': `# "postern user hash" makes an entry.
+users:
+  # The id is the sub in this person's tokens: never change it, never give it to somebody else.
+  - id: ${newPersonId()}
+    username: ${JSON.stringify(username)}
+    password_hash: ${passwordHash}
+    preferred_username: ${JSON.stringify(username)}
+`,
+    'config/postern.schema.json': `${JSON.stringify(toJsonSchema(), undefined, 2)}\n`,
+    'config/secrets/encryption.key': newKey(),
+    'config/secrets/cookie.key': newKey(),
+    'config/secrets/.gitignore': IGNORE_ALL,
+    'data/.gitignore': IGNORE_ALL,
+  };
+  return { files, tryUrl: isHere ? `${origin}${DEMO_TRY_PATH}` : undefined };
 }
