@@ -1,7 +1,7 @@
 // `postern user invite`, `user reset`, `user enrol` and `user enable`: what an operator does for a user who can't sign in. Each prints a
 // one-time link, `enable` on request.
-import { type Command, InvalidArgumentError } from 'commander';
-import { DAY, formatDuration, MINUTE, parseDuration } from '../config/notation.ts';
+import type { Command } from 'commander';
+import { DAY } from '../config/notation.ts';
 import { usernameFault } from '../config/text.ts';
 import { forgiven, hasSecondFactor } from '../users/factors.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
@@ -20,57 +20,31 @@ import {
   withPeople,
 } from './user-people.ts';
 
-const SHORTEST = 5 * MINUTE;
-const LONGEST = 30 * DAY;
-
-type LinkOptions = VerbOptions & { readonly expires?: number };
-type InviteOptions = LinkOptions & GrantedOptions;
-type EnableOptions = LinkOptions & { readonly link?: boolean };
+type InviteOptions = VerbOptions & GrantedOptions;
+type EnableOptions = VerbOptions & { readonly link?: boolean };
 
 export function registerUserLinks(user: Command, io: CliIo): void {
   const invited = addVerb(user, 'invite', 'add a user who chooses a password, and print a link for that');
   invited.argument('<username>', 'what the user types to sign in', checked(usernameFault));
-  addExpires(addGrantedOptions(invited)).action((typed: string, options: InviteOptions) =>
+  addGrantedOptions(invited).action((typed: string, options: InviteOptions) =>
     withPeople(options, (context) => invite(context, typed, { options, io })),
   );
-  addExpires(
-    addChange(user, io, {
-      name: 'reset',
-      description: 'print a link by which a user of the store chooses a password',
-      isStored: true,
-      act: reset,
-    }),
-  );
-  addExpires(
-    addChange(user, io, {
-      name: 'enrol',
-      description: 'print a link by which a user adds their first second factor or passkey',
-      act: enrol,
-    }),
-  );
-  addExpires(
-    addChange(user, io, {
-      name: 'enable',
-      description: 'let a user sign in again, and forget failed sign-ins',
-      act: enable,
-    }),
-  ).option('--link', 'print a link, too, that makes the browser which follows it a trusted one');
-}
-
-function addExpires(verb: Command): Command {
-  return verb.option(
-    '--expires <duration>',
-    'how long the link works, such as 1h or 7d; 24h without it',
-    parseExpires,
-  );
-}
-
-function parseExpires(text: string): number {
-  const seconds = parseDuration(text);
-  if (seconds !== undefined && seconds >= SHORTEST && seconds <= LONGEST) return seconds;
-  throw new InvalidArgumentError(
-    `it must be a duration from ${formatDuration(SHORTEST)} to ${formatDuration(LONGEST)}`,
-  );
+  addChange(user, io, {
+    name: 'reset',
+    description: 'print a link by which a user of the store chooses a password',
+    isStored: true,
+    act: reset,
+  });
+  addChange(user, io, {
+    name: 'enrol',
+    description: 'print a link by which a user adds their first second factor or passkey',
+    act: enrol,
+  });
+  addChange(user, io, {
+    name: 'enable',
+    description: 'let a user sign in again, and forget failed sign-ins',
+    act: enable,
+  }).option('--link', 'print a link, too, that makes the browser which follows it a trusted one');
 }
 
 async function invite(
@@ -78,7 +52,7 @@ async function invite(
   username: string,
   { options, io }: { readonly options: InviteOptions; readonly io: CliIo },
 ): Promise<void> {
-  const make = newLink(context, options);
+  const make = newLink(context);
   if ((await lookUpPerson(context, username)) !== undefined) throw isTaken(username);
   const { claims: given, groups } = checkGranted(context.config, options);
   const claims = withName(username, given);
@@ -94,18 +68,18 @@ async function invite(
 }
 
 /** A user who was invited and has no password yet gets another invitation. */
-async function reset(context: UserContext, person: SourcedPerson, options: LinkOptions): Promise<Done> {
-  return newLink(context, options)(person.passwordHash === undefined ? 'invite' : 'reset', person);
+async function reset(context: UserContext, person: SourcedPerson): Promise<Done> {
+  return newLink(context)(person.passwordHash === undefined ? 'invite' : 'reset', person);
 }
 
 /** For a user of the file, too: their factors are in the store. */
-async function enrol(context: UserContext, person: SourcedPerson, options: LinkOptions): Promise<Done> {
+async function enrol(context: UserContext, person: SourcedPerson): Promise<Done> {
   const { signIn } = context.config;
   if (signIn?.passkeys !== true && signIn?.oneTimeCodes !== true) {
     throw new CommandError('there is nothing to add: sign_in has neither passkeys nor one_time_codes');
   }
   refuseDisabled(context, person);
-  const make = newLink(context, options);
+  const make = newLink(context);
   if (hasSecondFactor(await context.factors.get(person.id))) {
     throw new CommandError(
       `${person.username} has a second factor, and adds others with it. If it is lost: postern user factors ${person.username} --remove all`,
@@ -122,10 +96,7 @@ function refuseDisabled({ config }: UserContext, { username, disabled }: Sourced
 async function enable(context: UserContext, person: SourcedPerson, options: EnableOptions): Promise<Done> {
   const { id, username } = person;
   refuseDisabled(context, person);
-  if (options.expires !== undefined && options.link !== true) {
-    throw new CommandError('--expires is about the link: add --link');
-  }
-  const make = options.link === true ? newLink(context, options) : undefined;
+  const make = options.link === true ? newLink(context) : undefined;
   await context.states.update(id, { disabled: false, attemptsSince: Date.now() });
   await context.factors.change(id, (own) => (own.oneTimeCode?.failures ? forgiven(own) : undefined));
   const link = await make?.('trust', person);
@@ -137,7 +108,7 @@ async function enable(context: UserContext, person: SourcedPerson, options: Enab
 }
 
 /** Throws CommandError where no link can be made, before anything else is done. */
-function newLink(context: UserContext, { expires = DAY }: LinkOptions) {
+function newLink(context: UserContext) {
   const links = context.links();
 
   return async function make(
@@ -151,9 +122,9 @@ function newLink(context: UserContext, { expires = DAY }: LinkOptions) {
     const ends = { passwordSince: validAfter, stateSince: state.validAfter };
     const link = oneTimeLinkUrl(
       context.config.issuer,
-      await links.create({ purpose, accountId: id, ...ends }, expires),
+      await links.create({ purpose, accountId: id, ...ends }, DAY),
     );
-    const end = new Date(context.now() + expires * 1000).toISOString();
+    const end = new Date(context.now() + DAY * 1000).toISOString();
     return { value: { link, expires_at: end }, text: `${link}\nIt works once, until ${end}.` };
   };
 }

@@ -6,8 +6,6 @@ import { AUDIT_EVENTS } from './audit.ts';
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
-/** Clients beyond these share one label, so that ten thousand of them don't make ten thousand series. */
-export const MAX_CLIENT_LABELS = 200;
 /** What the service answers when it fails. */
 const FAILURES = [500, 503];
 
@@ -65,11 +63,7 @@ function createInstruments(register: Registry) {
   return {
     requests: histogram('http_request', 'Requests by route and status.', ['route', 'status']),
     events: counter('security_events', 'Security events, as the audit trail has them.', ['event', 'outcome']),
-    tokens: counter(
-      'tokens_issued',
-      `Successful answers of the token endpoint. Clients after the first ${MAX_CLIENT_LABELS} count as "other", those whose client_id is a URL as "documents".`,
-      ['grant_type', 'client_id'],
-    ),
+    tokens: counter('tokens_issued', 'Successful answers of the token endpoint.', ['grant_type']),
     limits: counter('limit_hits', 'Requests beyond a limit, answered with 429.', ['limit']),
     store: histogram('store_operation', 'Operations of the store.', ['operation']),
     storeErrors: counter('store_errors', 'Operations of the store that failed.', ['operation']),
@@ -100,24 +94,13 @@ export function createMetrics() {
     ]),
   );
 
-  const labelledClients = new Set<string>();
-  function clientLabel(clientId: string): string {
-    // Where documents of clients are fetched, anybody can publish one more.
-    if (clientId.startsWith('https://')) return 'documents';
-    if (labelledClients.has(clientId)) return clientId;
-    if (labelledClients.size >= MAX_CLIENT_LABELS) return 'other';
-    labelledClients.add(clientId);
-    return clientId;
-  }
-
   const sources: (() => Snapshot | Promise<Snapshot>)[] = [];
   return {
     request: (route: string, status: number, seconds: number) =>
       of.requests.observe({ route, status }, seconds),
     /** Whatever the audit trail has a record of. */
     event: (event: string, outcome: string) => of.events.inc({ event, outcome }),
-    tokenIssued: (grantType: string, clientId: string) =>
-      of.tokens.inc({ grant_type: grantType, client_id: clientLabel(clientId) }),
+    tokenIssued: (grantType: string) => of.tokens.inc({ grant_type: grantType }),
     limitHit: (limit: string) => of.limits.inc({ limit }),
     storeOperation(operation: string, seconds: number, failed: boolean) {
       of.store.observe({ operation }, seconds);

@@ -94,9 +94,9 @@ export function combine(parts: {
     audit: {
       record(event, outcome, fields) {
         metrics.event(event, outcome);
-        const { grant_type: grantType, client_id: clientId } = fields;
+        const { grant_type: grantType } = fields;
         if (event === 'token_issued' && outcome === 'success' && grantType !== undefined)
-          metrics.tokenIssued(grantType, clientId ?? '');
+          metrics.tokenIssued(grantType);
         const time = new Date(now()).toISOString();
         // Members that are undefined are left out.
         audit.write(`${JSON.stringify({ time, event, outcome, ...fields, worker })}\n`);

@@ -7,7 +7,7 @@ import { nextFamilyStep } from '../keys/families.ts';
 import type { Timing } from '../keys/timing.ts';
 import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
 import { measured, type OnOperation } from '../store/measured.ts';
-import { MAX_CLIENT_LABELS, type Snapshot } from '../observability/metrics.ts';
+import type { Snapshot } from '../observability/metrics.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Views } from '../views/views.ts';
 
@@ -110,19 +110,16 @@ type SnapshotParts = {
   readonly views: Pick<Views, 'faultCount'>;
 };
 
+/** Beyond these, secrets with an end aren't shown. */
+const MOST_SECRETS = 200;
+
 export function snapshotOf({ config, status, views, rotation, timing, store }: SnapshotParts): Snapshot {
   const step = nextFamilyStep(rotation.ring(), config.signingKeys.algorithms, store.clock.now(), timing);
-  // The soonest would need a sort: a configuration of thousands of secrets watches some other way.
   const ends = config.clients.flatMap(({ clientId, secrets }) =>
-    secrets.flatMap((secret) =>
-      secret.expiresAt === undefined
+    secrets.flatMap(({ expiresAt, ...secret }) =>
+      expiresAt === undefined
         ? []
-        : [
-            {
-              at: secret.expiresAt,
-              labels: { client_id: clientId, secret: secret.name ?? secretId(secret) },
-            },
-          ],
+        : [[expiresAt, { client_id: clientId, secret: secret.name ?? secretId(secret) }] as const],
     ),
   );
   return [
@@ -130,8 +127,8 @@ export function snapshotOf({ config, status, views, rotation, timing, store }: S
     // Nothing is later or earlier than that, so no alert is.
     ['signing_key_next_step_timestamp_seconds', step === undefined ? Number.NaN : step.at / 1000],
     ...ends
-      .slice(0, MAX_CLIENT_LABELS)
-      .map(({ at, labels }) => ['client_secret_expiry_timestamp_seconds', at, labels] as const),
+      .slice(0, MOST_SECRETS)
+      .map(([at, labels]) => ['client_secret_expiry_timestamp_seconds', at, labels] as const),
     ['view_faults', views.faultCount()],
     ...(store.warnings?.() ?? []).map((warning) => ['store_warning', 1, { warning }] as const),
   ];
