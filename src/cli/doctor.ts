@@ -2,7 +2,6 @@
 // the network broke.
 import type { Command } from 'commander';
 import { ConfigError, formatProblem, type Config } from '../config/config.ts';
-import { readListenAddresses } from '../config/listen-addresses.ts';
 import { normalizeIssuer } from '../config/uri.ts';
 import { ask } from '../doctor/ask.ts';
 import { runCheck, type Level, type Result } from '../doctor/check.ts';
@@ -29,50 +28,30 @@ export function registerDoctor(program: Command, io: CliIo): void {
     });
 }
 
-/** What could be read of the configuration. */
-type Known = {
-  readonly issuer?: string | undefined;
-  readonly config?: Config;
-  readonly results: readonly Result[];
-};
+type Known = { readonly config?: Config; readonly results: readonly Result[] };
 
-/** The configuration with its secrets, which the store needs, else without, else only the issuer. */
+/** The configuration with its secrets, which the store needs, else without. Throws ConfigError. */
 async function readKnown(file: string): Promise<Known> {
-  const full = await tryToRead(file, true);
-  if (!(full instanceof ConfigError)) {
-    const results = await runCheck('store', (report) => checkStore(full, report));
-    return { config: full, issuer: full.issuer, results };
-  }
-  const config = await tryToRead(file, false);
-  if (!(config instanceof ConfigError)) {
-    const message = `the store is not looked at: ${full.problems.map(formatProblem).join('; ')}`;
-    return { config, issuer: config.issuer, results: [{ level: 'skipped', name: 'store', message }] };
-  }
-  const results = await runCheck('configuration', async (report) => {
-    for (const one of config.problems) report('configuration-broken', formatProblem(one));
-    return undefined;
-  });
-  return { issuer: (await readListenAddresses(file))?.issuer, results };
-}
-
-async function tryToRead(file: string, readSecrets: boolean): Promise<Config | ConfigError> {
+  const read = (readSecrets: boolean) =>
+    readConfig(file, { writeKeys: false, readSecrets, secretFiles: 'any_mode' });
   try {
-    return await readConfig(file, { writeKeys: false, readSecrets, secretFiles: 'any_mode' });
+    const config = await read(true);
+    return { config, results: await runCheck('store', (report) => checkStore(config, report)) };
   } catch (error) {
-    if (error instanceof ConfigError) return error;
-    throw error;
+    if (!(error instanceof ConfigError)) throw error;
+    const config = await read(false);
+    const message = `the store is not looked at: ${error.problems.map(formatProblem).join('; ')}`;
+    return { config, results: [{ level: 'skipped', name: 'store', message }] };
   }
 }
 
-async function checkPublic({ config, issuer }: Known, url: string | undefined): Promise<readonly Result[]> {
+async function checkPublic({ config }: Known, url: string | undefined): Promise<readonly Result[]> {
   if (url !== undefined && !(/^https?:/.test(url) && URL.canParse(url)))
     throw new CommandError('--url must be the address of the service, such as https://id.example.com');
-  const expected = issuer ?? url;
-  if (expected === undefined)
-    return [{ level: 'skipped', name: 'public', message: 'the issuer is not known: give --url' }];
+  const issuer = config?.issuer ?? url ?? '';
   return checkPublicAddress({
-    issuer: normalizeIssuer(expected),
-    at: normalizeIssuer(url ?? expected),
+    issuer: normalizeIssuer(issuer),
+    at: normalizeIssuer(url ?? issuer),
     config,
     ask,
     now: () => Date.now(),

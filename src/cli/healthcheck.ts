@@ -2,7 +2,7 @@
 // managers. It reads only the address from the configuration, and opens no store.
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { localUrl, readListenAddresses } from '../config/listen-addresses.ts';
+import { localUrl, readManagementAddress } from '../config/listen-addresses.ts';
 import { ask, Unanswered } from '../doctor/ask.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { Ended, EXIT, type CliIo } from './io.ts';
@@ -32,8 +32,8 @@ async function managementUrl(file: string, say: (line: string) => void): Promise
     say(`${file} does not exist`);
     throw new Ended(EXIT.misuse);
   }
-  const addresses = await readListenAddresses(file);
-  if (addresses !== undefined) return localUrl(addresses.management);
+  const address = await readManagementAddress(file);
+  if (address !== undefined) return localUrl(address);
   say(`${file} does not say where the management listener is: asking ${DEFAULT_MANAGEMENT}`);
   return DEFAULT_MANAGEMENT;
 }

@@ -8,7 +8,6 @@ const SEE = 'See docs/reverse-proxy.md.';
 const LEAVE_CORS = "Take CORS out of the proxy, and list origins in Postern's cors.allowed_origins.";
 
 export const FAULTS = {
-  'configuration-broken': problem('Repair it; postern check says the same.'),
   'store-unreachable': problem('Is it running, and may this machine reach it?'),
   'store-settings': problem('See docs/redis.md.'),
 

@@ -261,16 +261,6 @@ describe('TLS', () => {
 });
 
 describe('the file', () => {
-  it('is broken, and the address in it is looked at all the same', async () => {
-    const file = path.join(world.folder, 'broken.json');
-    await writeFile(file, JSON.stringify({ issuer: world.issuer, lifetimes: 5 }));
-    await front.serve({ upstream: new URL(world.base).host });
-    const { code, findings } = await diagnose('--config', file);
-    expect(code).toBe(1);
-    const names = findings.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['configuration-broken', 'discovery']));
-  });
-
   it("leads to secrets that can't be read here, and the rest is looked at", async () => {
     const file = path.join(world.folder, 'elsewhere.json');
     const content = JSON.parse(await readFile(world.configFile, 'utf8')) as Record<string, unknown>;
