@@ -7,7 +7,7 @@ import { Option, type Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { commandName } from '../config/command-name.ts';
 import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
-import { toJsonSchema } from '../config/schema-documents.ts';
+import { toJsonSchema } from '../config/schema.ts';
 import { usernameFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
 import { checked } from './configuration.ts';
@@ -73,7 +73,7 @@ function starterFiles(issuer: string, username: string, passwordHash: string) {
   const files = {
     'config/postern.yaml': `# yaml-language-server: $schema=./postern.schema.json
 #
-# Every other key has a default: docs/configuration.md, or postern schema --markdown.
+# Every other key has a default: docs/configuration.md.
 # Check a change with:  postern check --config config/postern.yaml
 
 # Public address of the service: every URL and token begins with it.
