@@ -5,7 +5,6 @@ import type { Level } from '../config/sign-in-levels.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { canProve, canReach, type Factors } from '../users/factors.ts';
 import type { Notice } from '../users/notices.ts';
-import type { PageModels } from '../views/models.ts';
 import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import { type Pending, secondStepBinding, type SecondStepError } from './second-step.ts';
 import { cancelBeside, cancelForm, createRender, otherAccountUrl } from './show.ts';
@@ -93,11 +92,8 @@ export function createShowSecondStep(host: Host, { settings: signIn, passkeys }:
   };
 }
 
-export function toNoticeModel(
-  { at, by: _by, readBy: _readBy, ...notice }: Notice,
-  locale: string,
-): PageModels['notice']['notices'][number] {
-  return { ...notice, at: toTimeText(at, locale) };
+export function toNoticeModel({ what, method, at, left }: Notice, locale: string) {
+  return { what: method === undefined ? what : `${what}.${method}`, at: toTimeText(at, locale), left };
 }
 
 /** The day of `at` (epoch seconds) in the language of the page. */

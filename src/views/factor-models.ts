@@ -35,16 +35,8 @@ export const factorNeeded = z.object({
 
 /** Something that happened to a person's factors. */
 export const NoticeModel = z.object({
-  what: z.enum([
-    'recovery_code_used',
-    'codes_failed',
-    'passkey_refused',
-    'factor_added',
-    'authenticator_replaced',
-    'factor_removed',
-    'recovery_codes_made',
-  ]),
-  method: z.enum(['passkey', 'one_time_code']).optional(),
+  /** With "notice." in front, the key of its text. */
+  what: text,
   /** When, in the language of the page. */
   at: text,
   /** Recovery codes. */
