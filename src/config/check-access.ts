@@ -112,16 +112,12 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** Claims of OpenID Connect Core §5.1 that no person has here. */
-const OTHER_STANDARD_CLAIMS = ['address', 'phone_number', 'phone_number_verified'];
+/** Of the scope groups, and those of OpenID Connect Core §5.1 that no person has here. */
+const OTHER_CLAIMS = ['groups', 'address', 'phone_number', 'phone_number_verified'];
 
 function customClaimFault(name: string): string | undefined {
-  if (PROTOCOL_CLAIMS.has(name)) return `${name} is a claim of the protocol: take another name`;
-  if (name === 'groups')
-    return 'groups follows from the groups of the person, and comes with the scope groups';
-  if (STANDARD_CLAIMS.includes(name) || OTHER_STANDARD_CLAIMS.includes(name)) {
-    return `${name} is a standard claim: it has a key of its own, or none, and its own scope`;
-  }
+  if (PROTOCOL_CLAIMS.has(name) || STANDARD_CLAIMS.includes(name) || OTHER_CLAIMS.includes(name))
+    return `${name} has a meaning of its own: take another name`;
   return /^[A-Za-z0-9_][\w.:/-]{0,199}$/.test(name) && name !== '__proto__'
     ? undefined
     : 'the name of a claim has letters, digits and _ . : / - only, at most 200';

@@ -19,32 +19,22 @@ export async function resolveStore(
     service.report(['store'], resolved.message);
     return undefined;
   }
-  const fault = storeFault(resolved.value);
-  if (fault !== undefined) {
-    service.report(['store'], fault);
-    return undefined;
-  }
-  if (resolved.value.startsWith('lmdb:')) {
-    return { engine: 'lmdb', folder: resolve(service.folder, resolved.value.slice('lmdb:'.length)) };
-  }
-  if (resolved.isPlain && !context.issuerIsLoopback && hasPassword(resolved.value)) {
-    service.report(['store'], 'has a password in plain text: put the URL in env:NAME or file:PATH');
-  }
-  return { engine: 'redis', url: resolved.value };
-}
-
-function storeFault(location: string): string | undefined {
-  if (location.startsWith('lmdb:'))
-    return location === 'lmdb:' ? 'lmdb: must be followed by a folder' : undefined;
+  const { value } = resolved;
   try {
-    parseRedisUrl(location);
-    return undefined;
+    if (value === 'lmdb:') throw new RedisUrlError('lmdb: must be followed by a folder');
+    if (value.startsWith('lmdb:'))
+      return { engine: 'lmdb', folder: resolve(service.folder, value.slice('lmdb:'.length)) };
+    if (hasPassword(value) && resolved.isPlain && !context.issuerIsLoopback)
+      service.report(['store'], 'has a password in plain text: put the URL in env:NAME or file:PATH');
+    return { engine: 'redis', url: value };
   } catch (error) {
-    if (error instanceof RedisUrlError) return error.message;
-    throw error;
+    if (!(error instanceof RedisUrlError)) throw error;
+    service.report(['store'], error.message);
+    return undefined;
   }
 }
 
+/** Throws RedisUrlError. */
 export function hasPassword(url: string): boolean {
   const { password, sentinelPassword } = parseRedisUrl(url);
   return (password ?? sentinelPassword ?? '') !== '';

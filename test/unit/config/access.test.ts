@@ -194,16 +194,11 @@ describe('a file that says who may do what', () => {
         'claims: { email: a@b.example, phone_number: 1, groups: [a] }',
       ),
     );
-    expect(
-      problems.map((problem) =>
-        /claims\.(\w+): (?:\w+) (is a \w+ claim|is a claim of|follows)/.exec(problem)?.slice(1),
-      ),
-    ).toEqual([
-      ...reserved.split(' ').map((name) => [name, 'is a claim of']),
-      ['email', 'is a standard claim'],
-      ['phone_number', 'is a standard claim'],
-      ['groups', 'follows'],
-    ]);
+    expect(problems).toEqual(
+      `${reserved} email phone_number groups`
+        .split(' ')
+        .map((name) => expect.stringContaining(`claims.${name}: ${name} has a meaning of its own`)),
+    );
     expect(problems[0]).toMatch(/^users\.yaml:1:\d+ /);
   });
 
@@ -218,9 +213,9 @@ describe('a file that says who may do what', () => {
 `;
     const rest = `  profile: { claims: [department] }\n`;
     expect(await problemsOf(file.replace(/ {2}profile.*\n/, rest))).toEqual([
-      expect.stringContaining('scopes.storage.claims[1]: sub is a claim of the protocol'),
-      expect.stringContaining('scopes.storage.claims[2]: name is a standard claim'),
-      expect.stringContaining('scopes.storage.claims[3]: groups follows from'),
+      expect.stringContaining('scopes.storage.claims[1]: sub has a meaning of its own'),
+      expect.stringContaining('scopes.storage.claims[2]: name has a meaning'),
+      expect.stringContaining('scopes.storage.claims[3]: groups has a meaning'),
       expect.stringContaining('scopes.storage.claims[4]: the name of a claim has'),
       'postern.yaml:4:3 scopes.groups: the scope has a meaning of its own',
       'postern.yaml:5:3 scopes.openid: the scope has a meaning of its own',
