@@ -61,6 +61,9 @@ const FIXED = {
 
 const fixed = (name: keyof typeof FIXED, subject: string): Quota => ({ name, rate: FIXED[name], subject });
 
+/** What a device waits longer after each poll that came too early. */
+const STEP_SECONDS = 5;
+
 /** Every name that `onLimited` may get. */
 export const LIMIT_NAMES: readonly string[] = [
   ...ADDRESS_ENDPOINTS.map((endpoint) => `${endpoint}.address`),
@@ -124,6 +127,8 @@ function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
     exact,
     // A person's password is worth guessing: where attempts can't be counted, nobody signs in.
     signIn: { counters, attempts: createAttempts(counters.add) },
+    store,
+    hash,
     onLimited,
   };
 }
@@ -226,7 +231,7 @@ function limitsOf(rates: RateLimits, shared: Shared) {
 }
 
 /** Each counts before anything is looked up or compared. What some resolve takes the count back. */
-function fixedLimitsOf({ exact, signIn }: Shared, rates: SignInRates, refuse: Refuse) {
+function fixedLimitsOf({ exact, signIn, store, hash }: Shared, rates: SignInRates, refuse: Refuse) {
   async function take(attempts: Attempts, request: LimitedRequest, ...quotas: readonly Quota[]) {
     const { refused, takeBack } = await attempts.begin(quotas);
     return refused === undefined ? takeBack : refuse(refused, request);
@@ -251,6 +256,14 @@ function fixedLimitsOf({ exact, signIn }: Shared, rates: SignInRates, refuse: Re
 
     /** One new password that has to be checked; `by` is the link or the user. */
     takeNewPassword: (by: string, address: string) => guess(address, fixed('new_passwords', by)),
+
+    /** Whether a device may ask now (RFC 8628 §3.5). Each poll before that makes it wait longer. */
+    async takeDevicePoll(deviceCode: string, intervalSeconds: number): Promise<boolean> {
+      const polls = hash(`device poll:${deviceCode}`);
+      const { count: early = 0 } = (await store.read(polls)) ?? {};
+      const seconds = intervalSeconds + early * STEP_SECONDS;
+      return (await store.increment(polls, 1, seconds * 1000, true)).count === 1;
+    },
 
     /** One fetch of a document that nobody uses yet, for the host that is asked and for the caller. */
     takeDocument: (host: string, address: string) =>

@@ -12,6 +12,7 @@ import type { ClientRequest } from './client-authentication.ts';
 import { createConfiguration } from './options.ts';
 import { createLogouts } from './logouts.ts';
 import { prepareDeviceForms } from './device-forms.ts';
+import { pacePolls } from './device-polls.ts';
 import { logEvents } from './event-log.ts';
 import { PosternProvider, type SeamParts } from './seam/provider.ts';
 import { createFastAnswers } from './fast/answers.ts';
@@ -23,7 +24,7 @@ export type Engine = Awaited<ReturnType<typeof createEngine>>;
 /** Throws when the new instance can't verify what it signs. */
 export async function createEngine(app: App) {
   await assertVerifies(app);
-  const { config, issuer, records, enginePages, audit, log } = app;
+  const { config, issuer, limits, records, enginePages, audit, log } = app;
   const provider = new PosternProvider(issuer, createConfiguration(app), {
     ...app,
     noteLogout: (ctx, ended) => logouts.note(ctx, ended),
@@ -40,7 +41,7 @@ export async function createEngine(app: App) {
     keepGrants(app.maySign),
     app.countAnswers,
     guardEngineForms(issuer),
-    ...(config.features.deviceFlow ? [prepareDeviceForms(issuer, app.hash)] : []),
+    ...(config.features.deviceFlow ? [prepareDeviceForms(issuer, app.hash), pacePolls(limits)] : []),
     adjustAnswers(config),
     logouts.queue,
     signOutAtOnce({ ...app, logouts }),

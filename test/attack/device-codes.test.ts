@@ -107,6 +107,14 @@ describe.each<StoreName>(['lmdb', 'redis'])('at two processes on %s', (storeName
   });
   afterAll(() => two.stop());
 
+  it('PR-13: polls are counted together', async () => {
+    const [first, second] = two.nodes;
+    const asked = await askForCodes(first);
+    expect((await poll(first, asked)).body['error']).toBe('authorization_pending');
+    expect((await poll(second, asked)).body['error']).toBe('slow_down');
+    expect((await poll(first, asked)).body['error']).toBe('slow_down');
+  });
+
   it(`PR-15: one approval is one token, of twenty polls at once, in ${ROUNDS} rounds`, async () => {
     for (let round = 1; round <= ROUNDS; round += 1) {
       const [first, second] = two.nodes;

@@ -44,6 +44,7 @@ describe(DOCUMENT, () => {
 
     const next = async () => run(poll.replace('DEVICE_CODE', String(asked['device_code'])));
     expect((await next())['error']).toBe('authorization_pending');
+    expect((await next())['error']).toBe('slow_down');
     const page = await letIn(world, { userCode: String(asked['user_code']) });
     expect(isDonePage(page)).toBe(true);
     expect(Object.keys(await next())).toEqual(expect.arrayContaining(['access_token', 'refresh_token']));

@@ -62,6 +62,7 @@ eachStore(
         verification_uri: `${issuer}/device`,
         verification_uri_complete: `${issuer}/device?user_code=${asked.userCode}`,
         expires_in: 600,
+        interval: 5,
       });
       // RFC 8628 §6.1: 20^8, without vowels and digits.
       expect(asked.userCode).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
@@ -134,7 +135,7 @@ eachStore(
       }
     });
 
-    it('shows whose account it gets, and has no other address on its last page', async () => {
+    it('PR-13: shows whose account it gets, and has no other address on its last page', async () => {
       const browser = newBrowser(world());
       const first = await askForCodes(world());
       const before = await typeCode(browser, world(), first.userCode);
@@ -173,6 +174,21 @@ eachStore(
           expect(errorOf(await poll(world(), { deviceCode }))).toEqual([400, 'invalid_grant']);
         }
       }
+      expect((await poll(world(), asked)).status).toBe(200);
+    });
+
+    it('PR-13: is asked to slow down, by five seconds more each time', async () => {
+      const asked = await askForCodes(world());
+      const after = async (seconds: number) => {
+        moveClock(seconds);
+        return (await poll(world(), asked)).body['error'];
+      };
+      expect(await after(0)).toBe('authorization_pending');
+      expect(await after(1)).toBe('slow_down');
+      expect(await after(6)).toBe('slow_down');
+      expect(await after(14)).toBe('slow_down');
+      expect(await after(21)).toBe('authorization_pending');
+      await letIn(world(), asked);
       expect((await poll(world(), asked)).status).toBe(200);
     });
 
