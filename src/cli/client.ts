@@ -24,12 +24,8 @@ import { counted, print, printJson, renderValue, type CliIo } from './io.ts';
 type SecretOptions = {
   readonly name?: string;
   readonly expires?: string;
-  readonly notBefore?: string;
   readonly json?: boolean;
 };
-
-const date = (flags: string, description: string) =>
-  new Option(flags, description).argParser(checked(instantFault));
 
 export function registerClient(program: Command, io: CliIo): void {
   const client = program.command('client').description('clients and their secrets');
@@ -37,8 +33,11 @@ export function registerClient(program: Command, io: CliIo): void {
     .command('secret')
     .description('make a client secret, and the lines of YAML that accept it')
     .addOption(new Option('-n, --name <name>', 'what to call it').argParser(checked(labelFault)))
-    .addOption(date('--not-before <date>', 'not accepted before this day or time'))
-    .addOption(date('--expires <date>', 'not accepted from this day or time on'))
+    .addOption(
+      new Option('--expires <date>', 'not accepted from this day or time on').argParser(
+        checked(instantFault),
+      ),
+    )
     .addOption(jsonOption())
     .action((options: SecretOptions) => makeSecret(options, io));
   addVerb(client, 'list', 'the clients and their secrets')
@@ -67,11 +66,10 @@ function makeSecret({ json = false, ...options }: SecretOptions, io: CliIo): voi
   io.stdout.write(yaml);
 }
 
-function toYaml(hash: string, { name, notBefore, expires }: SecretOptions): string {
+function toYaml(hash: string, { name, expires }: SecretOptions): string {
   const lines = [
     `hash: "${hash}"`,
     ...(name === undefined ? [] : [`name: ${JSON.stringify(name)}`]),
-    ...(notBefore === undefined ? [] : [`not_before: ${notBefore}`]),
     ...(expires === undefined ? [] : [`expires_at: ${expires}`]),
   ];
   return `client_secrets:\n  - ${lines.join('\n    ')}\n`;
