@@ -5,7 +5,6 @@ import { seeOther } from '../interaction/go-on.ts';
 import type { Host } from '../interaction/host.ts';
 import { ownPages } from '../interaction/own-pages.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
-import { createCookieKeys } from '../oidc/cookie-keys.ts';
 import { unitOfWork } from '../oidc/unit-of-work.ts';
 import { serveAssets } from './assets.ts';
 import { createCachedDocuments } from './cached-documents.ts';
@@ -28,7 +27,7 @@ export function createApp(host: Host): App {
   const { issuer, trustedProxies } = config;
   const app = new Koa();
   // The engine reads cookies through the host's context too.
-  app.keys = createCookieKeys(config.cookieKeys);
+  app.keys = [...config.cookieKeys];
   app.silent = true;
   pinToIssuer(app, issuer);
 

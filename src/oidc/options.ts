@@ -6,7 +6,6 @@ import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
 import { type FindClient, logoutClientsOf, toClientMetadata } from './clients.ts';
 import { withDocumentClients } from './document-clients.ts';
-import { createCookieKeys } from './cookie-keys.ts';
 import { cookieNames } from './cookie-names.ts';
 import { createDeviceCodeAdapter } from './device-codes.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
@@ -187,6 +186,6 @@ function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['coo
     names: cookieNames(issuer),
     long: options,
     short: options,
-    keys: createCookieKeys(cookieKeys),
+    keys: [...cookieKeys],
   };
 }
