@@ -22,7 +22,7 @@ export function registerCheck(program: Command, io: CliIo): void {
         throw new ConfigError([{ file, message: `the next start would be refused: ${fault}` }]);
       const warnings = [
         ...config.notices,
-        ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)).map(({ message }) => message),
+        ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)),
         ...(unknown === undefined ? [] : [`the keys in the store were not tried: ${unknown}`]),
       ];
       if (!json) for (const message of warnings) io.stderr.write(`warning: ${message}\n`);

@@ -38,7 +38,7 @@ export function registerServe(program: Command, io: CliIo): void {
       if (cluster.isWorker) return serveAsWorker(file);
       const loaded = await readLoaded(file);
       const onUp = (log: Log): void => {
-        for (const { message } of secretWarnings(loaded.config.clients, Date.now() / 1000)) log.warn(message);
+        for (const warning of secretWarnings(loaded.config.clients, Date.now() / 1000)) log.warn(warning);
         io.stdout.write(welcome(loaded.config));
       };
       if (loaded.config.workers === 1) await serveAlone(file, loaded, onUp);

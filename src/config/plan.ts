@@ -8,7 +8,6 @@ import { formatInstant } from './notation.ts';
 import { isRecord } from './parse-fields.ts';
 import { type PlanItem, planPeople, type StoredPeople } from './plan-people.ts';
 import { needsRestart } from './restart.ts';
-import { secretWarnings } from './secret-expiry.ts';
 import { secretId } from './secret-strength.ts';
 
 export type Plan = {
@@ -34,9 +33,6 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
     ...(isUnknown
       ? [item('info', 'store', `which of its users lose something is not known: ${stored.unknown}`)]
       : []),
-    ...secretWarnings(next.config.clients, now).map(({ clientId, message }) =>
-      item('info', `clients[${clientId}].client_secrets`, message),
-    ),
   ];
   const has = (severity: PlanItem['severity']) => items.some((one) => one.severity === severity);
   return { result: has('breaking') ? 'breaking' : has('change') ? 'changes' : 'nothing', items };

@@ -16,10 +16,8 @@ export function secretState({ notBefore, expiresAt }: ClientSecret, now: number)
   return expiresAt !== undefined && expiresAt <= now + WARN_AHEAD_SECONDS ? 'expiring' : 'live';
 }
 
-type SecretWarning = { readonly clientId: string; readonly message: string };
-
 /** Every secret that the client must soon stop using, and every client that can't authenticate any more. */
-export function secretWarnings(clients: readonly Client[], now: number): SecretWarning[] {
+export function secretWarnings(clients: readonly Client[], now: number): string[] {
   return clients.flatMap(({ clientId, secrets }) =>
     secrets.flatMap((secret) => {
       const { expiresAt } = secret;
@@ -32,12 +30,7 @@ export function secretWarnings(clients: readonly Client[], now: number): SecretW
       const name = secret.name ?? secretId(secret);
       const verb = state === 'expired' ? 'expired' : 'expires';
       const rest = isLast ? (state === 'expired' ? ": it can't authenticate" : ', and it has no other') : '';
-      return [
-        {
-          clientId,
-          message: `client ${clientId}: secret ${name} ${verb} ${formatInstant(expiresAt)}${rest}`,
-        },
-      ];
+      return [`client ${clientId}: secret ${name} ${verb} ${formatInstant(expiresAt)}${rest}`];
     }),
   );
 }

@@ -179,11 +179,6 @@ describe('TK-10: a plan for secrets', () => {
     expect((await planOf(withSecrets(OLD), withSecrets(until('2026-02-10')))).result).toBe('changes');
   });
 
-  it('warns of one that ends within 14 days, even when nothing changes', async () => {
-    const soon = withSecrets(until('2026-01-10'), NEW);
-    expect(await planOf(soon, soon)).toMatchObject({ result: 'nothing', items: [{ severity: 'info' }] });
-  });
-
   it('never shows one', async () => {
     const plan = await planOf(
       `${LOCAL}cookie_keys: [${SECRET}]\nstore: redis://u:${SECRET}@h\nclients:\n${client({ client_secret: SECRET })}`,

@@ -22,11 +22,8 @@ describe('TK-10: the end of a secret', () => {
     const { clients } = await load(
       `${PUBLIC}clients:\n${client({ client_secret: undefined, client_secrets: secrets })}`,
     );
-    expect(secretWarnings(clients, NOW)).toMatchObject([
-      {
-        clientId: 'web',
-        message: expect.stringContaining("can't authenticate"),
-      },
+    expect(secretWarnings(clients, NOW)).toEqual([
+      expect.stringMatching(/^client web: .* can't authenticate/),
     ]);
   });
 
@@ -45,8 +42,8 @@ describe('TK-10: the end of a secret', () => {
     const [old, next] = [secret('old', { expiresAt: NOW - 1, name: 'old' }), secret('new')];
     expect(secretWarnings([await clientWith(old, next)], NOW)).toEqual([]);
     const ending = secret('ending', { expiresAt: NOW + DAY });
-    expect(secretWarnings([await clientWith(ending, next)], NOW)).toMatchObject([
-      { message: `client web: secret ${secretId(ending)} expires ${formatInstant(NOW + DAY)}` },
+    expect(secretWarnings([await clientWith(ending, next)], NOW)).toEqual([
+      `client web: secret ${secretId(ending)} expires ${formatInstant(NOW + DAY)}`,
     ]);
   });
 });
