@@ -1,5 +1,5 @@
-// `postern user invite`, `user reset`, `user enrol` and `user enable`: what an operator does for a user who can't sign in. Each prints a
-// one-time link, `enable` on request.
+// `postern user invite`, `user reset`, `user enrol` and `user enable`: what an operator does for a user who can't sign in. Each but
+// `enable` prints a one-time link.
 import type { Command } from 'commander';
 import { DAY } from '../config/notation.ts';
 import { usernameFault } from '../config/text.ts';
@@ -21,7 +21,6 @@ import {
 } from './user-people.ts';
 
 type InviteOptions = VerbOptions & GrantedOptions;
-type EnableOptions = VerbOptions & { readonly link?: boolean };
 
 export function registerUserLinks(user: Command, io: CliIo): void {
   const invited = addVerb(user, 'invite', 'add a user who chooses a password, and print a link for that');
@@ -44,7 +43,7 @@ export function registerUserLinks(user: Command, io: CliIo): void {
     name: 'enable',
     description: 'let a user sign in again, and forget failed sign-ins',
     act: enable,
-  }).option('--link', 'print a link, too, that makes the browser which follows it a trusted one');
+  });
 }
 
 async function invite(
@@ -93,18 +92,12 @@ function refuseDisabled({ config }: UserContext, { username, disabled }: Sourced
   throw new CommandError(`${username} is disabled in ${config.usersFrom ?? 'a file'}: change that file`);
 }
 
-async function enable(context: UserContext, person: SourcedPerson, options: EnableOptions): Promise<Done> {
+async function enable(context: UserContext, person: SourcedPerson): Promise<Done> {
   const { id, username } = person;
   refuseDisabled(context, person);
-  const make = options.link === true ? newLink(context) : undefined;
   await context.states.update(id, { disabled: false, attemptsSince: Date.now() });
   await context.factors.change(id, (own) => (own.oneTimeCode?.failures ? forgiven(own) : undefined));
-  const link = await make?.('trust', person);
-  if (link) await context.changed('link', id);
-  return {
-    value: { disabled: false, ...link?.value },
-    text: `Enabled ${username}${link ? `. For one browser:\n${link.text}` : ''}`,
-  };
+  return { value: { disabled: false }, text: `Enabled ${username}` };
 }
 
 /** Throws CommandError where no link can be made, before anything else is done. */

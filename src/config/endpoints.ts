@@ -27,7 +27,7 @@ export type Endpoint = Row & { readonly name: string };
 export const PARTS: Readonly<Record<string, string>> = {
   ':uid': '[\\w-]{21,64}',
   ':link': '[\\w-]{43}',
-  ':purpose': '(trust|invite|reset|factors)',
+  ':purpose': '(invite|reset|factors)',
   ':step': '(login|code|passkey|enrol|switch|continue|notice|consent|cancel)',
   ':file': '[\\w.-]+',
   ':change': '(add|remove|recovery-codes)',

@@ -101,10 +101,7 @@ export function createFollowLink(host: Host) {
   }
 
   return async function followLink(ctx: Context, opened: OpenLink, form: Form): Promise<Followed> {
-    const { token, link } = opened;
-    const { purpose } = link;
-    if (purpose === 'trust')
-      return (await links.accept(link)) && (await links.use(token)) ? done(host, link) : { dead: 'used' };
+    const { purpose } = opened.link;
     const isByPasskey = purpose === 'invite' && form.field('response') !== '';
     if (purpose !== 'factors' && !isByPasskey) return setPassword(ctx, opened, form);
     return second === undefined ? { dead: 'ended' } : addFirstFactor(ctx, opened, form, second);

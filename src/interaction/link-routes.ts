@@ -93,7 +93,6 @@ function createLinkPages({ config, csrf, pages, audit, second, limits, now }: Ho
     ): Promise<void> {
       const target = { action: oneTimeLinkUrl(config.issuer, token), csrf: csrf.token(token, STEP) };
       const status = fault === undefined ? 200 : 422;
-      if (purpose === 'trust') return show(ctx, { outcome: 'ask', ...target });
       const { id, username, hasPassword } = account;
       const begun = await second?.enrolment.begin(
         { id, username, mustVerifyUser: !hasPassword },

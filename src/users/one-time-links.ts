@@ -8,8 +8,8 @@ import type { FactorStore } from './factors.ts';
 
 const KIND = 'OneTimeLink';
 
-/** trust: this browser becomes a trusted one. invite: the first password. reset: another password. factors: the first factor. */
-export const LINK_PURPOSES = ['trust', 'invite', 'reset', 'factors'] as const;
+/** invite: the first password. reset: another password. factors: the first factor. */
+export const LINK_PURPOSES = ['invite', 'reset', 'factors'] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
 /** The page that the link leads to. */
@@ -67,7 +67,8 @@ export function createOneTimeLinks({ records, states, factors, hash, random, now
     async find(token: string) {
       const record = await records.find(KIND, keyOf(token));
       const link = record && (parseJsonObject(record.payload) as OneTimeLink | undefined);
-      if (typeof link?.accountId !== 'string') return undefined;
+      // An earlier version had one more purpose.
+      if (typeof link?.accountId !== 'string' || !LINK_PURPOSES.includes(link.purpose)) return undefined;
       const [state, since] = await Promise.all([states.get(link.accountId), sinceOf(link)]);
       const isOver = since !== (link.sessionsSince ?? 0) || !isCurrent(link, state);
       return { ...link, isUsed: record?.consumedAt !== undefined, isOver };
@@ -79,7 +80,6 @@ export function createOneTimeLinks({ records, states, factors, hash, random, now
       );
       return isCurrent(link, state);
     },
-    /** False: it was used up meanwhile. */
-    use: async (token: string) => (await records.consume(KIND, keyOf(token))) === 'consumed',
+    use: (token: string) => records.consume(KIND, keyOf(token)),
   };
 }

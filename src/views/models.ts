@@ -136,8 +136,6 @@ const loggedOut = z.object({
 
 /** A one-time link. Its outcome is expired with status 410: used before, too old, or there is a newer one. */
 const link = z.discriminatedUnion('outcome', [
-  /** Makes this browser a trusted one. */
-  z.object({ outcome: z.literal('ask'), action: url, csrf: text }),
   /** The person's first password, or a new one. */
   z.object({
     outcome: z.literal('password'),
@@ -155,7 +153,7 @@ const link = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('factors'), username: text, enrolment: EnrolmentModel }),
   z.object({
     outcome: z.literal('done'),
-    purpose: z.enum(['trust', 'invite', 'reset', 'factors']),
+    purpose: z.enum(['invite', 'reset', 'factors']),
     /** The person's page for factors, where they get recovery codes. */
     factorsUrl: url.optional(),
   }),

@@ -337,8 +337,7 @@ describe('around it', () => {
       const done = await browser.submit(form, token, { password, again: password });
       expect([purpose, done.status]).toEqual([purpose, 200]);
       await expectNobody(world, browser, [done]);
-      const current = purpose === 'trust' ? 'quiet lantern moss 12' : password;
-      const { page } = await enter(world, username, current, browser);
+      const { page } = await enter(world, username, password, browser);
       expect([purpose, isSecondStep(page)]).toEqual([purpose, true]);
       await expectNobody(world, browser, [page]);
     }

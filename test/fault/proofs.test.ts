@@ -13,7 +13,7 @@ import { begin, newBrowser, signInAs } from '../world/person.ts';
 import { startSentinel } from '../world/redis-groups.ts';
 import { giveOneTimeCodes, newRecoveryCodes } from '../world/second-factors.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
-import { type OpenWorld, PEOPLE, startWorld } from '../world/world.ts';
+import { type OpenWorld, startWorld } from '../world/world.ts';
 import { newLink } from '../world/one-time-link.ts';
 
 type Answer = Pick<Page, 'status' | 'headers' | 'text'>;
@@ -45,23 +45,17 @@ async function ofCode(field: string, value: string): Promise<Proof> {
   return { use: await atSecondStep(field, value), again: async () => (await atSecondStep(field, value))() };
 }
 
-async function ofLink(purpose: 'trust' | 'invite'): Promise<Proof> {
-  const id = purpose === 'trust' ? PEOPLE.alice : `usr_${randomUUID().slice(0, 20)}`;
-  if (purpose === 'invite') {
-    await createPeople(world.openedStore.documents).add({
-      id,
-      username: id,
-      passwordHash: undefined,
-      claims: {},
-    });
-  }
-  const token = await newLink(world, purpose, id);
+async function ofLink(): Promise<Proof> {
+  const id = `usr_${randomUUID().slice(0, 20)}`;
+  const person = { id, username: id, passwordHash: undefined, claims: {} };
+  await createPeople(world.openedStore.documents).add(person);
+  const token = await newLink(world, 'invite', id);
   const password = 'river otter jazz 47';
   async function open(): Promise<Use> {
     const browser = newBrowser(world);
     const page = await browser.open(oneTimeLinkUrl(world.issuer, token));
     if (page.status !== 200) return () => Promise.resolve(page);
-    return () => send(browser, page, token, purpose === 'trust' ? {} : { password, again: password });
+    return () => send(browser, page, token, { password, again: password });
   }
   return { use: await open(), again: async () => (await open())() };
 }
@@ -86,8 +80,7 @@ const PROOFS: Readonly<Record<string, () => Promise<Proof>>> = {
     const done = await send(browser, step, '/code', { code: app.code() });
     return twice(() => browser.request(done.headers.get('location') ?? ''));
   },
-  'a link that trusts a browser': () => ofLink('trust'),
-  'a link for a first password': () => ofLink('invite'),
+  'a link for a first password': ofLink,
   'a device code': async () => {
     const asked = await askForCodes(world);
     expect(isDonePage(await letIn(world, asked, { person: 'bob' }))).toBe(true);

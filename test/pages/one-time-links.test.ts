@@ -130,12 +130,10 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     const listed = (await user(world, ['list'])).result as unknown as readonly Record<string, unknown>[];
     expect(listed.filter(({ invited }) => invited).map(({ username }) => username)).toEqual(['dora']);
     const second = await linkOf(world, ['reset', 'dora']);
-    const trusted = await linkOf(world, ['enable', 'dora', '--link']);
     await expectDead(first);
     expect((await newBrowser(other).open(second)).status).toBe(200);
     await user(world, ['password', 'dora'], PASSWORD);
     await expectDead(second);
-    await expectDead(trusted);
 
     const disabled = await linkOf(world, ['reset', 'dora']);
     await user(world, ['disable', 'dora']);
@@ -167,18 +165,6 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
       expect(isIn(await tryPassword(node, 'frida', OTHER))).toBe(true);
     }
     expect(await silently(world, browser)).toBe('login_required');
-  });
-
-  it('is for its purpose alone', async () => {
-    await user(world, ['add', 'gina'], PASSWORD);
-    const trust = await linkOf(world, ['enable', 'gina', '--link']);
-    expect(titleOf(await follow(world, trust, chosen(OTHER)))).toBe('This browser is now trusted');
-    expect((await tryPassword(world, 'gina', OTHER)).status).toBe(401);
-    expect(isIn(await tryPassword(world, 'gina', PASSWORD))).toBe(true);
-    // A second one of a purpose whose first was used.
-    const again = await linkOf(world, ['enable', 'gina', '--link']);
-    await expectDead(trust);
-    expect(titleOf(await follow(world, again))).toBe('This browser is now trusted');
   });
 
   it('is refused for people of the file, and where another verb is meant', async () => {
