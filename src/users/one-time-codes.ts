@@ -68,29 +68,12 @@ async function stepOf(secret: Buffer, typed: string, at: number): Promise<number
   return delta === null ? undefined : stepAt(at) + delta;
 }
 
-/** Answered with 503: no code is wrong while the secret can't be read, and none is right. */
-class UnreadableSecret extends StoreUnavailable {
-  constructor(cause: VaultError) {
-    super();
-    this.name = 'UnreadableSecret';
-    this.message = cause.message;
-  }
-}
-
-function open(vault: Pick<Vault, 'open'>, sealed: string, aad: string): Buffer {
+/** The error of the vault where it was altered, is somebody else's, or needs a key that isn't there. */
+function open(vault: Pick<Vault, 'open'>, sealed: string, aad: string): Buffer | VaultError {
   try {
     return vault.open(sealed, aad);
   } catch (error) {
-    throw error instanceof VaultError ? new UnreadableSecret(error) : error;
-  }
-}
-
-/** Of a form: what was altered is nobody's secret. */
-function openPending(vault: Pick<Vault, 'open'>, sealed: string, aad: string): Buffer | undefined {
-  try {
-    return vault.open(sealed, aad);
-  } catch (error) {
-    if (error instanceof VaultError) return undefined;
+    if (error instanceof VaultError) return error;
     throw error;
   }
 }
@@ -100,7 +83,8 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
     /** `pending`: of a form whose code was wrong, so that the app that took the secret from it stays right. */
     async make(accountId: string, username: string, pending = ''): Promise<NewOneTimeCodes> {
       const [{ Secret, TOTP }, { renderSVG }] = await Promise.all([import('otpauth'), import('uqr')]);
-      const bytes = openPending(vault, pending, pendingFor(accountId)) ?? random(SECRET_BYTES);
+      const known = open(vault, pending, pendingFor(accountId));
+      const bytes = known instanceof VaultError ? random(SECRET_BYTES) : known;
       const secret = new Secret({ buffer: new Uint8Array(bytes).buffer });
       const uri = new TOTP({ issuer, label: username, secret, period: PERIOD_SECONDS }).toString();
       return {
@@ -116,18 +100,23 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
       accountId: string,
       { sealed, typed, at }: { readonly sealed: string; readonly typed: string; readonly at: number },
     ): Promise<OneTimeCodes | undefined> {
-      const secret = openPending(vault, sealed, pendingFor(accountId));
-      const lastStep = secret && (await stepOf(secret, typed, at));
-      if (secret === undefined || lastStep === undefined) return undefined;
+      const secret = open(vault, sealed, pendingFor(accountId));
+      const lastStep = secret instanceof VaultError ? undefined : await stepOf(secret, typed, at);
+      if (secret instanceof VaultError || lastStep === undefined) return undefined;
       return { sealed: vault.seal(secret, sealedFor(accountId)), lastStep, createdAt: Math.floor(at / 1000) };
     },
 
     /** The step of a right code. Whether it may be used: `withStep`. */
-    stepOf: async (
+    async stepOf(
       accountId: string,
       { sealed }: OneTimeCodes,
       { typed, at }: { readonly typed: string; readonly at: number },
-    ) => stepOf(open(vault, sealed, sealedFor(accountId)), typed, at),
+    ) {
+      const secret = open(vault, sealed, sealedFor(accountId));
+      // Answered with 503: no code is wrong while the secret can't be read, and none is right.
+      if (secret instanceof VaultError) throw new StoreUnavailable({ cause: secret }, secret.message);
+      return stepOf(secret, typed, at);
+    },
   };
 }
 

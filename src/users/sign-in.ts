@@ -93,21 +93,17 @@ export function createSignIn(parts: SignInParts): SignIn {
     }
   }
 
-  /** Undefined: the password is all that the person has. `areOff`: they have factors, which the file says nothing of. */
-  async function keepPending(
+  async function finish(
     right: RightPassword,
     attempt: BegunSignIn,
     pending: SignInAttempt,
-    areOff: boolean,
-  ): Promise<HalfSignedIn | Refused | undefined> {
-    if (areOff) return { user: undefined, reason: 'factors_off', meant: right.user, failures: 0 };
+    device: string,
+  ): Promise<SignedIn | HalfSignedIn> {
     const own = await factors?.get(right.user.id);
-    if (own === undefined || !hasSecondFactor(own)) return undefined;
-    attempt.keepPending();
-    return { ...right, pending };
-  }
-
-  async function finish(right: RightPassword, attempt: BegunSignIn, device: string): Promise<SignedIn> {
+    if (own !== undefined && hasSecondFactor(own)) {
+      attempt.keepPending();
+      return { ...right, pending };
+    }
     await attempt.succeed();
     return { ...right, device: trustedBrowsers.renew(device, right.user.id) };
   }
@@ -136,13 +132,13 @@ export function createSignIn(parts: SignInParts): SignIn {
     const mayGoOn = await accounts.maySignIn(found);
     const { failures } = attempt;
     if (user === undefined) return { user: undefined, reason: 'unknown', meant: undefined, failures };
-    if (!matches || !mayGoOn) {
-      return { user: undefined, reason: matches ? 'disabled' : 'wrong_password', meant: user, failures };
+    if (!matches || mayGoOn !== true) {
+      const refusal = mayGoOn === 'factors_off' ? mayGoOn : 'disabled';
+      return { user: undefined, reason: matches ? refusal : 'wrong_password', meant: user, failures };
     }
     if (found.source === 'store') await renewHash(user, password, share);
     const right = { user, at, generation: found.generation };
-    const areOff = mayGoOn === 'factors_off';
-    return (await keepPending(right, attempt, counted, areOff)) ?? finish(right, attempt, device);
+    return finish(right, attempt, counted, device);
   }
 
   return async function signIn(credentials) {

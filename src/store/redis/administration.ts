@@ -3,7 +3,6 @@ import type { StoredDocument } from '../store.ts';
 import { connectRedis } from './connection.ts';
 import type { Finding } from './info.ts';
 import { documentsKey } from './keys.ts';
-import { toBoolean } from './replies.ts';
 
 type ServerFindings = { readonly server: string; readonly findings: readonly Finding[] };
 
@@ -34,7 +33,7 @@ export async function importIntoRedis(
         keys: [documentsKey(collection)],
         args: [id, value, version],
       } as const;
-      if (!toBoolean(await connection.confirm(write))) return false;
+      if ((await connection.confirm(write)) !== 1) return false;
     }
     return true;
   } finally {

@@ -6,7 +6,6 @@ import { codeOf, createRedisClient, type Master, type RedisClient } from './clie
 import { createConfirm, type Write } from './confirm.ts';
 import { COMMAND_MS, inTime, Late } from './deadline.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts';
-import { REPLY_ERROR } from './replies.ts';
 import type { ScriptName } from './scripts.ts';
 import { createWatch, type Watch } from './watch.ts';
 import { StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
@@ -171,14 +170,15 @@ async function translate<T>(client: RedisClient, action: () => Promise<T>): Prom
   }
 }
 
-const isReply = (error: unknown) => error instanceof Error && error.name === REPLY_ERROR;
+/** What ioredis calls an answer that is an error. */
+const isReply = (error: unknown) => error instanceof Error && error.name === 'ReplyError';
 
 function toUnavailable(error: unknown, client: RedisClient): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   // Of a cut connection a command only knows that it was cut; the client knows why.
   const isAnswer = error instanceof Late || isReply(error);
   const cause = toCause(isAnswer ? error : client.obstacle());
-  return cause.name === REPLY_ERROR ? new StoreRefused(cause) : new StoreUnavailable({ cause });
+  return isReply(cause) ? new StoreRefused(cause) : new StoreUnavailable({ cause });
 }
 
 /** ioredis hangs the command with its arguments on the error, and Redis may quote them: neither may reach a log. Nor does a script's hash help. */

@@ -2,7 +2,6 @@
 import { readClock } from '../lifetime.ts';
 import type { RedisConnection } from './connection.ts';
 import { counterKey } from './keys.ts';
-import { toNumbers } from './replies.ts';
 import type { Clock, CounterStore } from '../store.ts';
 
 export function createRedisCounters(connection: RedisConnection, now: Clock): CounterStore {
@@ -14,7 +13,7 @@ export function createRedisCounters(connection: RedisConnection, now: Clock): Co
         [counterKey(key)],
         [at, by, at + windowMs, windowMs, renew && by > 0 ? 1 : 0],
       );
-      const [count, resetsInMs] = toNumbers(reply);
+      const [count, resetsInMs] = reply as [number, number];
       return { count, resetsInMs };
     },
 

@@ -1,18 +1,20 @@
 // Documents in Redis: one hash a collection, so that compare-and-set is one command in one slot. The only keys that never end.
 import { probe, type RedisConnection } from './connection.ts';
 import { documentsKey } from './keys.ts';
-import { toBoolean } from './replies.ts';
 import type { DocumentStore, DocumentWrite, StoredDocument } from '../store.ts';
 
 /** Of a listing: its reply stays far below what the deadline of one answer and the server's output buffer allow. */
 const PAGE = 500;
 
+/** 1 or 0. */
+const isDone = (reply: unknown) => reply === 1;
+
 export function createRedisDocuments(connection: RedisConnection): DocumentStore {
   async function putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
     await probe(connection, documentsKey(collection), writes[0]?.id ?? '');
     const args = writes.flatMap(({ id, value, expectedVersion }) => [id, value, expectedVersion]);
-    return toBoolean(
-      await connection.confirm({ script: 'putDocuments', keys: [documentsKey(collection)], args }, toBoolean),
+    return isDone(
+      await connection.confirm({ script: 'putDocuments', keys: [documentsKey(collection)], args }, isDone),
     );
   }
 
@@ -33,12 +35,12 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
     putAll,
 
     async remove(collection, id, expectedVersion) {
-      return toBoolean(
-        await connection.confirm(
-          { script: 'removeDocument', keys: [documentsKey(collection)], args: [id, expectedVersion] },
-          toBoolean,
-        ),
-      );
+      const write = {
+        script: 'removeDocument',
+        keys: [documentsKey(collection)],
+        args: [id, expectedVersion],
+      } as const;
+      return isDone(await connection.confirm(write, isDone));
     },
   };
 }

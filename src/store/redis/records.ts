@@ -5,7 +5,6 @@ import { toRecordId } from '../key-name.ts';
 import { readClock, toLifeMs } from '../lifetime.ts';
 import { probe, type RedisConnection } from './connection.ts';
 import { aliasKey, grantDeadKey, grantIndexKey, redisRecordKey } from './keys.ts';
-import { toBoolean, toNumber, toTexts } from './replies.ts';
 import {
   type Clock,
   type ConsumeResult,
@@ -103,7 +102,7 @@ async function writeAlias(
     return true;
   }
   const pointer = aliasKey(kind, alias);
-  const take = async () => toBoolean(await connection.run('takeAlias', [pointer], [key, follows, lifeMs]));
+  const take = async () => (await connection.run('takeAlias', [pointer], [key, follows, lifeMs])) === 1;
   if (await take()) return true;
   const holder = await connection.ask(pointer, (redis) => redis.get(pointer));
   if (holder === null || (await findRecord(connection, { kind, key: holder }, at))) return false;
@@ -125,7 +124,7 @@ type Args = (string | number)[];
 
 /** False: the grant is dead. */
 async function indexRecord(connection: RedisConnection, grant: string, args: Args): Promise<boolean> {
-  return toBoolean(await connection.run('indexRecord', [grantIndexKey(grant), grantDeadKey(grant)], args));
+  return (await connection.run('indexRecord', [grantIndexKey(grant), grantDeadKey(grant)], args)) === 1;
 }
 
 /** False: it was consumed before. */
@@ -138,16 +137,16 @@ async function writeRecord(
   const consumedAt = isConsumed ? Math.floor(at / 1000) : '';
   const toArgs = (mark: string) => [at, payload, at + lifeMs, lifeMs, grant, alias, mark, consumedAt];
   if (!connection.isConfirmed || !(isConfirmed || isAwaited)) {
-    return toBoolean(await connection.run('saveRecord', [id], toArgs('')));
+    return (await connection.run('saveRecord', [id], toArgs(''))) === 1;
   }
   const args = toArgs(isConfirmed ? 's' : '');
-  const isAlive = toBoolean(await connection.confirm({ script: 'saveRecord', keys: [id], args }));
+  const isAlive = (await connection.confirm({ script: 'saveRecord', keys: [id], args })) === 1;
   if (isConfirmed) await connection.run('settleRecord', [id], []);
   return isAlive;
 }
 
 function toConsumeResult(reply: unknown): ConsumeResult {
-  return CONSUME_RESULTS[toNumber(reply)] ?? 'gone';
+  return CONSUME_RESULTS[Number(reply)] ?? 'gone';
 }
 
 async function findRecord(
@@ -217,9 +216,9 @@ async function bury(
 ): Promise<readonly string[]> {
   const keys = [grantIndexKey(grant), grantDeadKey(grant)];
   const args = [at + lifeMs, lifeMs, connection.isConfirmed ? '?' : ''];
-  const members = toTexts(await connection.confirm({ script: 'buryGrant', keys, args }));
+  const members = await connection.confirm({ script: 'buryGrant', keys, args });
   if (connection.isConfirmed) await connection.run('settleGrant', keys.slice(1), []);
-  return members;
+  return members as readonly string[];
 }
 
 /**
@@ -239,12 +238,14 @@ async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = '
   return row.length > 0 && mark !== 'd';
 }
 
+const hasItems = (reply: unknown) => Array.isArray(reply) && reply.length > 0;
+
 async function dropRow(connection: RedisConnection, id: string, onlyOf: string): Promise<readonly string[]> {
   if (onlyOf !== '' || !connection.isConfirmed) {
-    return toTexts(await connection.run('dropRecord', [id], [onlyOf, '']));
+    return (await connection.run('dropRecord', [id], [onlyOf, ''])) as readonly string[];
   }
   const write = { script: 'dropRecord', keys: [id], args: ['', 'd'] } as const;
-  const row = toTexts(await connection.confirm(write, (reply) => toTexts(reply).length > 0));
+  const row = (await connection.confirm(write, hasItems)) as readonly string[];
   if (row.length > 0) await connection.run('settleRecord', [id], []);
   return row;
 }

@@ -93,7 +93,7 @@ describe('a one-time code', () => {
       issuer: 'x',
     });
     const refused = expect(others.stepOf(ALICE, seeded(), typed)).rejects;
-    await refused.toMatchObject({ name: 'UnreadableSecret', retryAfterSeconds: expect.any(Number) });
+    await refused.toMatchObject({ name: 'StoreUnavailable', retryAfterSeconds: expect.any(Number) });
     await expect(others.stepOf(ALICE, seeded(), typed)).rejects.toThrow(
       `needs the encryption key ${vault.kekId}, which is not configured`,
     );
