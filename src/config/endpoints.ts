@@ -95,6 +95,8 @@ const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/link/:link', methods: ['GET', 'HEAD', 'POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/done/:purpose', methods: ['GET', 'HEAD'] },
+  /** Where it was until the last release: http/app.ts sends bookmarks on. */
+  { ...PAGE, name: 'factors', path: '/factors', methods: ['GET'] },
   { ...PAGE, name: 'factors', path: FACTORS_PATH, methods: ['GET'] },
   { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/callback`, methods: ['GET'] },
   { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/:change`, methods: ['POST'] },

@@ -1,6 +1,7 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
 import Koa, { type Middleware } from 'koa';
-import { ACCOUNT_PATH } from '../config/endpoints.ts';
+import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
+import { seeOther } from '../interaction/go-on.ts';
 import type { Host } from '../interaction/host.ts';
 import { ownPages } from '../interaction/own-pages.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
@@ -47,6 +48,7 @@ export function createApp(host: Host): App {
   app.use(showHome(config, pages));
   app.use(sendFormsAsQuery(issuer));
   app.use(unitOfWork(host));
+  app.use((ctx, next) => (ctx.path === '/factors' ? seeOther(ctx, `${issuer}${FACTORS_PATH}`) : next()));
   app.use(below('/interaction/', interactionRoutes(host)));
   app.use(below(ACCOUNT_PATH, ownPages(host)));
   app.use(host.handle);

@@ -50,11 +50,20 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock) {
   // keys make another instance. Only time passes, which is asked each time; whether a token is still wanted isn't asked here at all.
   const verified = new Remembered<AccessTokenClaims>(MOST_TOKENS);
 
+  /** Each model of the engine asks about the same token at the same time. */
+  const verifying = new Map<string, Promise<AccessTokenClaims | undefined>>();
+
   /** The claims of a token that is ours and valid now; undefined for everything else. Never throws for a bad token. */
   async function verify(jwt: string): Promise<AccessTokenClaims | undefined> {
     const time = now();
     const known = verified.get(jwt);
     if (known !== undefined) return isCurrent(known, time) ? known : undefined;
+    const asked = verifying.get(jwt) ?? verifyAnew(jwt, time).finally(() => verifying.delete(jwt));
+    verifying.set(jwt, asked);
+    return asked;
+  }
+
+  async function verifyAnew(jwt: string, time: number): Promise<AccessTokenClaims | undefined> {
     if (!hasOneSpelling(jwt)) return undefined;
     try {
       const { payload } = await jwtVerify(jwt, verificationKeys, {

@@ -106,6 +106,8 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'GET /account/factors': 303,
   'GET /account/factors/callback': 303,
   'POST /account/factors/:change': 403,
+  // To the page for factors.
+  'GET /factors': 303,
   'GET /account': 303,
   'GET /account/callback': 303,
   'POST /account/:act': 403,
