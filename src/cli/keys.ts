@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { familyOf } from '../keys/families.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { keyStoreFor } from '../keys/open-keys.ts';
-import { activeKey, type Ring, type RingKey, stateOf } from '../keys/ring.ts';
+import { activeKey, type Ring, stateOf } from '../keys/ring.ts';
 import { compromiseKey, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
@@ -107,36 +107,28 @@ async function assertStarted(documents: DocumentStore): Promise<void> {
 }
 
 /** A key as the verbs report it; ISO times. */
-export type KeyReport = ReturnType<typeof reportKey>;
+export type KeyReport = ReturnType<typeof reportKeys>[number];
 
-function reportKeys({ keys }: Ring, now: number): readonly KeyReport[] {
-  return keys.map((key) => reportKey(key, now));
+function reportKeys({ keys }: Ring, now: number) {
+  return keys.map((key) => {
+    const { kid, alg, publishedAt, activateAt, compromisedAt } = key;
+    // What was appointed no longer applies to a compromised key.
+    const { retireAt, removeAt } = compromisedAt === undefined ? key : {};
+    const appointed = { active: activateAt, retired: retireAt, removed: removeAt };
+    const next = Object.entries(appointed).find(([, at]) => at !== undefined && at > now);
+    return {
+      kid,
+      alg,
+      state: stateOf(key, now),
+      published_at: toIso(publishedAt),
+      activate_at: toIso(activateAt),
+      retire_at: toIso(retireAt),
+      remove_at: toIso(removeAt),
+      compromised_at: toIso(compromisedAt),
+      next: next && { state: next[0], at: toIso(next[1]) },
+    };
+  });
 }
 
-function reportKey(key: RingKey, now: number) {
-  const { kid, alg, publishedAt, activateAt, compromisedAt } = key;
-  // What was appointed no longer applies to a compromised key.
-  const { retireAt, removeAt } =
-    compromisedAt === undefined ? key : { retireAt: undefined, removeAt: undefined };
-  const appointed = { active: activateAt, retired: retireAt, removed: removeAt };
-  const next = Object.entries(appointed).find(([, at]) => at !== undefined && at > now);
-  return {
-    kid,
-    alg,
-    state: stateOf(key, now),
-    published_at: toIso(publishedAt),
-    activate_at: maybeIso(activateAt),
-    retire_at: maybeIso(retireAt),
-    remove_at: maybeIso(removeAt),
-    compromised_at: maybeIso(compromisedAt),
-    next: next && { state: next[0], at: maybeIso(next[1]) },
-  };
-}
-
-function toIso(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
-}
-
-function maybeIso(milliseconds: number | undefined): string | undefined {
-  return milliseconds === undefined ? undefined : toIso(milliseconds);
-}
+const toIso = (milliseconds: number | undefined) =>
+  milliseconds === undefined ? undefined : new Date(milliseconds).toISOString();
