@@ -37,9 +37,7 @@ const ASK_MS = COMMAND_MS + 100;
 
 /** Rejects with one line without the password when the first connection fails. `isForLooking`: takes any server. */
 export async function connectRedis(url: string, { isForLooking = false } = {}): Promise<RedisConnection> {
-  const place = toPlace(url);
-  const refuse = (reason: string, cause?: unknown) =>
-    new Error(`the store at ${place.label} can't be used: ${reason}`, { cause });
+  const place = parseRedisUrl(url);
   const connection = toConnection(place);
   try {
     await connection.open();
@@ -47,7 +45,9 @@ export async function connectRedis(url: string, { isForLooking = false } = {}): 
     return connection;
   } catch (error) {
     await connection.close();
-    throw refuse(reasonOf(error), error);
+    const reason = error instanceof StoreUnavailable ? (error.cause ?? error) : error;
+    const text = reason instanceof Error ? reason.message : String(reason);
+    throw new Error(`the store at ${place.label} can't be used: ${text}`, { cause: error });
   }
 }
 
@@ -188,17 +188,4 @@ function toCause(error: unknown): Error {
   const cause = new Error(text.split(/, with args|\n| script: [0-9a-f]{40}/, 1)[0]);
   cause.name = error.name;
   return cause;
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof StoreUnavailable && error.cause !== undefined ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
-}
-
-function toPlace(url: string): RedisPlace {
-  try {
-    return parseRedisUrl(url);
-  } catch (error) {
-    throw new Error(`the store ${reasonOf(error)}`, { cause: error });
-  }
 }
