@@ -52,14 +52,9 @@ export async function openFolder(folder: string): Promise<LmdbTables> {
     await prepareFiles(folder);
     return openTables(folder);
   } catch (cause) {
-    throw new Error(`the store folder ${folder} can't be opened: ${reasonOf(cause)}`, { cause });
+    const { code, message } = cause as NodeJS.ErrnoException;
+    // The code alone where there is one: the texts of mkdir and of lmdb repeat the path.
+    const reason = typeof code === 'string' ? code : message.split('\n', 1)[0];
+    throw new Error(`the store folder ${folder} can't be opened: ${reason}`, { cause });
   }
-}
-
-/** The code alone where there is one: the texts of mkdir and of lmdb repeat the path. */
-function reasonOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  return 'code' in cause && typeof cause.code === 'string'
-    ? cause.code
-    : (cause.message.split('\n')[0] ?? '');
 }
