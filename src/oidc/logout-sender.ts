@@ -2,7 +2,7 @@
 // session, so that nobody waits for an app.
 import type { Audit, Outcome } from '../observability/audit.ts';
 import type { Log } from '../observability/log.ts';
-import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../outgoing/guard.ts';
+import { type Outgoing, OutgoingRefused } from '../outgoing/guard.ts';
 import { type Clock, StoreUnavailable } from '../store/store.ts';
 import type { FoundJob, LogoutJob, LogoutJobs } from './logout-jobs.ts';
 import type { Logouts } from './logouts.ts';
@@ -22,7 +22,7 @@ const AT_ONCE = 4;
 /** The rest waits for the next look: hundreds of handshakes at once hold up requests, and each other past their time. */
 const APPS_AT_ONCE = 50;
 /** It may be better in a moment. */
-const PASSING: ReadonlySet<OutgoingFault> = new Set<OutgoingFault>(['connection', 'timeout', 'name']);
+const PASSING = /^(?:connection|timeout|name|status_5\d\d)$/;
 
 /** What signs and sends: another one after each reload. */
 export type LogoutApps = Pick<Logouts, 'areUsed' | 'uriOf' | 'sign'> & { readonly outgoing: Outgoing };
@@ -40,7 +40,8 @@ type LogoutSenderParts = {
 const isDue = ({ notBefore }: LogoutJob, now: number) =>
   notBefore <= now || notBefore > now + LONGEST_WAIT_MS;
 
-type Failure = { readonly reason: string; readonly detail: string; readonly isPassing: boolean };
+/** `reason`: for the audit trail; `detail`: for the log. */
+type Failure = { readonly reason: string; readonly detail?: string };
 
 export type LogoutSender = ReturnType<typeof createLogoutSender>;
 
@@ -74,20 +75,20 @@ export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSen
     if (apps === undefined || !maySign() || (uri === undefined && now() - since < GIVE_UP_AFTER_MS)) return;
     const wait = WAITS_MS[found.job.failures];
     // Each of them ended a process, or ended with it.
-    if (wait === undefined) return fail(found, CUT_OFF);
+    if (wait === undefined) return fail(found, { reason: 'cut_off' });
     // Counted before it is sent, so that a job that ends the process has no more tries than any other.
     const claimed = await jobs.change(found, { notBefore: now() + wait, failures: found.job.failures + 1 });
     if (claimed === undefined) return;
-    const failure = uri === undefined ? NO_APP : await call(apps, uri, claimed.job);
+    const failure = uri === undefined ? { reason: 'unknown_client' } : await call(apps, uri, claimed.job);
     if (failure !== undefined) return fail(claimed, failure);
     await jobs.remove(claimed);
     record(claimed.job, 'success');
   }
 
-  async function fail(found: FoundJob, { reason, detail, isPassing }: Failure): Promise<void> {
+  async function fail(found: FoundJob, { reason, detail = reason }: Failure): Promise<void> {
     const { clientId, failures: tries } = found.job;
     const fields = { clientId, tries, reason: detail };
-    if (isPassing && tries < WAITS_MS.length)
+    if (PASSING.test(reason) && tries < WAITS_MS.length)
       return log.warn(fields, 'an app could not be notified yet that a session has ended');
     if (!(await jobs.remove(found))) return;
     log.warn(fields, "an app was not notified that a session has ended, and won't be");
@@ -137,20 +138,9 @@ async function call(
     const status = await outgoing.post(uri, { logout_token: await sign(job) });
     // Back-Channel Logout §2.8: 200; frameworks make 204 of an answer without a body.
     if (status === 200 || status === 204) return undefined;
-    return { reason: `status_${status}`, detail: `it answered ${status}`, isPassing: status >= 500 };
+    return { reason: `status_${status}`, detail: `it answered ${status}` };
   } catch (error) {
     if (!(error instanceof OutgoingRefused)) throw error;
-    return { reason: error.reason, detail: error.message, isPassing: PASSING.has(error.reason) };
+    return { reason: error.reason, detail: error.message };
   }
 }
-
-const CUT_OFF: Failure = {
-  reason: 'cut_off',
-  detail: 'the process ended during each try',
-  isPassing: false,
-};
-const NO_APP: Failure = {
-  reason: 'unknown_client',
-  detail: 'no client of the file has a backchannel_logout_uri for it',
-  isPassing: false,
-};
