@@ -53,7 +53,8 @@ export function createToAccountModel(
     return {
       outcome: 'page',
       username: account.username,
-      ...claimsOf(visitor),
+      name: textOf(account.claims['name']),
+      email: textOf(account.claims['email']),
       groups: account.groups,
       csrf: page.token(visitor),
       signInUrl: isFresh ? undefined : page.signInUrl(true),
@@ -101,14 +102,7 @@ function toAppModel(client: Client, issuer: string): AccountModel['apps'][number
   return { name, uri: startUri ?? clientUri, logoUri };
 }
 
-/** What of a person's claims is text. */
-function claimsOf({ account: { claims } }: Visitor): Pick<AccountModel, 'name' | 'email'> {
-  const { name, email } = claims;
-  return {
-    name: typeof name === 'string' ? name : undefined,
-    email: typeof email === 'string' ? email : undefined,
-  };
-}
+const textOf = (claim: unknown) => (typeof claim === 'string' ? claim : undefined);
 
 /** The newest event, where it is a change that was made here a moment ago. */
 function doneNow(newest: SecurityEvent | undefined, now: number): AccountModel['done'] {

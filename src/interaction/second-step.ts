@@ -67,15 +67,10 @@ async function finish(
   const { account, half } = pending;
   const amr = half === undefined ? withProof(interaction.amr, proof) : amrOf(['password', proof]);
   const proved = { amr, factorAt: secondsOf(host), sessionsSince: factors.sessionsSince };
-  const destination =
-    half === undefined
-      ? await interactions.finishStepUp(ctx, interaction, proved, spends)
-      : await interactions.finishLogin(
-          ctx,
-          interaction,
-          { accountId: account.id, ...half.issued, proved },
-          spends,
-        );
+  const login = half && { accountId: account.id, ...half.issued, proved };
+  const destination = login
+    ? await interactions.finishLogin(ctx, interaction, login, spends)
+    : await interactions.finishStepUp(ctx, interaction, proved, spends);
   record(host, step, method);
   if (destination === undefined || half === undefined) return { destination };
   cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), account.id));
