@@ -1,6 +1,6 @@
 // Shared by the verbs: options, reading the configuration, and how its problems are shown.
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { formatProblem, type Config, type ConfigError } from '../config/config.ts';
+import { formatProblem, type Config, ConfigError } from '../config/config.ts';
 import {
   loadConfigWithSources,
   type ConfigCheck,
@@ -42,6 +42,18 @@ type ReadOptions = Omit<LoadOptions, 'checks'>;
 /** The configuration in `file`, checked by the rules of every folder. Throws ConfigError. */
 export async function readConfig(file: string, options: ReadOptions = {}): Promise<Config> {
   return (await readLoaded(file, options)).config;
+}
+
+/** For what must work while the file is broken: faults of clients, APIs and users are warnings. */
+export async function readService(file: string, io: CliIo): Promise<Config> {
+  try {
+    return await readConfig(file);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const config = await readConfig(file, { serviceOnly: true }).catch(() => Promise.reject(error));
+    for (const problem of error.problems) io.stderr.write(`warning: ${formatProblem(problem)}\n`);
+    return config;
+  }
 }
 
 /** The same, with where it came from. */

@@ -11,7 +11,7 @@ import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
-import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, print, renderValue } from './io.ts';
 
 /** What a verb found or did, for programs and for people. */
@@ -90,7 +90,7 @@ export async function withKeys(
   use: (context: KeysContext) => Promise<void>,
   { anyIssuer = false } = {},
 ): Promise<void> {
-  const config = await readConfig(file);
+  const config = await readService(file, process);
   if (!isStoreMade(config.store)) throw new CommandError(NO_KEYS);
   await withStore(config.store, async (store) => {
     const { documents } = store;

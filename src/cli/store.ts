@@ -5,7 +5,7 @@ import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
 import { resolveArgument } from '../config/secret-reference.ts';
 import { hasPassword } from '../config/store-location.ts';
 import { backupFolder, moveToRedis } from '../store/open.ts';
-import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone, type CliIo } from './io.ts';
 import { withKeys } from './keys.ts';
 
@@ -26,7 +26,7 @@ export function registerStore(program: Command, io: CliIo): void {
 }
 
 async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<void> {
-  const { store } = await readConfig(options.config);
+  const { store } = await readService(options.config, io);
   if (store.engine !== 'lmdb')
     throw new CommandError('Redis has its own backup: copy its RDB or AOF file, see docs/backup.md');
   await backupFolder(store.folder, folder).catch((error: unknown) => {
@@ -39,7 +39,7 @@ async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<
 /** Signing keys, the pepper, what changed about users: docs/redis.md has what stays. The old store stays as it is. */
 async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo): Promise<void> {
   const to = await resolveTarget(options.to);
-  const { store } = await readConfig(options.config);
+  const { store } = await readService(options.config, io);
   if (store.engine !== 'lmdb')
     throw new CommandError(
       'only the embedded store is moved: copy Redis by its own means, see docs/backup.md',

@@ -18,7 +18,7 @@ import { createFactorStore } from '../users/factors.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
 import type { PasswordContext } from '../users/password-rules.ts';
 import { createPeople, type Person } from '../users/people.ts';
-import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
 import { openPersonAccount } from './person-account.ts';
 
@@ -35,7 +35,7 @@ export async function withPeople(
   use: (context: UserContext) => Promise<void>,
   { mustExist = false } = {},
 ): Promise<void> {
-  const config = await readConfig(file);
+  const config = await readService(file, process);
   if (mustExist && !isStoreMade(config.store)) {
     throw new CommandError('there is no store yet: the first start of the service makes it');
   }

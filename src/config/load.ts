@@ -13,7 +13,7 @@ import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from '
 import { hashConfig } from './hash.ts';
 import { entriesOf, findFiles, type Listing, readListing, type SourceList } from './included-files.ts';
 import { isRecord, parse } from './parse-fields.ts';
-import { type Path, ProblemList } from './problems.ts';
+import { type Path, ProblemList, type Report } from './problems.ts';
 import { withoutRemoved } from './removed-keys.ts';
 import { type Sources, toConfig } from './resolve.ts';
 import { Unreadable } from './regular-file.ts';
@@ -36,6 +36,8 @@ export type LoadOptions = {
   readonly writeKeys?: boolean;
   /** false where the secrets aren't, as in CI: references aren't followed. The result is good for looking at only. */
   readonly readSecrets?: boolean;
+  /** true for commands of an emergency: no clients and APIs, and of all else but the issuer, the store and the keys what has no fault. */
+  readonly serviceOnly?: boolean;
   /** Instead of what the file says, for a caller that judges the modes of secret files itself. */
   readonly secretFiles?: SecretFiles;
 };
@@ -56,6 +58,11 @@ export type LoadedConfig = {
 const CLIENTS_AT_ONCE = 64;
 
 const ANY_MODE = 'secret_files is any_mode: the permissions of files with keys and secrets are not checked.';
+
+/** What names clients and APIs. */
+const OF_CLIENTS = ['clients', 'clients_from', 'resources', 'client_documents'];
+/** What no command can do without. */
+const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
 
 const { clients_from: clientsFrom, users_from: usersFrom } = configSchema.shape;
 /** What leads to the objects, also in a file with other faults. */
@@ -100,7 +107,7 @@ async function load(
   const document = await readDocument(file, problems);
   if (document === undefined) throw new ConfigError(problems.list());
   const content = withoutRemoved(document, problems.notices);
-  const parts = await readParts(document, content, { problems, sources });
+  const parts = await readParts(document, content, { problems, sources, serviceOnly: options.serviceOnly });
   if (parts === undefined) throw new ConfigError(problems.list());
   const { service } = parts;
   const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
@@ -136,37 +143,53 @@ async function load(
 type Reading = {
   readonly problems: ProblemList;
   readonly sources: SourceList;
+  readonly serviceOnly: boolean | undefined;
 };
 
 /** Undefined after a fault of the file itself, which all the rest depends on. */
 async function readParts(
   document: SourceDocument,
-  content: unknown,
-  { problems, sources }: Reading,
+  whole: unknown,
+  { problems, sources, serviceOnly = false }: Reading,
 ): Promise<Parts | undefined> {
   const { file, folder } = document;
-  const report = problems.reporter(document);
-  const value = parse(serviceSchema, content ?? {}, report);
+  const reportAny = problems.reporter(document);
+  const report: Report = (path, ...problem) => {
+    if (!serviceOnly || NEEDED.includes(String(path[0]))) reportAny(path, ...problem);
+  };
+  const content = serviceOnly && isRecord(whole) ? withoutFaults(whole) : (whole ?? {});
+  const value = parse(serviceSchema, content, report);
   const lists = listsSchema.parse(isRecord(content) ? content : {});
   const listings: (Listing | undefined)[] = [{ document, path: ['clients'], items: lists.clients }];
   for (const [name, index] of await findFiles(lists.clients_from, file, sources)) {
     const at = (message: string): void => report(['clients_from', index], message);
     listings.push(await readListing(name, 'clients', problems, at));
   }
+  const heard = serviceOnly ? new ProblemList() : problems;
   const people: typeof listings = [];
-  const named = lists.users_from === undefined ? [] : [lists.users_from];
-  for (const name of (await findFiles(named, file, sources)).keys()) {
-    const at = (message: string): void => report(['users_from'], message);
-    people.push(await readListing(name, 'users', problems, at));
+  for (const name of (
+    await findFiles(lists.users_from === undefined ? [] : [lists.users_from], file, sources)
+  ).keys()) {
+    const at = (message: string): void => heard.reporter(document)(['users_from'], message);
+    people.push(await readListing(name, 'users', heard, at));
   }
   const resources = [{ document, path: ['resources'], items: lists.resources }];
   const entries = {
     clients: entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
     resources: entriesOf(resourceSchema, resources, { problems }),
-    users: entriesOf(userSchema, people, { problems, labelKey: 'username' }),
+    users: entriesOf(userSchema, people, { problems: heard, labelKey: 'username' }),
   };
   if (value === undefined) return undefined;
   return { service: { value, report, place: () => `${file}:1`, folder }, ...entries };
+}
+
+function withoutFaults(content: Readonly<Record<string, unknown>>) {
+  const faults = serviceSchema.safeParse(content).error?.issues ?? [];
+  const broken = faults.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [issue.path[0]],
+  );
+  const isKept = (key: string) => NEEDED.includes(key) || !(broken.includes(key) || OF_CLIENTS.includes(key));
+  return Object.fromEntries(Object.entries(content).filter(([key]) => isKept(key)));
 }
 
 function checkParts({ service, clients, resources, users }: Parts, issuerIsLoopback: boolean): void {

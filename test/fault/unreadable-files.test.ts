@@ -14,9 +14,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runVerb } from '../world/command-line.ts';
-import { COMPILED, MAIN, runProgram, type ServiceProcess, startProcess } from '../world/process.ts';
+import { COMPILED, MAIN, runCli, runProgram, type ServiceProcess, startProcess } from '../world/process.ts';
 import { freePort } from '../world/servers.ts';
-import { writeWorldConfig } from '../world/world.ts';
+import { seedStore, writeWorldConfig } from '../world/world.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 100 };
 /** A mount that answers nothing, for as long as the program behind it lives; only root may have one. */
@@ -143,4 +143,33 @@ describe('a service', () => {
     await service.end('SIGTERM');
     expect(service.stderr()).not.toContain('"level":60');
   });
+});
+
+it('F1-26: a broken client, API, user or feature is a warning to the commands of an emergency, and what is not broken is found', async () => {
+  const own = mkdtempSync(path.join(folder, 'emergency-'));
+  const written = await writeWorldConfig(own, {}, [await freePort(), await freePort()]);
+  await seedStore(written.configFile);
+  const file = JSON.parse(readFileSync(written.configFile, 'utf8')) as Record<string, unknown>;
+  const people = JSON.parse(readFileSync(path.join(own, 'users.json'), 'utf8')) as { users: object[] };
+  writeFileSync(path.join(own, 'users.json'), JSON.stringify([...people.users, { username: 'carol' }]));
+  const broken = {
+    ...file,
+    clients: [{ client_id: 'web', nonsense: 1 }],
+    resources: [7],
+    clients_from: ['no.yaml'],
+    branding: { nam: 1 },
+    sign_in: 7,
+    rate_limit: {},
+  };
+  writeFileSync(written.configFile, JSON.stringify(broken));
+  for (const verb of ['keys list', 'user sign-out alice', 'user disable alice', 'user enable alice']) {
+    const { code, stderr } = await runCli([...verb.split(' '), '-c', written.configFile]);
+    expect([verb, code], stderr).toEqual([verb, 0]);
+    for (const words of ['nonsense', 'resources', 'no.yaml', 'carol', 'nam', 'sign_in', 'rate_limit'])
+      expect(stderr).toMatch(new RegExp(`warning: .*${words}`));
+  }
+  expect(await runCli(['check', '-c', written.configFile])).toMatchObject({ code: 1 });
+  writeFileSync(written.configFile, JSON.stringify({ ...broken, issuer: 'nowhere' }));
+  const refused = await runCli(['keys', 'list', '-c', written.configFile]);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/issuer/) });
 });
