@@ -5,6 +5,7 @@ import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import { createSparse, originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
+import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
 import { hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { LINK_PURPOSES, type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
@@ -13,7 +14,7 @@ import { FormRefusal } from '../views/refusal.ts';
 import { toEnrolmentModel } from './enrolment-form.ts';
 import { createFollowLink, linkBinding, type LinkFault, type OpenLink } from './follow-link.ts';
 import { readFormBody } from './form.ts';
-import { seeOther } from './go-on.ts';
+import { answerAgain, seeOther } from './go-on.ts';
 import type { Host } from './host.ts';
 
 const STEP = 'link';
@@ -21,7 +22,7 @@ const tokenOf = (ctx: Context) => String(ctx['params'].token);
 
 /** Why a link doesn't work; for the audit trail alone. */
 type Dead = {
-  readonly reason: 'unknown' | 'used' | 'ended';
+  readonly reason: 'unknown' | 'used' | 'ended' | 'unconfirmed';
   readonly link?: OneTimeLink | undefined;
 };
 
@@ -44,7 +45,14 @@ export function addLinkRoutes(router: Router, host: Host): void {
     }
     const opened = await open(host, token);
     if ('reason' in opened) return page.refuse(ctx, opened);
-    const followed = await followLink(ctx, opened, form);
+    const followed = await followLink(ctx, opened, form).catch((error: unknown) => {
+      if (error instanceof StoreUnavailable && error.mayBeDone) return error;
+      throw error;
+    });
+    if (followed instanceof Error) {
+      await page.refuse(ctx, { reason: 'unconfirmed', link: opened.link });
+      return answerAgain(ctx, 503, followed.retryAfterSeconds);
+    }
     if ('fault' in followed) {
       return page.ask(ctx, opened, { fault: followed.fault, sealed: form.field('sealed') });
     }
@@ -78,13 +86,15 @@ function createLinkPages({ config, csrf, pages, audit, second, limits, now }: Ho
 
   return {
     show,
-    /** One page for every reason. Anybody can open a dead link again and again. */
+    /** One page for every reason but that nobody knows. Anybody can open a dead link again and again. */
     async refuse(ctx: Context, { reason, link }: Dead): Promise<void> {
       const of = { account_id: link?.accountId, action: link?.purpose, reason };
-      await limits.takeDeadLink(String(ctx.state['clientAddress']));
+      const isUnknown = reason === 'unconfirmed';
+      if (!isUnknown) await limits.takeDeadLink(String(ctx.state['clientAddress']));
       const times = timesToSay(JSON.stringify(of));
       if (times !== undefined) audit.record('link_used', 'failure', { ...originOf(ctx.state), ...of, times });
-      show(ctx, { outcome: 'expired' }, 410);
+      if (isUnknown) show(ctx, { outcome: 'maybe_used' }, 503);
+      else show(ctx, { outcome: 'expired' }, 410);
     },
     async ask(
       ctx: Context,

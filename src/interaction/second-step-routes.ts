@@ -33,7 +33,7 @@ export function addSecondStepRoutes(
     const { refused, retryAfterSeconds } = stepped;
     show.refused(ctx, interaction, pending, refused);
     const status = refused === 'codes_locked' ? 403 : retryAfterSeconds === undefined ? 401 : 429;
-    answerAgain(ctx, status, retryAfterSeconds);
+    answerAgain(ctx, refused === 'maybe_used' ? 503 : status, retryAfterSeconds);
   }
 
   async function prove(

@@ -4,7 +4,7 @@ import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import { originOf } from '../observability/audit.ts';
 import { untilUnchanged } from '../store/documents.ts';
-import type { CollectionWrite } from '../store/store.ts';
+import { type CollectionWrite, StoreUnavailable } from '../store/store.ts';
 import type { Account } from '../users/accounts.ts';
 import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
 import { type Factors, hasSecondFactor } from '../users/factors.ts';
@@ -126,33 +126,33 @@ export function createSecondStep(host: Host, second: SecondFactors) {
         record(host, step, method, 'passkey_required');
         return { refused: 'passkey_required' };
       }
-      const takeBack = await limits
-        .takeCode({ accountId, address, device, interaction: uid })
-        .catch((error: unknown) => {
-          if (error instanceof TooManyRequests) return error;
+      try {
+        const takeBack = await limits.takeCode({ accountId, address, device, interaction: uid });
+        if (takeBack === undefined) {
+          record(host, step, method, 'too_many_attempts');
+          await second.halves.end(uid);
+          return { destination: await interactions.deny(ctx, interaction, 'too many wrong codes') };
+        }
+        const typed = isRecovery ? recovery : form.field('code');
+        const code = { accountId, method, typed, isTrusted: trusted !== undefined } as const;
+        const stepped = await untilUnchanged(async () => {
+          const proved = await second.proveCode(code);
+          const isProved = proved !== undefined && 'proof' in proved;
+          return isProved ? finish(host, second, step, [method, proved]) : { failed: proved };
+        }).catch((error: unknown) => {
+          takeBack();
           throw error;
         });
-      if (typeof takeBack !== 'function') record(host, step, method, 'too_many_attempts');
-      if (takeBack instanceof TooManyRequests)
-        return { refused: 'too_many_attempts', retryAfterSeconds: takeBack.retryAfterSeconds };
-      if (takeBack === undefined) {
-        await second.halves.end(uid);
-        return { destination: await interactions.deny(ctx, interaction, 'too many wrong codes') };
-      }
-      const typed = isRecovery ? recovery : form.field('code');
-      const code = { accountId, method, typed, isTrusted: trusted !== undefined } as const;
-      const stepped = await untilUnchanged(async () => {
-        const proved = await second.proveCode(code);
-        const isProved = proved !== undefined && 'proof' in proved;
-        return isProved ? finish(host, second, step, [method, proved]) : { failed: proved };
-      }).catch((error: unknown) => {
+        if ('failed' in stepped) return { refused: await fail(host, step, method, stepped.failed) };
         takeBack();
-        throw error;
-      });
-      if ('failed' in stepped) return { refused: await fail(host, step, method, stepped.failed) };
-      takeBack();
-      if (isRecovery) await tell(ctx, accountId, 'recovery_code_used');
-      return stepped;
+        if (isRecovery) await tell(ctx, accountId, 'recovery_code_used');
+        return stepped;
+      } catch (error) {
+        const refused = refusedBy(error);
+        record(host, step, method, refused === 'maybe_used' ? 'unconfirmed' : refused);
+        const { retryAfterSeconds } = error as TooManyRequests | StoreUnavailable;
+        return { refused, retryAfterSeconds };
+      }
     },
 
     async provePasskey(step: Step, form: Form): Promise<Stepped> {
@@ -170,4 +170,10 @@ export function createSecondStep(host: Host, second: SecondFactors) {
       return finish(host, second, step, ['passkey', result]);
     },
   };
+}
+
+function refusedBy(error: unknown): 'maybe_used' | 'too_many_attempts' {
+  if (error instanceof StoreUnavailable && error.mayBeDone) return 'maybe_used';
+  if (error instanceof TooManyRequests) return 'too_many_attempts';
+  throw error;
 }

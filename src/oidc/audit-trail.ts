@@ -5,6 +5,7 @@ import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { type Audit, createFormRefused, originOf, type Outcome } from '../observability/audit.ts';
+import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
 
@@ -16,6 +17,9 @@ export type IssuedToken = {
   readonly scope: string | undefined;
   readonly tokenId: string;
 };
+
+/** Nothing was issued, and what the client sent may be used up. */
+export const UNCONFIRMED = 'unconfirmed';
 
 export function recordIssued(
   audit: Audit,
@@ -82,7 +86,7 @@ export function recordEvents(
         client_id: ctx.oidc.client?.clientId,
         grant_type: grantTypeOf(ctx),
         endpoint: ctx.oidc.route,
-        reason: clip(tokenErrorOf(ctx, error.message)),
+        reason: error instanceof StoreUnavailable ? UNCONFIRMED : clip(tokenErrorOf(ctx, error.message)),
       });
     });
   }

@@ -6,7 +6,7 @@ import type { Issued } from '../users/accounts.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { DocumentChanged } from '../store/documents.ts';
-import type { CollectionWrite } from '../store/store.ts';
+import { type CollectionWrite, failingAs } from '../store/store.ts';
 import { interactionGone } from './adapter.ts';
 import { recordKey } from './record-key.ts';
 import { consentOf, findGrant, newGrant } from './policies/existing-grant.ts';
@@ -162,12 +162,15 @@ async function finishOnce(
   { result, spends }: { readonly result: GivenResult; readonly spends?: CollectionWrite | undefined },
 ): Promise<string> {
   const key = recordKey(hash, 'Interaction', uid);
-  await records.use('Interaction', key, lose, { document: spends, isLock: true });
-  const made = typeof result === 'function' ? await result() : result;
-  const merge = { mergeWithLastSubmission: true };
-  const destination = await provider.interactionResult(ctx.req, ctx.res, made, merge);
-  await records.flush();
-  return destination;
+  const used = await records.use('Interaction', key, lose, { document: spends, isLock: true });
+  async function save(): Promise<string> {
+    const made = typeof result === 'function' ? await result() : result;
+    const merge = { mergeWithLastSubmission: true };
+    const destination = await provider.interactionResult(ctx.req, ctx.res, made, merge);
+    await records.flush();
+    return destination;
+  }
+  return spends !== undefined && used === 'done' ? failingAs(true, save()) : save();
 }
 
 const lose = (result: string) =>

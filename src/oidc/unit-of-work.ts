@@ -3,6 +3,7 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
+import { StoreUnavailable } from '../store/store.ts';
 import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { AdapterParts } from './adapter.ts';
@@ -64,6 +65,10 @@ export function unitOfWork({ config, records, hash, accounts, factors }: UnitOfW
       // They name what isn't stored: a code, a session.
       ctx.remove('Location');
       setCookies(ctx, before);
+      const { oidc }: Partial<KoaContextWithOIDC> = ctx;
+      // In the audit trail: what the client sent may be used up, and nothing came of it.
+      if (error instanceof StoreUnavailable && error.mayBeDone && oidc?.route === 'token')
+        oidc.provider.emit('grant.error', ctx, error);
       if (!(error instanceof errors.InvalidGrant) && !(error instanceof errors.SessionNotFound)) throw error;
       answerUsed(ctx, error);
     }

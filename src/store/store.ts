@@ -162,11 +162,22 @@ export type Clock = () => number;
 /** The store can't be asked: the caller must answer 503 with Retry-After, never guess. The message says why, for operators. */
 export class StoreUnavailable extends Error {
   readonly retryAfterSeconds = 2;
+  /** Of a confirmed write: it was sent and its answer was lost. Otherwise it wasn't done. */
+  mayBeDone = false;
 
   constructor(options?: ErrorOptions, message?: string) {
     const reason = options?.cause instanceof Error ? `: ${options.cause.message}` : '';
     super(message ?? `can't reach the store${reason}`, options);
     this.name = new.target.name;
+  }
+}
+
+/** `work`, whose failure says whether it may have been done. */
+export async function failingAs<T>(mayBeDone: boolean, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? Object.assign(error, { mayBeDone }) : error;
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type Clock,
   type ConsumeResult,
   type DocumentStore,
+  failingAs,
   type NewRecord,
   type RecordStore,
   type SaveResult,
@@ -26,9 +27,9 @@ export interface UnitOfWork extends RecordStore {
   /**
    * Consumes a code, a token or an interaction at the end of the request: in one transaction with what the request saves, or after it
    * where the store has none, so that nothing is used up in vain. `lose` is called, and throws, when another request was first.
-   * With `isLock`, a store without transactions does it at once.
+   * Resolves 'done' where it was done at once: with `isLock` by a store without transactions.
    */
-  use(kind: string, key: string, lose: Lose, options?: LockOptions): Promise<void>;
+  use(kind: string, key: string, lose: Lose, options?: LockOptions): Promise<'done' | 'pending'>;
   /** What was saved so far is durable when this resolves. */
   flush(): Promise<void>;
   /** Runs `action` when everything is durable; at once outside of a request. */
@@ -148,7 +149,7 @@ class Unit implements RecordStore {
     return this.#store.findByAlias(kind, alias);
   }
 
-  async use(use: Use): Promise<void> {
+  async use(use: Use): Promise<'done' | 'pending'> {
     const isAtOnce = use.isLock === true && this.#store.exchange === undefined;
     if (isAtOnce || this.#use !== undefined)
       return useAtOnce({ records: this, documents: this.#stored }, use);
@@ -158,6 +159,7 @@ class Unit implements RecordStore {
     const found = await this.#found.get(id);
     if (use.destroys) this.#forget(id);
     else if (found !== undefined) this.#setConsumed(id, found);
+    return 'pending';
   }
 
   async consume(kind: string, key: string): Promise<ConsumeResult> {
@@ -191,7 +193,7 @@ class Unit implements RecordStore {
     this.#use = undefined;
     const { kind, key, lose } = use;
     const found = await this.#found.get(idOf(kind, key));
-    if (this.#store.exchange === undefined) await this.#saveAll();
+    if (this.#store.exchange === undefined) await failingAs(false, this.#saveAll());
     const unsaved = this.#takeUnsaved();
     const result =
       (await this.#store.exchange?.(kind, key, unsaved, use)) ??
@@ -251,15 +253,16 @@ class Unit implements RecordStore {
 async function useAtOnce(
   { records, documents }: { readonly records: RecordStore; readonly documents: Pick<DocumentStore, 'put'> },
   { kind, key, lose, document, destroys = false }: Use,
-): Promise<void> {
+): Promise<'done'> {
   if (document !== undefined) {
     const { collection, id, value, expectedVersion } = document;
     if (!(await documents.put(collection, id, value, expectedVersion))) return lose('changed');
   }
   const consuming = records.consume(kind, key);
   // Consuming fails where the store takes no confirmed writes: then the record is still there.
-  const result = await (destroys ? consuming.then(() => records.destroy(kind, key)) : consuming);
-  if (result !== 'consumed' && result !== 'destroyed') await lose(result);
+  const work = destroys ? consuming.then(() => records.destroy(kind, key)) : consuming;
+  const result = await (document === undefined ? work : failingAs(true, work));
+  return result === 'consumed' || result === 'destroyed' ? 'done' : lose(result);
 }
 
 function idOf(kind: string, key: string): string {

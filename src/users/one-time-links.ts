@@ -2,7 +2,7 @@
 // only one, and whatever ends everything of the person (a new password, disabling) ends their links.
 import { parseJsonObject } from '../config/parse-fields.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { Clock, RecordStore } from '../store/store.ts';
+import { type Clock, failingAs, type RecordStore } from '../store/store.ts';
 import type { AccountState, AccountStates } from './account-state.ts';
 import type { FactorStore } from './factors.ts';
 
@@ -75,10 +75,10 @@ export function createOneTimeLinks({ records, states, factors, hash, random, now
     },
     /** Ends the failures in a row of unknown places, before the link is used. False: it has ended meanwhile. */
     async accept(link: OneTimeLink): Promise<boolean> {
-      const state = await states.update(link.accountId, (before) =>
+      const accepting = states.update(link.accountId, (before) =>
         isCurrent(link, before) ? { attemptsSince: now() } : undefined,
       );
-      return isCurrent(link, state);
+      return isCurrent(link, await failingAs(false, accepting));
     },
     use: (token: string) => records.consume(KIND, keyOf(token)),
   };

@@ -18,6 +18,7 @@ export const secondStep = z.object({
     .enum([
       'wrong_code',
       'wrong_recovery_code',
+      'maybe_used',
       'passkey_refused',
       'passkey_required',
       'too_many_attempts',

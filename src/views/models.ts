@@ -134,7 +134,7 @@ const loggedOut = z.object({
   outcome: z.enum(['signed_out', 'stayed', 'nobody']),
 });
 
-/** A one-time link. Its outcome is expired with status 410: used before, too old, or there is a newer one. */
+/** A one-time link. Its outcome is expired with status 410: used before, too old, or there is a newer one; maybe_used with 503. */
 const link = z.discriminatedUnion('outcome', [
   /** The person's first password, or a new one. */
   z.object({
@@ -157,7 +157,7 @@ const link = z.discriminatedUnion('outcome', [
     /** The person's page for factors, where they get recovery codes. */
     factorsUrl: url.optional(),
   }),
-  z.object({ outcome: z.literal('expired') }),
+  z.object({ outcome: z.enum(['expired', 'maybe_used']) }),
 ]);
 
 const error = z.object({

@@ -3,8 +3,10 @@
 import { errors } from 'oidc-provider';
 import type Provider from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
+import { type Audit, originOf } from '../../observability/audit.ts';
+import { StoreUnavailable } from '../../store/store.ts';
 import type { Account } from '../../users/accounts.ts';
-import { recordIssued } from '../audit-trail.ts';
+import { recordIssued, UNCONFIRMED } from '../audit-trail.ts';
 import type { Decision } from '../policies/access.ts';
 import { issuedWithGrant } from '../signed-in-at.ts';
 import { credentialsOf, type FastAnswer, peekForm, type FastParts } from './plain-request.ts';
@@ -91,10 +93,21 @@ export function fastRefresh(parts: FastParts): FastAnswer {
     } catch (error) {
       // Another request used the token meanwhile, which ended its family: the engine says so.
       if (error instanceof errors.InvalidGrant) return undefined;
+      recordUnconfirmed(audit, { client, state, error });
       throw error;
     }
     return answer;
   };
+}
+
+/** As the engine's failures are recorded. */
+function recordUnconfirmed(
+  audit: Audit,
+  of: { readonly client: Client; readonly state: Readonly<Record<string, unknown>>; readonly error: unknown },
+): void {
+  if (!(of.error instanceof StoreUnavailable && of.error.mayBeDone)) return;
+  const what = { client_id: of.client.clientId, grant_type: GRANT_TYPE, endpoint: 'token' };
+  audit.record('token_issued', 'failure', { ...originOf(of.state), ...what, reason: UNCONFIRMED });
 }
 
 /** Undefined where the engine has something to say, or anything is unusual. */

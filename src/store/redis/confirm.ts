@@ -1,7 +1,7 @@
 // Writes that all replicas of a master must have before they are answered. They have connections of their own, because WAIT holds
 // up whatever follows it.
 import { codeOf, type Master, type RedisClient } from './client.ts';
-import { COMMAND_MS, inTime, Late } from './deadline.ts';
+import { COMMAND_MS, inTime, Late, toAnswerLost, AnswerLost } from './deadline.ts';
 import { SCRIPTS, type ScriptName } from './scripts.ts';
 import type { Watch } from './watch.ts';
 import { StoreTakesNoWrites } from '../store.ts';
@@ -47,14 +47,14 @@ export function createConfirm(client: RedisClient, watch: Watch): Confirm {
 
   async function exchange(name: string, batch: readonly Waiting[]): Promise<(index: number) => Outcome> {
     const master = client.masterAt(name);
-    if (master === undefined) return fail(client.obstacle());
+    if (master === undefined) return fail(client.obstacle);
     const replicas = watch.replicasOf(name);
-    if (replicas === undefined) return fail(missed());
+    if (replicas === undefined) return fail(missed);
     try {
       return await send(master, batch, replicas);
     } catch (error) {
       if (error instanceof Late) client.drop(master);
-      return fail(error);
+      return fail(() => new AnswerLost(error));
     }
   }
 
@@ -91,11 +91,8 @@ export function createConfirm(client: RedisClient, watch: Watch): Confirm {
   };
 }
 
-const fail = (error: unknown) => () => ({
-  reply: undefined,
-  isConfirmed: false,
-  error: error as Error,
-});
+/** Each caller gets an error of its own, to say in it what that means. */
+const fail = (toError: () => Error) => () => ({ reply: undefined, isConfirmed: false, error: toError() });
 
 /** What is used up and then not confirmed is lost to its owner: so nothing is sent while a replica is known to be missed. */
 const missed = () => new StoreTakesNoWrites('one of its replicas is missing');
@@ -118,6 +115,6 @@ async function send(
   const isConfirmed = typeof confirmed === 'number' && confirmed >= replicas;
   return (index) => {
     const [error, reply] = results[places[index] ?? -1] ?? [new Error('no answer')];
-    return { reply, error, isConfirmed };
+    return { reply, error: error && toAnswerLost(error), isConfirmed };
   };
 }

@@ -4,11 +4,11 @@ import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../../config/redis-url.ts';
 import { codeOf, createRedisClient, type Master, type RedisClient } from './client.ts';
 import { createConfirm, type Write } from './confirm.ts';
-import { COMMAND_MS, inTime, Late } from './deadline.ts';
+import { AnswerLost, COMMAND_MS, inTime, isReply, Late, toAnswerLost } from './deadline.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts';
 import type { ScriptName } from './scripts.ts';
 import { createWatch, type Watch } from './watch.ts';
-import { StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
+import { failingAs, StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
 
 export type ServerReport = {
   readonly name: string;
@@ -70,14 +70,19 @@ function toConnection(place: RedisPlace): Opening {
     return master;
   }
 
-  async function ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T> {
+  async function ask<T>(
+    key: string,
+    command: (commands: Redis) => Promise<T>,
+    toFailure = (error: unknown) => error,
+  ): Promise<T> {
     let master: Master | undefined;
     try {
       master = masterOf(key);
       return await inTime(command(client.commands), ASK_MS);
     } catch (error) {
-      if (master !== undefined) learn({ client, watch }, master, error);
-      throw toUnavailable(error, client);
+      if (master === undefined) throw toUnavailable(error, client);
+      learn({ client, watch }, master, error);
+      throw toUnavailable(toFailure(error), client);
     }
   }
 
@@ -95,10 +100,11 @@ function toConnection(place: RedisPlace): Opening {
       await watch.start();
     },
     async confirm(write, hasWritten = () => true) {
-      if (!isConfirmed) return ask(write.keys[0] ?? '', toCommand(write));
+      if (!isConfirmed) return ask(write.keys[0] ?? '', toCommand(write), toAnswerLost);
       const outcome = await translate(writer, () => confirmWrite(write));
       if (outcome.isConfirmed || !hasWritten(outcome.reply)) return outcome.reply;
-      throw new StoreTakesNoWrites('not every replica confirmed the write');
+      const error = new StoreTakesNoWrites('not every replica confirmed the write');
+      throw Object.assign(error, { mayBeDone: true });
     },
     inspect: () => inspect(client, place.leastReplicas),
     async check() {
@@ -159,7 +165,7 @@ const toCommand =
  */
 export async function probe(connection: RedisConnection, key: string, field: string): Promise<void> {
   if (!connection.isConfirmed) return;
-  await connection.confirm({ script: 'touch', keys: [key], args: [field] });
+  await failingAs(false, connection.confirm({ script: 'touch', keys: [key], args: [field] }));
 }
 
 async function translate<T>(client: RedisClient, action: () => Promise<T>): Promise<T> {
@@ -170,11 +176,11 @@ async function translate<T>(client: RedisClient, action: () => Promise<T>): Prom
   }
 }
 
-/** What ioredis calls an answer that is an error. */
-const isReply = (error: unknown) => error instanceof Error && error.name === 'ReplyError';
-
 function toUnavailable(error: unknown, client: RedisClient): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
+  if (error instanceof AnswerLost) {
+    return Object.assign(toUnavailable(error.cause, client), { mayBeDone: true });
+  }
   // Of a cut connection a command only knows that it was cut; the client knows why.
   const isAnswer = error instanceof Late || isReply(error);
   const cause = toCause(isAnswer ? error : client.obstacle());

@@ -26,3 +26,16 @@ export function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
     answer.then(resolve, reject).finally(() => clearInterval(timer));
   });
 }
+
+/** It was sent, and it isn't known whether it was done. */
+export class AnswerLost extends Error {
+  constructor(cause: unknown) {
+    super('', { cause });
+  }
+}
+
+/** What ioredis calls an answer that is an error. */
+export const isReply = (error: unknown): error is Error =>
+  error instanceof Error && error.name === 'ReplyError';
+
+export const toAnswerLost = (error: unknown): Error => (isReply(error) ? error : new AnswerLost(error));
