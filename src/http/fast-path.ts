@@ -28,14 +28,10 @@ type List = (request: IncomingMessage, response: ServerResponse) => Promise<void
 
 export type FastPath = ReturnType<typeof createFastPath>;
 
-/** With one of these the answer to a GET may be another: CORS, a body, a condition. */
-const UNUSUAL = new Set([
-  'origin',
-  'content-length',
-  'transfer-encoding',
-  'cache-control',
-  'if-modified-since',
-]);
+/** With one of these the answer to a GET may be another: CORS, a body. */
+const UNUSUAL_HEADERS = new Set(['origin', 'content-length', 'transfer-encoding']);
+/** With one of these, a condition may mean something else. */
+const WITH_CONDITION = new Set(['cache-control', 'if-modified-since']);
 
 export function createFastPath(parts: FastPathParts) {
   const { config, fastAnswers, documents, clientAddress, metrics, log } = parts;
@@ -115,16 +111,17 @@ const isPlain = (request: IncomingMessage) => hasOneHost(request) && headerFault
 
 /** Whether the caller has what is named so (RFC 9110 §13.1.2); undefined where the middleware has to say. */
 function isKnownTo({ rawHeaders }: IncomingMessage, etag: string): boolean | undefined {
-  let isKnown = false;
+  let [isKnown, isDoubtful] = [false, false];
   // `headers` would make Node parse all of them into an object first.
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]?.toLowerCase() ?? '';
-    if (UNUSUAL.has(name)) return undefined;
+    if (UNUSUAL_HEADERS.has(name)) return undefined;
+    if (WITH_CONDITION.has(name)) isDoubtful = true;
     if (name !== 'if-none-match') continue;
     if (isKnown || rawHeaders[index + 1] !== etag) return undefined;
     isKnown = true;
   }
-  return isKnown;
+  return isKnown && isDoubtful ? undefined : isKnown;
 }
 
 /** A body is in one packet with its head, or a moment behind it. Resolves as well when there will be none. */

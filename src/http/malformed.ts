@@ -15,8 +15,10 @@ const MAX_BODY_BYTES = 56 * 1024;
 /** What a device asks for is kept until its codes are forgotten, and anybody may ask in the name of a public client. */
 const MAX_DEVICE_BYTES = 4 * 1024;
 /** These are kept with the sign-in. Tokens, `state` and `nonce` may be longer. */
-const SHORT = ['acr_values', 'claims', 'claims_locales', 'display', 'login_hint', 'prompt', 'ui_locales'];
 const MAX_LENGTH = 1024;
+/** OIDC Core §3.1.2.1 lets all of these be ignored, so one that is too long is. */
+const HINTS = ['acr_values', 'claims_locales', 'display', 'login_hint', 'ui_locales'];
+const REQUESTS = ['claims', 'prompt'];
 /** A proxy may read another one of two than we would. */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set(['authorization', 'content-type', 'origin']);
 const AMPERSAND = 38;
@@ -74,7 +76,10 @@ function refuseQuery(ctx: Context): void {
   }
   if (ctx.path !== ENDPOINTS.authorization) return;
   const isLong = (name: string) => [ctx.query[name]].flat().join('').length > MAX_LENGTH;
-  if (SHORT.some(isLong)) throw new Refusal(400, 'invalid_request', 'a parameter is too long');
+  if (REQUESTS.some(isLong)) throw new Refusal(400, 'invalid_request', 'a parameter is too long');
+  const ignored = new Set(HINTS.filter(isLong));
+  if (ignored.size === 0) return;
+  ctx.query = Object.fromEntries(Object.entries(ctx.query).filter(([name]) => !ignored.has(name)));
 }
 
 function isTooLong({ headers }: IncomingMessage, most = MAX_BODY_BYTES): boolean {

@@ -123,6 +123,19 @@ describe('the store', () => {
     }
   });
 
+  it('AZ-30: keeps no long hint', async () => {
+    const keys = await newKeys(async () => {
+      for (const name of ['login_hint', 'ui_locales', 'acr_values', 'display']) {
+        expect((await get(world, authorizationPath({ [name]: 'canary'.repeat(500) }))).status).toBe(303);
+      }
+    });
+    expect(keys.length).toBeGreaterThanOrEqual(4);
+    for (const key of keys) {
+      const record = (await client.type(key)) === 'hash' ? await client.hgetall(key) : {};
+      expect(JSON.stringify(record)).not.toContain('canary');
+    }
+  });
+
   it('IN-13: has keys of the same few lengths, whatever is sent, and none of what was sent in them', async () => {
     const evil = ['*', '{tag}x', 'a\r\nFLUSHALL\r\n', 'x'.repeat(4000), '../..', '\u0000', '[a-z]*', '$(id)'];
     const authorization = basic('web');
