@@ -46,13 +46,13 @@ anyStore(
       expect(log()).toEqual([]);
     });
 
-    it('AC-31: gives none to an app that nobody has allowed it, and names the client in the log, each time', async () => {
+    it('AC-31: gives none to an app that nobody has allowed it, and names the client in the log, once', async () => {
       const first = await tokens(world(), { scope: LASTING, prompt: 'login', person: 'bob' });
       const second = await tokens(world(), { scope: LASTING, browser: first.browser });
       for (const { scope, refreshToken } of [first, second]) {
         expect([scope, refreshToken]).toEqual(['openid', undefined]);
       }
-      expect(log().map((line) => line.includes('"clientId":"web"'))).toEqual([true, true]);
+      expect(log().map((line) => (JSON.parse(line) as { clientId: string }).clientId)).toEqual(['web']);
     });
 
     it.each([

@@ -7,10 +7,22 @@ import type { Log } from '../../observability/log.ts';
 import { scopesIn } from './scopes.ts';
 
 const OFFLINE_ACCESS = 'offline_access';
-const DROPPED =
-  'offline_access was asked for without prompt=consent and is dropped: no refresh token; let the app send prompt=consent';
+/** Clients by document may be many. */
+const MAX_LOGGED = 1000;
 
 export function createRestoreOfflineAccess(log: Log) {
+  const logged = new Set<string>();
+
+  /** Nothing in the answer says why there is no refresh token. */
+  function logOnce({ clientId }: Client): void {
+    if (logged.has(clientId) || logged.size >= MAX_LOGGED) return;
+    logged.add(clientId);
+    log.warn(
+      { clientId },
+      'offline_access was asked for without prompt=consent and is dropped: no refresh token; let the app send prompt=consent',
+    );
+  }
+
   /** Puts the scope back for the operator's own apps, as long as they are that. */
   return function restoreOfflineAccess({ query, oidc }: KoaContextWithOIDC, client: Client): void {
     const { route, prompts, params = {} } = oidc;
@@ -19,8 +31,7 @@ export function createRestoreOfflineAccess(log: Log) {
     if (route === 'resume' && !isOwn(client)) params['scope'] = left.join(' ');
     if (route !== 'authorization' || !scopesIn(query['scope']).includes(OFFLINE_ACCESS)) return;
     if (isOwn(client) && left.length > 0) params['scope'] = [...left, OFFLINE_ACCESS].join(' ');
-    // Nothing in the answer says why there is no refresh token.
-    else log.info({ clientId: client.clientId }, DROPPED);
+    else logOnce(client);
   };
 }
 
