@@ -1,7 +1,7 @@
 // People who sign in all at once, in a thread of their own: their pages are opened first, then the passwords are sent.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { Person } from './people.ts';
+import { User } from './people.ts';
 import type { Service } from './service.ts';
 
 export type CrowdOptions = { readonly service: Service; readonly crowd: number; readonly people: number };
@@ -20,7 +20,7 @@ let next = 0;
 async function open(count: number) {
   const pages: (() => Promise<number>)[] = [];
   while (pages.length < count) {
-    const opening = Array.from({ length: 16 }, () => new Person(service, (next += 1) % people).openLogin());
+    const opening = Array.from({ length: 16 }, () => new User(service, (next += 1) % people).openLogin());
     const opened = await Promise.allSettled(opening);
     pages.push(...opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
   }

@@ -7,7 +7,7 @@ import type { Service } from './service.ts';
 
 export type Tokens = { readonly access_token: string; readonly refresh_token: string };
 
-export class Person {
+export class User {
   readonly #issuer: string;
   readonly #username: string;
   readonly #browser: Browser;

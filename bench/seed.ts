@@ -3,7 +3,7 @@
 // grant, access token, refresh token.
 import { randomBytes } from 'node:crypto';
 import { hash as hashPassword } from '@node-rs/argon2';
-import { createPeople } from '../src/users/people.ts';
+import { createStoredUsers } from '../src/users/people.ts';
 import type { Config } from '../src/config/config.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { createAdapter } from '../src/oidc/adapter.ts';
@@ -56,7 +56,7 @@ export async function seedGrants(configFile: string, count: number): Promise<voi
 /** All with one password and one hash of it. */
 export async function seedPeople(configFile: string, count: number): Promise<void> {
   const bulk = await openBulk(await load(configFile));
-  const people = createPeople(bulk.documents);
+  const people = createStoredUsers(bulk.documents);
   const passwordHash = await hashPassword(PASSWORD, FULL_HASH);
   const add = (index: number) =>
     people.add({ id: personId(index), username: personName(index), passwordHash, claims: claimsOf(index) });
@@ -102,7 +102,7 @@ type Save = (model: Model, id: string, payload: object, seconds: number) => Prom
 
 async function seedOne(save: Save, accountId: string): Promise<void> {
   const [grantId, session, uid] = [randomId(), randomId(), randomId()];
-  const ofPerson = { accountId, clientId: 'web', grantId, gty: 'authorization_code', sessionUid: uid };
+  const ofUser = { accountId, clientId: 'web', grantId, gty: 'authorization_code', sessionUid: uid };
   const now = Math.floor(Date.now() / 1000);
   const scope = `${OIDC_SCOPE} ${SCOPE}`;
   const authorizations = { web: { sid: randomId(), grantId } };
@@ -112,8 +112,8 @@ async function seedOne(save: Save, accountId: string): Promise<void> {
     save('Session', session, { uid, accountId, loginTs: now, authorizations }, 14 * DAY),
     save('Grant', grantId, { accountId, clientId: 'web', ...granted }, 14 * DAY),
     // An hour, so that none ends while it is measured.
-    save('AccessToken', randomId(), { ...ofPerson, scope, claims: {}, extra: {} }, 3600),
-    save('RefreshToken', randomId(), { ...ofPerson, scope, ...refreshed }, 14 * DAY),
+    save('AccessToken', randomId(), { ...ofUser, scope, claims: {}, extra: {} }, 3600),
+    save('RefreshToken', randomId(), { ...ofUser, scope, ...refreshed }, 14 * DAY),
   ]);
 }
 

@@ -5,7 +5,7 @@ import { raw } from '../test/world/raw.ts';
 import { ask, inLoops, type Request, wrk } from './load.ts';
 import type { Figures, Subject } from './measure.ts';
 import { BENCH, SCOPE } from './names.ts';
-import { Person, refreshed } from './people.ts';
+import { User, refreshed } from './people.ts';
 import type { Service } from './service.ts';
 
 export const S1 = 'raw signatures, one process';
@@ -41,7 +41,7 @@ export async function introspection(
   const text = whose === "machine's" ? await ask(tokenRequest(service)) : '';
   const { access_token: token } =
     text === ''
-      ? await new Person(service, person).flow()
+      ? await new User(service, person).flow()
       : (JSON.parse(text) as { readonly access_token: string });
   const request = introspectionRequest(service, token);
   const answer = JSON.parse(await ask(request)) as { readonly active: boolean };
@@ -66,7 +66,7 @@ export function refresh(service: Service, people = 100): Subject {
   const chains: (string | undefined)[] = [];
   const stride = Math.max(1, Math.floor(people / LOOPS));
   const step = async (loop: number) => {
-    const last = chains[loop] ?? (await new Person(service, (loop * stride) % people).flow()).refresh_token;
+    const last = chains[loop] ?? (await new User(service, (loop * stride) % people).flow()).refresh_token;
     // After a failure nobody knows whether the token is spent.
     chains[loop] = undefined;
     chains[loop] = (await refreshed(service.issuer, last)).refresh_token;
@@ -77,18 +77,18 @@ export function refresh(service: Service, people = 100): Subject {
 /** Somebody else signs in each time. */
 export function firstFlow(service: Service, people = 100): Subject {
   let next = 0;
-  const step = () => new Person(service, (next += 1) % people).flow();
+  const step = () => new User(service, (next += 1) % people).flow();
   return { name: service.name, slice: (seconds) => inLoops(service.pid, LOOPS / 2, seconds, step) };
 }
 
 /** People from all over the list take turns in each loop; their first flow, with the password, makes the session. */
 export function sessionFlow(service: Service, people = 100): Subject {
-  const all: Person[][] = Array.from({ length: LOOPS / 2 }, () => []);
+  const all: User[][] = Array.from({ length: LOOPS / 2 }, () => []);
   const stride = Math.max(1, Math.floor(people / (BROWSERS * all.length)));
   const step = async (loop: number) => {
     const own = all[loop] ?? [];
     const place = loop * BROWSERS + own.length;
-    const person = own.length < BROWSERS ? new Person(service, (place * stride) % people) : own.shift();
+    const person = own.length < BROWSERS ? new User(service, (place * stride) % people) : own.shift();
     await person?.flow();
     if (person !== undefined) own.push(person);
   };

@@ -8,7 +8,7 @@ import { startRedis } from '../../test/world/servers.ts';
 import type { CrowdFound, CrowdOptions } from '../crowd.ts';
 import { ask, paced, runWrk } from '../load.ts';
 import { figure, type Figures, type Subject } from '../measure.ts';
-import { Person } from '../people.ts';
+import { User } from '../people.ts';
 import { cpuSeconds, residentMegabytes } from '../processes.ts';
 import { CountingBrowser, startProxy } from '../proxy.ts';
 import { figureAtMost, type Section } from '../section.ts';
@@ -149,7 +149,7 @@ export const trips: Section = async (stage) => {
   let next = 0;
   async function slice(): Promise<Figures> {
     const browser = new CountingBrowser(service.issuer, proxy);
-    const person = new Person(service, (next += 1) % 100, browser);
+    const person = new User(service, (next += 1) % 100, browser);
     // The app's own request, for the tokens, is the last.
     await person.flow();
     return { trips: browser.trips + (await proxy.count()) };

@@ -12,7 +12,7 @@ import { usernameFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
 import { checked } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
-import { newPersonId } from './user-people.ts';
+import { newUserId } from './user-people.ts';
 
 type InitOptions = { readonly issuer: string; readonly username: string };
 
@@ -110,7 +110,7 @@ users_from: users.yaml
     'config/users.yaml': `# "postern user hash" makes an entry.
 users:
   # The id is the sub in this person's tokens: never change it, never give it to somebody else.
-  - id: ${newPersonId()}
+  - id: ${newUserId()}
     username: ${JSON.stringify(username)}
     password_hash: ${passwordHash}
     preferred_username: ${JSON.stringify(username)}

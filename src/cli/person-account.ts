@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import type { SecurityEvent } from '../oidc/person-index.ts';
-import { accountsOf, personListsOf } from '../oidc/lists-of-persons.ts';
+import { accountsOf, userListsOf } from '../oidc/lists-of-persons.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 
@@ -10,11 +10,11 @@ import type { Store } from '../store/store.ts';
 const ignore = () => undefined;
 
 /** Undefined while nobody asks for the lists. */
-export function openPersonAccount(config: Config, store: Store, hash: KeyedHash) {
+export function openUserAccount(config: Config, store: Store, hash: KeyedHash) {
   const { clock } = store;
   const accounts = accountsOf(config, store);
   const tombstoneSeconds = createTombstoneSeconds()(config);
-  const lists = personListsOf(config, store, {
+  const lists = userListsOf(config, store, {
     hash,
     clock,
     tombstoneSeconds,
@@ -22,10 +22,10 @@ export function openPersonAccount(config: Config, store: Store, hash: KeyedHash)
     findLive: (id, issued) => accounts.findLive(id, issued),
   });
   if (lists === undefined) return undefined;
-  const { index, personSessions } = lists;
+  const { index, userSessions } = lists;
   return {
-    endVoid: (accountId: string) => personSessions.endVoid(accountId),
-    leave: (accountId: string, clientId: string) => personSessions.leave(accountId, clientId),
+    endVoid: (accountId: string) => userSessions.endVoid(accountId),
+    leave: (accountId: string, clientId: string) => userSessions.leave(accountId, clientId),
     tell: (accountId: string, what: SecurityEvent['what']) => index.addEvent(accountId, { what }),
   };
 }

@@ -7,7 +7,7 @@ import { rulesDiffer } from '../config/plan-people.ts';
 import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
 import { canReach, hasSecondFactor, listStoredFactors, NO_FACTORS } from '../users/factors.ts';
-import { listStoredPeople } from '../users/people.ts';
+import { listStoredUsers } from '../users/people.ts';
 import { addVerb, noSecretsOption, readLoaded, type SecretsOptions } from './configuration.ts';
 import { Ended, print, type CliIo } from './io.ts';
 
@@ -47,7 +47,7 @@ async function readStored(store: StoreConfig, hasSecrets: boolean): Promise<Plan
     const damaged = new Set<string>();
     const factors = await listStoredFactors(store, (id) => damaged.add(id));
     return {
-      people: await listStoredPeople(store),
+      users: await listStoredUsers(store),
       reachedBy: (signIn, accountId) => {
         if (damaged.has(accountId)) return 'none';
         const own = factors.get(accountId) ?? NO_FACTORS;

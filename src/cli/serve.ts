@@ -10,7 +10,7 @@ import { loadInThread } from '../config/load-in-thread.ts';
 import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { demoPersonOf, findDemo, tryUrlOf } from '../http/try-out.ts';
+import { demoUserOf, findDemo, tryUrlOf } from '../http/try-out.ts';
 import { exitOnCrash } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
 import { isMistake, type Log } from '../observability/log.ts';
@@ -196,8 +196,8 @@ function welcome(config: Config): string {
   const demo = findDemo(config);
   if (demo !== undefined) {
     lines.push('', `  demo client  ${demo.client.clientId}  secret ${DEMO_CLIENT_SECRET}`);
-    const person = demoPersonOf(config);
-    if (person !== undefined) lines.push(`  demo person  ${person.username}  password ${person.password}`);
+    const user = demoUserOf(config);
+    if (user !== undefined) lines.push(`  demo person  ${user.username}  password ${user.password}`);
     lines.push(`  try it       ${tryUrlOf(config)}`);
   }
   if (notices.length > 0) lines.push('', ...notices.map((notice) => `  ${notice}`));

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { claimsFault, parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
 import type { VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
-import { addChange, type Done, isGone, type SourcedPerson, type UserContext } from './user-people.ts';
+import { addChange, type Done, isGone, type SourcedUser, type UserContext } from './user-people.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 export type GrantedOptions = { readonly claim: Claims; readonly group: readonly string[] };
@@ -75,11 +75,11 @@ function assertFits(claims: Claims): Claims {
 
 const toGroups = (names: readonly string[]) => [...new Set(names)].toSorted();
 
-async function setGranted(context: UserContext, before: SourcedPerson, options: SetOptions): Promise<Done> {
+async function setGranted(context: UserContext, before: SourcedUser, options: SetOptions): Promise<Done> {
   const { id, username } = before;
   const added = checkGranted(context.config, options);
   const { removeClaim, removeGroup } = options;
-  const changed = await context.people.setGranted(id, ({ groups, claims }) => ({
+  const changed = await context.storedUsers.setGranted(id, ({ groups, claims }) => ({
     groups: toGroups([...groups, ...added.groups]).filter((name) => !removeGroup.includes(name)),
     claims: assertFits(
       Object.fromEntries(

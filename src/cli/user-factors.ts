@@ -5,29 +5,29 @@ import { type Factors, hasSecondFactor, orDamaged } from '../users/factors.ts';
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, print, type CliIo } from './io.ts';
-import { findPerson, lookUpPerson, type UserContext, withPeople } from './user-people.ts';
+import { findUser, lookUpUser, type UserContext, withUsers } from './user-people.ts';
 
 const ALL = 'all';
 const RECOVERY_CODES = 'recovery-codes';
 
 type FactorsOptions = VerbOptions & { readonly remove?: string };
 
-export function registerUserFactors(user: Command, io: CliIo): void {
-  addVerb(user, 'factors', "list or remove a user's second factors")
+export function registerUserFactors(verbs: Command, io: CliIo): void {
+  addVerb(verbs, 'factors', "list or remove a user's second factors")
     .argument('<username>', 'the login name, or the id, also that of a user who is gone')
     .option('--remove <what>', `${ALL}, ${ONE_TIME_CODES}, ${RECOVERY_CODES}, or the id of a passkey`)
     .action((typed: string, options: FactorsOptions) =>
-      withPeople(
+      withUsers(
         options,
         async (context) => {
           const { factors } = context;
           const own = await factors.get(typed).catch(orDamaged);
           const hasLeftovers = own === undefined || hasSecondFactor(own);
-          const person = await (hasLeftovers ? lookUpPerson : findPerson)(context, typed);
-          const id = person?.id ?? typed;
+          const user = await (hasLeftovers ? lookUpUser : findUser)(context, typed);
+          const id = user?.id ?? typed;
           if (options.remove !== undefined) await remove(context, id, options.remove);
           const left = toRow(await factors.get(id).catch(orDamaged));
-          print(io, options, { value: { username: person?.username, id, ...left } });
+          print(io, options, { value: { username: user?.username, id, ...left } });
         },
         { mustExist: true },
       ),

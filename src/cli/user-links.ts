@@ -13,11 +13,11 @@ import {
   addChange,
   type Done,
   isTaken,
-  lookUpPerson,
-  newPersonId,
-  type SourcedPerson,
+  lookUpUser,
+  newUserId,
+  type SourcedUser,
   type UserContext,
-  withPeople,
+  withUsers,
 } from './user-people.ts';
 
 type InviteOptions = VerbOptions & GrantedOptions;
@@ -26,7 +26,7 @@ export function registerUserLinks(user: Command, io: CliIo): void {
   const invited = addVerb(user, 'invite', 'add a user who chooses a password, and print a link for that');
   invited.argument('<username>', 'what the user types to sign in', checked(usernameFault));
   addGrantedOptions(invited).action((typed: string, options: InviteOptions) =>
-    withPeople(options, (context) => invite(context, typed, { options, io })),
+    withUsers(options, (context) => invite(context, typed, { options, io })),
   );
   addChange(user, io, {
     name: 'reset',
@@ -52,49 +52,49 @@ async function invite(
   { options, io }: { readonly options: InviteOptions; readonly io: CliIo },
 ): Promise<void> {
   const make = newLink(context);
-  if ((await lookUpPerson(context, username)) !== undefined) throw isTaken(username);
+  if ((await lookUpUser(context, username)) !== undefined) throw isTaken(username);
   const { claims: given, groups } = checkGranted(context.config, options);
   const claims = withName(username, given);
-  const person = { id: newPersonId(), username, passwordHash: undefined, groups, claims };
-  if (!(await context.people.add(person))) throw isTaken(username);
-  await context.changed('add', person.id);
-  const link = await make('invite', { ...person, disabled: false, source: 'store', validAfter: 0 });
-  await context.changed('invite', person.id);
+  const user = { id: newUserId(), username, passwordHash: undefined, groups, claims };
+  if (!(await context.storedUsers.add(user))) throw isTaken(username);
+  await context.changed('add', user.id);
+  const link = await make('invite', { ...user, disabled: false, source: 'store', validAfter: 0 });
+  await context.changed('invite', user.id);
   printDone(io, options, {
-    value: { id: person.id, username, source: 'store', invited: true, ...link.value },
-    text: `Added ${username}: ${person.id}\n${link.text}`,
+    value: { id: user.id, username, source: 'store', invited: true, ...link.value },
+    text: `Added ${username}: ${user.id}\n${link.text}`,
   });
 }
 
 /** A user who was invited and has no password yet gets another invitation. */
-async function reset(context: UserContext, person: SourcedPerson): Promise<Done> {
-  return newLink(context)(person.passwordHash === undefined ? 'invite' : 'reset', person);
+async function reset(context: UserContext, user: SourcedUser): Promise<Done> {
+  return newLink(context)(user.passwordHash === undefined ? 'invite' : 'reset', user);
 }
 
 /** For a user of the file, too: their factors are in the store. */
-async function enrol(context: UserContext, person: SourcedPerson): Promise<Done> {
+async function enrol(context: UserContext, user: SourcedUser): Promise<Done> {
   const { signIn } = context.config;
   if (signIn?.passkeys !== true && signIn?.oneTimeCodes !== true) {
     throw new CommandError('there is nothing to add: sign_in has neither passkeys nor one_time_codes');
   }
-  refuseDisabled(context, person);
+  refuseDisabled(context, user);
   const make = newLink(context);
-  if (hasSecondFactor(await context.factors.get(person.id))) {
+  if (hasSecondFactor(await context.factors.get(user.id))) {
     throw new CommandError(
-      `${person.username} has a second factor, and adds others with it. If it is lost: postern user factors ${person.username} --remove all`,
+      `${user.username} has a second factor, and adds others with it. If it is lost: postern user factors ${user.username} --remove all`,
     );
   }
-  return make('factors', person);
+  return make('factors', user);
 }
 
-function refuseDisabled({ config }: UserContext, { username, disabled }: SourcedPerson): void {
+function refuseDisabled({ config }: UserContext, { username, disabled }: SourcedUser): void {
   if (!disabled) return;
   throw new CommandError(`${username} is disabled in ${config.usersFrom ?? 'a file'}: change that file`);
 }
 
-async function enable(context: UserContext, person: SourcedPerson): Promise<Done> {
-  const { id, username } = person;
-  refuseDisabled(context, person);
+async function enable(context: UserContext, user: SourcedUser): Promise<Done> {
+  const { id, username } = user;
+  refuseDisabled(context, user);
   await context.states.update(id, { disabled: false, attemptsSince: Date.now() });
   await context.factors.change(id, (own) => (own.oneTimeCode?.failures ? forgiven(own) : undefined));
   return { value: { disabled: false }, text: `Enabled ${username}` };
@@ -104,10 +104,7 @@ async function enable(context: UserContext, person: SourcedPerson): Promise<Done
 function newLink(context: UserContext) {
   const links = context.links();
 
-  return async function make(
-    purpose: LinkPurpose,
-    { id, username, validAfter }: SourcedPerson,
-  ): Promise<Done> {
+  return async function make(purpose: LinkPurpose, { id, username, validAfter }: SourcedUser): Promise<Done> {
     const state = await context.states.get(id);
     if (state.disabled) {
       throw new CommandError(`${username} is disabled, and no link works: postern user enable`);

@@ -4,16 +4,16 @@ import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { findShadowed } from '../users/shadowed.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';
-import { findPerson, type SourcedPerson, type UserContext, withPeople } from './user-people.ts';
+import { findUser, type SourcedUser, type UserContext, withUsers } from './user-people.ts';
 
 export function registerList(user: Command, io: CliIo): void {
   addVerb(user, 'list', 'list users; with a name, that user with groups and claims')
     .argument('[username]', 'the login name, or the id')
     .action((typed: string | undefined, options: VerbOptions) =>
-      withPeople(
+      withUsers(
         options,
         async (context) => {
-          const only = typed === undefined ? undefined : await findPerson(context, typed);
+          const only = typed === undefined ? undefined : await findUser(context, typed);
           const rows = await list(context, io);
           const found = rows.find(({ id, source }) => id === only?.id && source === only.source);
           const { groups } = context.config;
@@ -30,17 +30,17 @@ export function registerList(user: Command, io: CliIo): void {
     );
 }
 
-async function list({ config, states, people, factors }: UserContext, io: CliIo) {
+async function list({ config, states, storedUsers, factors }: UserContext, io: CliIo) {
   const onFault = (_id: string, { message }: Error) => io.stderr.write(`warning: ${message}\n`);
   const [stored, known, shadowed, own] = await Promise.all([
-    people.list(onFault),
+    storedUsers.list(onFault),
     states.list(onFault),
-    findShadowed(config.users, people),
+    findShadowed(config.users, storedUsers),
     config.signIn && factors.list(onFault),
   ]);
-  const everybody: readonly Omit<SourcedPerson, 'validAfter'>[] = [
+  const everybody: readonly Omit<SourcedUser, 'validAfter'>[] = [
     ...config.users.map((user) => ({ ...user, source: 'file' as const })),
-    ...stored.map((person) => ({ ...person, source: 'store' as const })),
+    ...stored.map((user) => ({ ...user, source: 'store' as const })),
   ];
   return everybody.map(({ id, username, source, disabled, passwordHash }) => ({
     username,

@@ -8,29 +8,29 @@ import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
-import { removePersonLists } from '../oidc/person-index.ts';
+import { removeUserLists } from '../oidc/person-index.ts';
 import { createKeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
-import type { PersonSource } from '../users/accounts.ts';
+import type { UserSource } from '../users/accounts.ts';
 import { createFactorStore } from '../users/factors.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
 import type { PasswordContext } from '../users/password-rules.ts';
-import { createPeople, type Person } from '../users/people.ts';
+import { createStoredUsers } from '../users/people.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
-import { openPersonAccount } from './person-account.ts';
+import { openUserAccount } from './person-account.ts';
 
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
 
-export type SourcedPerson = Person & {
-  readonly source: PersonSource;
+export type SourcedUser = User & {
+  readonly source: UserSource;
   /** 0 for a user of the file. */
   readonly validAfter: number;
 };
 
-export async function withPeople(
+export async function withUsers(
   { config: file }: VerbOptions,
   use: (context: UserContext) => Promise<void>,
   { mustExist = false } = {},
@@ -53,7 +53,7 @@ async function openContext(config: Config, store: Store) {
   return {
     config,
     states,
-    people: createPeople(documents),
+    storedUsers: createStoredUsers(documents),
     /** Of the store. */
     now,
     /** Epoch seconds: what an earlier version issued in this second is void too. */
@@ -67,9 +67,9 @@ async function openContext(config: Config, store: Store) {
     /** What users have besides a password. */
     factors,
     /** The lists of what users have; undefined while nobody asks for them, and before the first start. */
-    account: hash && openPersonAccount(config, store, hash),
+    account: hash && openUserAccount(config, store, hash),
     /** Removes those lists of a deleted user, also while nobody asks for them any more. */
-    forget: (accountId: string) => removePersonLists(documents, accountId),
+    forget: (accountId: string) => removeUserLists(documents, accountId),
     /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
     changed: (action: string, accountId: string) => recordChange(config.audit, action, accountId),
   };
@@ -87,7 +87,7 @@ async function recordChange(audit: AuditConfig, action: string, accountId: strin
 /** What a verb did, for programs and for people. */
 export type Done = { readonly value: object; readonly text: string };
 
-type Act<Options> = (context: UserContext, person: SourcedPerson, options: Options) => Promise<Done>;
+type Act<Options> = (context: UserContext, user: SourcedUser, options: Options) => Promise<Done>;
 
 /** Adds a verb that finds a user, changes something, records that under the name of the verb, and prints it. */
 export function addChange<Options extends VerbOptions>(
@@ -109,10 +109,10 @@ export function addChange<Options extends VerbOptions>(
   return addVerb(group, name, description)
     .argument('<username>', 'the login name, or the id')
     .action((typed: string, options: Options) =>
-      withPeople(options, async (context) => {
-        const person = await (isStored ? findStoredPerson : findPerson)(context, typed);
-        const { id, username } = person;
-        const { value, text } = await act(context, person, options);
+      withUsers(options, async (context) => {
+        const user = await (isStored ? findStoredUser : findUser)(context, typed);
+        const { id, username } = user;
+        const { value, text } = await act(context, user, options);
         await context.changed(name, id);
         printDone(io, options, { value: { id, username, ...value }, text });
       }),
@@ -128,36 +128,36 @@ export function isGone(username: string): CommandError {
 }
 
 /** Random, so that no user gets the id of a deleted one. */
-export function newPersonId(): string {
+export function newUserId(): string {
   return `usr_${randomBytes(16).toString('base64url')}`;
 }
 
 /** By login name, the file first as at a sign-in, or by id. */
-export async function lookUpPerson(
-  { config: { users }, people }: UserContext,
+export async function lookUpUser(
+  { config: { users }, storedUsers }: UserContext,
   typed: string,
-): Promise<SourcedPerson | undefined> {
+): Promise<SourcedUser | undefined> {
   const name = canonicalUsername(typed);
   const isTyped = ({ id, username }: User) => id === typed || canonicalUsername(username) === name;
   const fromFile = users.find(isTyped);
   if (fromFile !== undefined) return { ...fromFile, source: 'file', validAfter: 0 };
-  const fromStore = (await people.findByUsername(typed)) ?? (await people.findById(typed));
+  const fromStore = (await storedUsers.findByUsername(typed)) ?? (await storedUsers.findById(typed));
   return fromStore && { ...fromStore, source: 'store' };
 }
 
 /** The same; throws CommandError where there is nobody. */
-export async function findPerson(context: UserContext, typed: string): Promise<SourcedPerson> {
-  const person = await lookUpPerson(context, typed);
-  if (person !== undefined) return person;
+export async function findUser(context: UserContext, typed: string): Promise<SourcedUser> {
+  const user = await lookUpUser(context, typed);
+  if (user !== undefined) return user;
   throw new CommandError(`there is no person ${JSON.stringify(typed)}`);
 }
 
 /** The same, for what is only done to users of the store. Throws CommandError. */
-export async function findStoredPerson(context: UserContext, typed: string): Promise<SourcedPerson> {
-  const person = await findPerson(context, typed);
-  if (person.source === 'store') return person;
+export async function findStoredUser(context: UserContext, typed: string): Promise<SourcedUser> {
+  const user = await findUser(context, typed);
+  if (user.source === 'store') return user;
   throw new CommandError(
-    `${person.username} is in ${context.config.usersFrom ?? 'a file'}: change that file instead`,
+    `${user.username} is in ${context.config.usersFrom ?? 'a file'}: change that file instead`,
   );
 }
 

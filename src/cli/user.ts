@@ -17,57 +17,57 @@ import {
   type Done,
   isGone,
   isTaken,
-  lookUpPerson,
-  newPersonId,
-  type SourcedPerson,
+  lookUpUser,
+  newUserId,
+  type SourcedUser,
   type UserContext,
   usualPasswordContext,
-  withPeople,
+  withUsers,
 } from './user-people.ts';
 
 type AddOptions = VerbOptions & GrantedOptions;
 type HashOptions = { readonly username: string; readonly config?: string; readonly json?: boolean };
 
 export function registerUser(program: Command, io: CliIo): void {
-  const user = program.command('user').description('manage users');
-  const added = addVerb(user, 'add', 'add a user to the store (password typed, or from stdin)');
+  const verbs = program.command('user').description('manage users');
+  const added = addVerb(verbs, 'add', 'add a user to the store (password typed, or from stdin)');
   added.argument('<username>', 'what the user types to sign in', checked(usernameFault));
   addGrantedOptions(added).action((username: string, options: AddOptions) =>
-    withPeople(options, (context) => add(context, username, { options, io })),
+    withUsers(options, (context) => add(context, username, { options, io })),
   );
-  registerSet(user, io);
-  addChange(user, io, {
+  registerSet(verbs, io);
+  addChange(verbs, io, {
     name: 'password',
     description: 'set a new password for a user of the store, and end all sessions and tokens',
     isStored: true,
-    act: (context, person) => setPassword(context, person, io),
+    act: (context, user) => setPassword(context, user, io),
   });
-  addChange(user, io, {
+  addChange(verbs, io, {
     name: 'delete',
     description: 'delete a user of the store; the id is never used again',
     isStored: true,
     act: remove,
   });
-  user
+  verbs
     .command('hash')
     .description('hash a password (typed, or from stdin), and make the entry for the users file')
     .option('-u, --username <name>', 'who it is for', 'somebody')
     .option('-c, --config <file>', 'the configuration file whose rules for passwords hold')
     .addOption(jsonOption())
     .action((options: HashOptions) => hash(options, io));
-  registerList(user, io);
-  addChange(user, io, {
+  registerList(verbs, io);
+  addChange(verbs, io, {
     name: 'disable',
     description: 'end all sessions and tokens of a user, and refuse sign-ins',
     // What was issued up to now stays void when the user comes back.
-    act: (context, person) => endAll(context, person, { disabled: true }),
+    act: (context, user) => endAll(context, user, { disabled: true }),
   });
-  registerUserLinks(user, io);
-  registerUserFactors(user, io);
-  addChange(user, io, {
+  registerUserLinks(verbs, io);
+  registerUserFactors(verbs, io);
+  addChange(verbs, io, {
     name: 'sign-out',
     description: 'end all sessions and tokens of a user, who can sign in again',
-    act: (context, person) => endAll(context, person),
+    act: (context, user) => endAll(context, user),
   });
 }
 
@@ -76,14 +76,14 @@ async function add(
   username: string,
   { options, io }: { readonly options: AddOptions; readonly io: CliIo },
 ): Promise<void> {
-  const { config, people } = context;
+  const { config, storedUsers } = context;
   const { claims: given, groups } = checkGranted(config, options);
   const claims = withName(username, given);
-  if ((await lookUpPerson(context, username)) !== undefined) throw isTaken(username);
+  if ((await lookUpUser(context, username)) !== undefined) throw isTaken(username);
   const password = await readPassword(io, passwordContext(config, { username, claims }));
   const passwordHash = await hashPassword(password);
-  const id = newPersonId();
-  if (!(await people.add({ id, username, passwordHash, groups, claims }))) throw isTaken(username);
+  const id = newUserId();
+  if (!(await storedUsers.add({ id, username, passwordHash, groups, claims }))) throw isTaken(username);
   await context.changed('add', id);
   printDone(io, options, {
     value: { id, username, source: 'store', groups, claims },
@@ -91,11 +91,11 @@ async function add(
   });
 }
 
-async function setPassword(context: UserContext, person: SourcedPerson, io: CliIo): Promise<Done> {
-  const { id, username } = person;
-  const password = await readPassword(io, passwordContext(context.config, person));
+async function setPassword(context: UserContext, user: SourcedUser, io: CliIo): Promise<Done> {
+  const { id, username } = user;
+  const password = await readPassword(io, passwordContext(context.config, user));
   const passwordHash = await hashPassword(password);
-  const changed = await context.people.setPassword(id, passwordHash, context.nextSecond());
+  const changed = await context.storedUsers.setPassword(id, passwordHash, context.nextSecond());
   if (changed === undefined) throw isGone(username);
   await context.account?.endVoid(id);
   await context.account?.tell(id, 'password_changed');
@@ -105,8 +105,8 @@ async function setPassword(context: UserContext, person: SourcedPerson, io: CliI
   };
 }
 
-async function remove(context: UserContext, { id, username }: SourcedPerson): Promise<Done> {
-  if (!(await context.people.remove(id))) throw isGone(username);
+async function remove(context: UserContext, { id, username }: SourcedUser): Promise<Done> {
+  if (!(await context.storedUsers.remove(id))) throw isGone(username);
   await context.factors.remove(id);
   await context.account?.endVoid(id);
   await context.forget(id);
@@ -119,7 +119,7 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
       ? usualPasswordContext(username)
       : passwordContext(await readConfig(file, { readSecrets: false, writeKeys: false }), { username });
   const passwordHash = await hashPassword(await readPassword(io, context));
-  const id = newPersonId();
+  const id = newUserId();
   const name = JSON.stringify(username);
   const yaml = `- id: ${id}\n  username: ${name}\n  password_hash: ${passwordHash}\n  preferred_username: ${name}\n`;
   if (!json) io.stderr.write('For the users file, under users:\n');
@@ -128,7 +128,7 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
 
 async function endAll(
   context: UserContext,
-  { id, username }: SourcedPerson,
+  { id, username }: SourcedUser,
   change: Partial<AccountState> = {},
 ): Promise<Done> {
   const { validAfter } = await context.states.update(id, (before) => ({

@@ -136,7 +136,7 @@ function toVettedClient(form: Metadata): Client {
     offered: ['password'],
     algorithms: ['RS256'],
     apiOf: () => true,
-    personScopes: [],
+    userScopes: [],
   });
   const [fault] = faults;
   if (fault !== undefined || value === undefined) throw new DocumentRefused(fault ?? '');

@@ -8,20 +8,20 @@ export type Grouped = Pick<User, 'groups'>;
 
 export interface AccessRules {
   /** False also for a client that isn't in the file, but for one by document, which can have no such rule. */
-  mayUseClient(person: Grouped, client: Pick<Client, 'clientId'>): boolean;
+  mayUseClient(user: Grouped, client: Pick<Client, 'clientId'>): boolean;
   /** Whether the person may have tokens for this API at all. False also for an API that isn't in the file. */
-  mayUseResource(person: Grouped, resource: Pick<Resource, 'resource'>): boolean;
+  mayUseResource(user: Grouped, resource: Pick<Resource, 'resource'>): boolean;
   /**
    * `scopes` without those that `scope_groups` of `resource` keeps from the person, in the same order. Scopes that aren't of
    * this API stay. It doesn't look at `access`: that is mayUseResource.
    */
   scopesLeft(
-    person: Grouped,
+    user: Grouped,
     resource: Pick<Resource, 'resource'>,
     scopes: readonly string[],
   ): readonly string[];
   /** What the claim `groups` says of the person to this client: defined groups, sorted, cut to `groups_claim`. */
-  groupsFor(person: Grouped, client: Pick<Client, 'clientId'>): readonly string[];
+  groupsFor(user: Grouped, client: Pick<Client, 'clientId'>): readonly string[];
 }
 
 type Names = ReadonlySet<string> | undefined;
@@ -49,24 +49,24 @@ export function createAccessRules({
   );
 
   return {
-    mayUseClient(person, { clientId }) {
+    mayUseClient(user, { clientId }) {
       const rule = ofClient.get(clientId);
-      return rule === undefined ? isDocumentClient(clientId) : isIn(person, rule.access);
+      return rule === undefined ? isDocumentClient(clientId) : isIn(user, rule.access);
     },
-    mayUseResource(person, { resource }) {
+    mayUseResource(user, { resource }) {
       const rule = ofResource.get(resource);
-      return rule !== undefined && isIn(person, rule.access);
+      return rule !== undefined && isIn(user, rule.access);
     },
-    scopesLeft(person, { resource }, scopes) {
+    scopesLeft(user, { resource }, scopes) {
       const rules = ofResource.get(resource)?.scopes;
       return rules === undefined || rules.size === 0
         ? scopes
-        : scopes.filter((scope) => isIn(person, rules.get(scope)));
+        : scopes.filter((scope) => isIn(user, rules.get(scope)));
     },
-    groupsFor(person, { clientId }) {
+    groupsFor(user, { clientId }) {
       const rule = ofClient.get(clientId);
       if (rule === undefined && !isDocumentClient(clientId)) return [];
-      const visible = person.groups.filter((name) => defined.has(name) && (rule?.visible?.has(name) ?? true));
+      const visible = user.groups.filter((name) => defined.has(name) && (rule?.visible?.has(name) ?? true));
       return [...new Set(visible)].toSorted();
     },
   };

@@ -19,7 +19,7 @@ type ClientContext = {
   /** The resource that owns a scope. */
   readonly apiOf: (scope: string) => unknown;
   /** All the others. */
-  readonly personScopes: readonly string[];
+  readonly userScopes: readonly string[];
 };
 
 type Fault = (client: ClientForm, context: ClientContext) => string | undefined;
@@ -60,8 +60,8 @@ const RULES = [
       ? undefined
       : `nobody could sign in to this app: no method in sign_in reaches ${signIn.require}`,
   ),
-  rule('scope', (client, { personScopes }) => {
-    const personal = client.scope.filter((token) => personScopes.includes(token));
+  rule('scope', (client, { userScopes }) => {
+    const personal = client.scope.filter((token) => userScopes.includes(token));
     return isMachine(client) && personal.length > 0
       ? `a client_credentials client acts for no person: remove ${personal.join(', ')}`
       : undefined;
@@ -127,9 +127,9 @@ const RULES = [
 /** Scopes of a client, or of all clients by document, that belong to nobody. */
 export function foreignScopesFault(
   scope: readonly string[],
-  { apiOf, personScopes }: Pick<ClientContext, 'apiOf' | 'personScopes'>,
+  { apiOf, userScopes }: Pick<ClientContext, 'apiOf' | 'userScopes'>,
 ): string | undefined {
-  const unknown = scope.filter((token) => !personScopes.includes(token) && apiOf(token) === undefined);
+  const unknown = scope.filter((token) => !userScopes.includes(token) && apiOf(token) === undefined);
   if (unknown.includes('groups')) return 'has the scope groups, but there are none: define them in groups';
   return unknown.length === 0
     ? undefined

@@ -11,7 +11,7 @@ type ResourceContext = {
   readonly issuer: string;
   readonly clients: Entries<ClientForm>;
   /** Scopes that no resource can own. */
-  readonly personScopes: readonly string[];
+  readonly userScopes: readonly string[];
 };
 
 export function checkResources(resources: readonly Entry<ResourceForm>[], context: ResourceContext): void {
@@ -27,7 +27,7 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
     for (const [index, scope] of value.scopes.entries()) {
       const path = ['scopes', index];
       const owner = earlier(owners, scope, entry);
-      if (context.personScopes.includes(scope))
+      if (context.userScopes.includes(scope))
         report(path, `${scope} belongs to the issuer, no resource can own it`);
       // The audience of a token follows from its scopes, so each must lead to one API.
       else if (owner !== undefined)

@@ -78,7 +78,7 @@ export type Config = Omit<
 export const SPECIFICATION_SCOPES = ['openid', 'email', 'profile', 'offline_access'] as const;
 
 /** Every scope that is about a person and of no API: the specification's, and those that the file switches on. */
-export function personScopes({
+export function userScopes({
   groups = {},
   scopes = {},
 }: {

@@ -7,7 +7,7 @@ import { checkResources } from './check-resources.ts';
 import { checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
-import { type ClientSecret, type Config, ConfigError, type ConfigSources, personScopes } from './config.ts';
+import { type ClientSecret, type Config, ConfigError, type ConfigSources, userScopes } from './config.ts';
 import { readDocument, type SourceDocument } from './document.ts';
 import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from './service-keys.ts';
 import { hashConfig } from './hash.ts';
@@ -166,18 +166,18 @@ async function readParts(
     listings.push(await readListing(name, 'clients', problems, at));
   }
   const heard = serviceOnly ? new ProblemList() : problems;
-  const people: typeof listings = [];
+  const listed: typeof listings = [];
   for (const name of (
     await findFiles(lists.users_from === undefined ? [] : [lists.users_from], file, sources)
   ).keys()) {
     const at = (message: string): void => heard.reporter(document)(['users_from'], message);
-    people.push(await readListing(name, 'users', heard, at));
+    listed.push(await readListing(name, 'users', heard, at));
   }
   const resources = [{ document, path: ['resources'], items: lists.resources }];
   const entries = {
     clients: entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
     resources: entriesOf(resourceSchema, resources, { problems }),
-    users: entriesOf(userSchema, people, { problems: heard, labelKey: 'username' }),
+    users: entriesOf(userSchema, listed, { problems: heard, labelKey: 'username' }),
   };
   if (value === undefined) return undefined;
   return { service: { value, report, place: () => `${file}:1`, folder }, ...entries };
@@ -201,7 +201,7 @@ function checkParts({ service, clients, resources, users }: Parts, issuerIsLoopb
     signing_keys: keys,
     client_documents: documents,
   } = service.value;
-  const scopes = personScopes(service.value);
+  const scopes = userScopes(service.value);
   const owners = new Map(
     resources.list.flatMap((entry) => entry.value.scopes.map((scope) => [scope, entry])),
   );
@@ -212,13 +212,13 @@ function checkParts({ service, clients, resources, users }: Parts, issuerIsLoopb
     offered: levelsOf({ signIn })?.offered ?? ['password'],
     algorithms: keys.algorithms,
     apiOf,
-    personScopes: scopes,
+    userScopes: scopes,
   });
-  const fault = documents && foreignScopesFault(documents.scope, { apiOf, personScopes: scopes });
+  const fault = documents && foreignScopesFault(documents.scope, { apiOf, userScopes: scopes });
   if (documents?.scope.length === 0)
     service.report(['client_documents', 'scope'], 'must name at least one scope');
   if (fault !== undefined) service.report(['client_documents', 'scope'], fault);
-  checkResources(resources.list, { issuer, clients, personScopes: scopes });
+  checkResources(resources.list, { issuer, clients, userScopes: scopes });
   checkUsers(users.list, { issuerIsLoopback, passkeys: signIn?.passkeys === true });
   checkAccess({ service, clients, resources, users });
 }

@@ -14,12 +14,12 @@ export type PlanItem = {
   readonly message: string;
 };
 
-type Person = Omit<User, 'passwordHash'>;
+type Named = Omit<User, 'passwordHash'>;
 type Side = Pick<Config, 'signIn' | 'groups' | 'clients' | 'resources' | 'users'>;
 
 /** What the store says: its own users, and the strongest sign-in of each user by the methods that are on. `none`: no factor of theirs is on. */
-export type StoredPeople = {
-  readonly people: readonly Person[];
+export type StoredUsers = {
+  readonly users: readonly Named[];
   readonly reachedBy: (signIn: Config['signIn'], accountId: string) => Level | 'none';
 };
 
@@ -35,8 +35,8 @@ export function rulesDiffer(current: Side, next: Side): boolean {
 }
 
 /** `stored` is undefined where the store wasn't asked: then nothing is said of its users and of factors. */
-export function planPeople(current: Side, next: Side, stored?: StoredPeople): PlanItem[] {
-  const [before, after] = [peopleOf(current, stored), peopleOf(next, stored)];
+export function planUsers(current: Side, next: Side, stored?: StoredUsers): PlanItem[] {
+  const [before, after] = [usersOf(current, stored), usersOf(next, stored)];
   const pairs = [...before.values()].flatMap((was) => {
     const is = after.get(was.id);
     return is === undefined || was.disabled || is.disabled ? [] : [[was, is] as const];
@@ -60,8 +60,8 @@ export function planPeople(current: Side, next: Side, stored?: StoredPeople): Pl
 }
 
 /** With the same id, the file comes first. */
-const peopleOf = ({ users }: Side, stored?: StoredPeople): ReadonlyMap<string, Person> =>
-  new Map([...(stored?.people ?? []), ...users].map((person) => [person.id, person]));
+const usersOf = ({ users }: Side, stored?: StoredUsers): ReadonlyMap<string, Named> =>
+  new Map([...(stored?.users ?? []), ...users].map((user) => [user.id, user]));
 
 const SIGN_IN = 'sign_in';
 
@@ -69,35 +69,35 @@ function say(
   severity: PlanItem['severity'],
   path: string,
   what: string,
-  people: readonly (readonly Person[])[] = [],
+  pairs: readonly (readonly Named[])[] = [],
 ): PlanItem[] {
-  const names = people.map(([person]) => person?.username ?? '');
+  const names = pairs.map(([user]) => user?.username ?? '');
   return names.length === 0 ? [] : [{ severity, path, message: `users who ${what}: ${listedNames(names)}` }];
 }
 
 /** Everything that a rule can keep from a user, by its place in the file. */
-function thingsOf(side: Side, reachedBy: StoredPeople['reachedBy'] = () => 'passkey') {
+function thingsOf(side: Side, reachedBy: StoredUsers['reachedBy'] = () => 'passkey') {
   const rules = createAccessRules(side);
-  const levelOf = ({ id }: Person) => reachedBy(side.signIn, id);
-  const things = new Map<string, (person: Person) => boolean>();
-  things.set(SIGN_IN, (person) => {
-    const level = levelOf(person);
+  const levelOf = ({ id }: Named) => reachedBy(side.signIn, id);
+  const things = new Map<string, (user: Named) => boolean>();
+  things.set(SIGN_IN, (user) => {
+    const level = levelOf(user);
     return level !== 'none' && (level !== 'password' || side.signIn?.secondFactor !== 'required');
   });
   for (const client of side.clients) {
     const { clientId, signIn } = client;
-    things.set(`clients[${clientId}]`, (person) => {
-      const level = levelOf(person);
+    things.set(`clients[${clientId}]`, (user) => {
+      const level = levelOf(user);
       // A user who can't sign in at all is named for that alone.
       const isStrong = signIn === undefined || level === 'none' || reaches(level, signIn.require);
-      return isStrong && rules.mayUseClient(person, client);
+      return isStrong && rules.mayUseClient(user, client);
     });
   }
   for (const resource of side.resources) {
     const path = `resources[${resource.resource}]`;
-    things.set(path, (person) => rules.mayUseResource(person, resource));
+    things.set(path, (user) => rules.mayUseResource(user, resource));
     for (const name of resource.scopes)
-      things.set(`${path}.scopes.${name}`, (person) => rules.scopesLeft(person, resource, [name]).length > 0);
+      things.set(`${path}.scopes.${name}`, (user) => rules.scopesLeft(user, resource, [name]).length > 0);
   }
   return things;
 }

@@ -6,7 +6,7 @@ import { type Difference, differences } from './diff.ts';
 import type { LoadedConfig } from './load.ts';
 import { formatInstant } from './notation.ts';
 import { isRecord } from './parse-fields.ts';
-import { type PlanItem, planPeople, type StoredPeople } from './plan-people.ts';
+import { type PlanItem, planUsers, type StoredUsers } from './plan-people.ts';
 import { needsRestart } from './restart.ts';
 import { secretId } from './secret-strength.ts';
 
@@ -20,7 +20,7 @@ export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
   /** The folder of its file: relative paths that are the same on both sides are no difference. */
   readonly folder: string;
   /** Of the current side. Undefined where nothing changes for users; a reason where the store couldn't be asked. */
-  readonly stored?: StoredPeople | { readonly unknown: string } | undefined;
+  readonly stored?: StoredUsers | { readonly unknown: string } | undefined;
 };
 
 /** What would happen if `next` took the place of `current` at `now`, in epoch seconds. */
@@ -29,7 +29,7 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
   const isUnknown = stored !== undefined && 'unknown' in stored;
   const items: PlanItem[] = [
     ...differences(comparable(current, now), comparable(next, now)).map((one) => toItem(one, next)),
-    ...planPeople(current.config, next.config, isUnknown ? undefined : stored),
+    ...planUsers(current.config, next.config, isUnknown ? undefined : stored),
     ...(isUnknown
       ? [item('info', 'store', `which of its users lose something is not known: ${stored.unknown}`)]
       : []),

@@ -40,7 +40,7 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
     ctx.set('Cache-Control', 'no-store');
     if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
     const requestId = String(ctx.state['requestId'] ?? '');
-    if (isForPeople(ctx)) {
+    if (isForUsers(ctx)) {
       // A person reads the reference out to the operator, who has to find it.
       if (status < 500) {
         log.info({ requestId, route: routeName(ctx), status, error }, 'page refused');
@@ -111,7 +111,7 @@ function isCutOff(error: unknown, { req }: Context): boolean {
 }
 
 /** By path for what we serve; by Accept for what we don't know, and for a limit. */
-function isForPeople(ctx: Context): boolean {
+function isForUsers(ctx: Context): boolean {
   const wantsPage = ctx.accepts('json', 'html') === 'html';
   // A limit is met by programs too, where people come by: only a browser names HTML.
   if (isPagePath(ctx.path)) return ctx.status !== 429 || wantsPage;

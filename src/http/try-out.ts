@@ -29,7 +29,7 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
   const demo = findDemo(config);
   if (demo === undefined) return undefined;
   const { issuer } = config;
-  const person = demoPersonOf(config);
+  const user = demoUserOf(config);
 
   function show(ctx: Context, model: PageModels['try']): void {
     ctx.set({
@@ -45,11 +45,11 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
 
   return async function tryOut(ctx, next) {
     if (ctx.method !== 'GET') return next();
-    if (ctx.path === DEMO_TRY_PATH) return show(ctx, { startUrl, outcome: 'ready', person });
+    if (ctx.path === DEMO_TRY_PATH) return show(ctx, { startUrl, outcome: 'ready', user });
     if (ctx.path === startUrl) return startSignIn(ctx, issuer, demo);
     if (ctx.path === DEMO_CALLBACK_PATH) {
       const model = await finishSignIn(ctx, issuer, demo);
-      return show(ctx, model.outcome === 'stale' ? { ...model, person } : model);
+      return show(ctx, model.outcome === 'stale' ? { ...model, user } : model);
     }
     return next();
   };
@@ -75,9 +75,9 @@ export function tryUrlOf(config: DemoConfig): string | undefined {
 }
 
 /** The shipped demo person with its public password, if it is still there. */
-export function demoPersonOf({ users }: Pick<Config, 'users'>) {
-  const person = users.find(({ passwordHash }) => passwordHash === DEMO_PASSWORD_HASH);
-  return person && { username: person.username, password: DEMO_PASSWORD };
+export function demoUserOf({ users }: Pick<Config, 'users'>) {
+  const user = users.find(({ passwordHash }) => passwordHash === DEMO_PASSWORD_HASH);
+  return user && { username: user.username, password: DEMO_PASSWORD };
 }
 
 const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');

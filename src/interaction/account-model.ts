@@ -21,7 +21,7 @@ const DONE = ['password_changed', 'session_ended', 'sessions_ended', 'app_withdr
 
 export function createToAccountModel(
   { config, findClient, pages, now }: Host,
-  { personSessions, grants, index }: AccountPage,
+  { userSessions, grants, index }: AccountPage,
 ) {
   const { issuer, users } = config;
   const rules = createAccessRules(config);
@@ -45,7 +45,7 @@ export function createToAccountModel(
   ): Promise<AccountModel> {
     const { account, session, own, isFresh } = visitor;
     const [sessions, allowed, events] = await Promise.all([
-      personSessions.list(account.id),
+      userSessions.list(account.id),
       grants.list(account.id),
       index.eventsOf(account.id),
     ]);
@@ -63,7 +63,7 @@ export function createToAccountModel(
       passwordAction: `${url}/password`,
       factorsUrl: config.signIn === undefined ? undefined : `${issuer}${FACTORS_PATH}`,
       sessions: current.map(({ uid, place, signedInAt }) => ({
-        id: personSessions.idOf(uid),
+        id: userSessions.idOf(uid),
         browser: place?.browser ?? '',
         network: place?.network ?? '',
         day: toDayText(signedInAt, locale),

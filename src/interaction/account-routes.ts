@@ -51,17 +51,14 @@ export function addAccountPage(router: Router, host: Host, page: AccountPage): v
 
 const whoOf = (ctx: Context, { account }: Visitor) => ({ ...originOf(ctx.state), account_id: account.id });
 
-function createChanges(
-  host: Host,
-  { personSessions, grants }: AccountPage,
-): Readonly<Record<string, Change>> {
+function createChanges(host: Host, { userSessions, grants }: AccountPage): Readonly<Record<string, Change>> {
   const { audit } = host;
   const changePassword = createChangePassword(host);
 
   async function end(ctx: Context, visitor: Visitor, uids: readonly string[]): Promise<number> {
     let ended = 0;
     for (const uid of uids) {
-      if (!(await personSessions.end(visitor.account.id, uid))) continue;
+      if (!(await userSessions.end(visitor.account.id, uid))) continue;
       audit.record('sign_out', 'success', { ...whoOf(ctx, visitor), reason: 'ended_by_the_person' });
       ended += 1;
     }
@@ -69,7 +66,7 @@ function createChanges(
   }
 
   async function othersOf({ account, session }: Visitor): Promise<readonly string[]> {
-    const sessions = await personSessions.list(account.id);
+    const sessions = await userSessions.list(account.id);
     return sessions.map(({ uid }) => uid).filter((uid) => uid !== session.uid);
   }
 
@@ -87,7 +84,7 @@ function createChanges(
       return { what: 'password_changed' };
     },
     async 'end-session'(ctx, visitor, form) {
-      const uid = (await othersOf(visitor)).find((one) => personSessions.idOf(one) === form.field('id'));
+      const uid = (await othersOf(visitor)).find((one) => userSessions.idOf(one) === form.field('id'));
       if (uid === undefined || (await end(ctx, visitor, [uid])) === 0) return undefined;
       return { what: 'session_ended' };
     },

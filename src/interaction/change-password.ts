@@ -10,7 +10,7 @@ import type { Visitor } from './own-page.ts';
 import type { Host } from './host.ts';
 
 export function createChangePassword(host: Host) {
-  const { checkPassword, limits, people, states, makePassword, sessions, cookie, storeNow } = host;
+  const { checkPassword, limits, storedUsers, states, makePassword, sessions, cookie, storeNow } = host;
 
   /** Counted as every other attempt to sign in as this person. */
   async function isRight(
@@ -43,7 +43,7 @@ export function createChangePassword(host: Host) {
   ): Promise<AccountError | undefined> {
     const { account } = visitor;
     // Read before the old password is compared: of two changes at once, the second one's old password is wrong.
-    const before = await people.findById(account.id);
+    const before = await storedUsers.findById(account.id);
     if (before?.passwordHash === undefined)
       throw new Refusal(403, 'forbidden', 'this password is not kept here');
     const password = form.field('password');
@@ -58,7 +58,12 @@ export function createChangePassword(host: Host) {
     });
     if ('fault' in made) return made.fault;
     const nextSecond = Math.floor(storeNow() / 1000) + 1;
-    const changed = await people.setPassword(account.id, made.passwordHash, nextSecond, before.validAfter);
+    const changed = await storedUsers.setPassword(
+      account.id,
+      made.passwordHash,
+      nextSecond,
+      before.validAfter,
+    );
     if (changed === undefined) return 'wrong_password';
     const { validAfter } = await states.get(account.id);
     await sessions.update(ctx, { generation: toGeneration([changed.validAfter, validAfter]) });

@@ -4,7 +4,7 @@ import type { Account } from '../users/accounts.ts';
 import type { EnrolmentFault } from '../users/enrolment.ts';
 import { type Factors, hasSecondFactor } from '../users/factors.ts';
 import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
-import type { StoredPerson } from '../users/people.ts';
+import type { StoredUser } from '../users/people.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
 import { addFactor } from './enrolment-form.ts';
 import type { Form } from './form.ts';
@@ -36,7 +36,7 @@ async function mayAddFirst({ second }: Host, accountId: string): Promise<boolean
 }
 
 /** Where a person goes on to from a new password. */
-async function goOn(host: Host, link: OneTimeLink, { id, validAfter }: StoredPerson) {
+async function goOn(host: Host, link: OneTimeLink, { id, validAfter }: StoredUser) {
   if (link.purpose !== 'invite' || !(await mayAddFirst(host, id))) return done(host, link);
   const next = { ...link, purpose: 'factors', passwordSince: validAfter } as const;
   const token = await host.links.create(next, NEXT_LINK_SECONDS);
@@ -56,7 +56,7 @@ async function keepSession(
 }
 
 export function createFollowLink(host: Host) {
-  const { links, people, makePassword, storeNow, second, tell } = host;
+  const { links, storedUsers, makePassword, storeNow, second, tell } = host;
 
   async function setPassword(
     ctx: Context,
@@ -72,7 +72,7 @@ export function createFollowLink(host: Host) {
     const nextSecond = Math.floor(storeNow() / 1000) + 1;
     if (!(await links.accept(link))) return { dead: 'ended' };
     // With another password the link has ended: so this uses it up.
-    const changed = await people.setPassword(accountId, made.passwordHash, nextSecond, passwordSince);
+    const changed = await storedUsers.setPassword(accountId, made.passwordHash, nextSecond, passwordSince);
     if (changed === undefined) return { dead: 'used' };
     let followed: Followed = done(host, link);
     await tidyUp(

@@ -4,7 +4,7 @@ import type Router from 'koa-router';
 import { reaches } from '../config/sign-in-levels.ts';
 import type { BrowserSession } from '../oidc/browser-session.ts';
 import { ownSignInUrl } from '../oidc/own-client.ts';
-import { levelOfPerson } from '../oidc/policies/sign-in-level.ts';
+import { levelOfUser } from '../oidc/policies/sign-in-level.ts';
 import type { Account } from '../users/accounts.ts';
 import { levelOf } from '../users/authentication-methods.ts';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
@@ -41,7 +41,7 @@ export function createOwnPage(host: Host, path: string) {
       const own = (await second?.factors.get(account.id)) ?? NO_FACTORS;
       if (second !== undefined && session.sessionsSince !== own.sessionsSince) return undefined;
       const seconds = secondsOf(host);
-      if (!reaches(levelOf(session.amr), levelOfPerson(config.signIn, own, seconds))) return undefined;
+      if (!reaches(levelOf(session.amr), levelOfUser(config.signIn, own, seconds))) return undefined;
       return { session, account, own, isFresh: isFresh(session, own, seconds) };
     },
     /** Where the person signs in to come back to this page; `again` where they are, though too long ago. */

@@ -1,12 +1,12 @@
 // What a person finds among the last events of their account.
 import type { Context } from 'koa';
-import type { PersonIndex, SecurityEvent } from '../oidc/person-index.ts';
+import type { UserIndex, SecurityEvent } from '../oidc/person-index.ts';
 import { placeOf } from '../oidc/place.ts';
 
 export type Tell = ReturnType<typeof createTell>;
 
 /** `index` undefined: people can't look. */
-export function createTell(index: Pick<PersonIndex, 'addEvent'> | undefined) {
+export function createTell(index: Pick<UserIndex, 'addEvent'> | undefined) {
   return async (ctx: Context, accountId: string, what: SecurityEvent['what'], app?: string) =>
     // It was done all the same: an error page would deny it.
     index?.addEvent(accountId, { what, app, place: placeOf(ctx) }).catch(() => undefined);

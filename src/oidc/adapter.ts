@@ -4,7 +4,7 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { GRANT, type StoredRecord } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { Accounts } from '../users/accounts.ts';
-import type { PersonLists } from './person-lists.ts';
+import type { UserLists } from './person-lists.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';
 import { createSessionRecords } from './session-records.ts';
@@ -15,7 +15,7 @@ export type AdapterParts = Pick<RecordParts, 'hash' | 'clock' | 'onDamaged' | 't
   readonly records: UnitOfWork;
   readonly accounts: Pick<Accounts, 'findLive'>;
   /** Undefined where nobody asks for what a person has. */
-  readonly lists?: PersonLists | undefined;
+  readonly lists?: UserLists | undefined;
 };
 
 /** Another one finished it, or went on with its result. */

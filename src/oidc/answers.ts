@@ -5,7 +5,7 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { DEVICE_CODE_GRANT } from '../config/device-grant.ts';
 import { callerOf } from '../config/endpoints.ts';
-import { personScopes, type Config } from '../config/config.ts';
+import { userScopes, type Config } from '../config/config.ts';
 
 /** RFC 6749 §5.1 wants both on token answers; the other answers to clients are as private. */
 export const CLIENT_ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
@@ -23,7 +23,7 @@ export function rememberFaults(provider: Provider): void {
 export function adjustAnswers(
   config: Pick<Config, 'issuer' | 'features' | 'groups' | 'scopes' | 'clientDocuments'>,
 ): Middleware {
-  const scopes = personScopes(config);
+  const scopes = userScopes(config);
   const { responseModes: modes } = config.features;
   // draft-ietf-oauth-client-id-metadata-document-02 §6: its own feature would fetch, and remember, by itself.
   const documents = config.clientDocuments && { client_id_metadata_document_supported: true };

@@ -22,7 +22,7 @@ import { createFactorStore } from '../users/factors.ts';
 import { createMakePassword } from '../users/new-passwords.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
 import type { Passwords } from '../users/passwords.ts';
-import { createPeople } from '../users/people.ts';
+import { createStoredUsers } from '../users/people.ts';
 import { createSignIn } from '../users/sign-in.ts';
 import { createTrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { Views } from '../views/views.ts';
@@ -33,10 +33,10 @@ import { createDevicePages } from './device-pages.ts';
 import { createClientLookup } from './document-clients.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { createClientLimits } from './limit-clients.ts';
-import { personListsOf } from './lists-of-persons.ts';
+import { userListsOf } from './lists-of-persons.ts';
 import type { LogoutJobs } from './logout-jobs.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
-import { createPersonGrants } from './person-grants.ts';
+import { createUserGrants } from './person-grants.ts';
 import { createAccessPolicy } from './policies/access.ts';
 import { createFindDefault } from './policies/default-scopes.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
@@ -80,13 +80,20 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const onDamaged = reportDamaged(process);
 
   // Users.
-  const people = createPeople(documents);
+  const storedUsers = createStoredUsers(documents);
   const remembered = {
     states: createAccountStates(records.documents),
-    people: createPeople(records.documents),
+    storedUsers: createStoredUsers(records.documents),
   };
   const factorsAreOff = config.signIn === undefined;
-  const accounts = createAccounts({ users: config.users, states, people, factorsAreOff, remembered, clock });
+  const accounts = createAccounts({
+    users: config.users,
+    states,
+    storedUsers,
+    factorsAreOff,
+    remembered,
+    clock,
+  });
   const findLive: Accounts['findLive'] = (id, issued) => accounts.findLive(id, issued);
   const factors = createFactorStore(documents, hash, records.documents);
   const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
@@ -120,7 +127,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
 
   // What is stored of users, and the lists of it.
   const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds };
-  const held = personListsOf(config, store, { ...stored, audit });
+  const held = userListsOf(config, store, { ...stored, audit });
   const consents = createRememberedConsents({ ...stored, lifetimeSeconds: config.lifetimes.consent });
 
   // Tokens. An ID token is only ever signed after an access token, in the same request: this guards both.
@@ -141,13 +148,13 @@ export function openApp(process: Process, { config, keySet, views }: Application
     assets: views.assets,
     limits,
     storeNow: clock.now,
-    people,
+    storedUsers,
     factors,
     trustedBrowsers,
     checkPassword: createSignIn({
       ...process,
       accounts,
-      people,
+      storedUsers,
       trustedBrowsers,
       countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
       factors: config.signIn && factors,
@@ -179,11 +186,9 @@ export function openApp(process: Process, { config, keySet, views }: Application
     consents,
     /** Undefined while there is no account page. */
     account:
-      config.account && held
-        ? { ...held, grants: createPersonGrants({ ...held.parts, consents }) }
-        : undefined,
-    endVoid: async (accountId: string) => held?.personSessions.endVoid(accountId),
-    leave: async (accountId: string, clientId: string) => held?.personSessions.leave(accountId, clientId),
+      config.account && held ? { ...held, grants: createUserGrants({ ...held.parts, consents }) } : undefined,
+    endVoid: async (accountId: string) => held?.userSessions.endVoid(accountId),
+    leave: async (accountId: string, clientId: string) => held?.userSessions.leave(accountId, clientId),
     tokens,
     revoked,
     findMachineToken: createMachineTokenFinder(tokens, revoked, stillAllowed),

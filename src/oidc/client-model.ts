@@ -4,7 +4,7 @@ import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../views/models.ts';
 
 /** People never meet a service, so no page names it to a caller that sends its id. */
-export function toPeoplesClient(client: Client | undefined, issuer: string): ClientModel | undefined {
+export function toUsersClient(client: Client | undefined, issuer: string): ClientModel | undefined {
   return client && client.redirectUris.length > 0 ? toClientModel(client, issuer) : undefined;
 }
 

@@ -80,12 +80,12 @@ function createShow({ config, pages, findClient, findLive }: ShowParts) {
     const { browser, network } = code.deviceInfo as unknown as Place;
     const form = { action, xsrf: formSecretOf(ctx), userCode, client: toClientModel(client, issuer) };
     const { session } = ctx.oidc;
-    const person =
+    const user =
       session?.accountId === undefined
         ? undefined
         : await findLive(session.accountId, issuedBySession(session));
     const words = toAllowedModels(asked, config, (key) => pages.text(locale, key));
-    return show(ctx, { outcome: 'confirm', ...form, username: person?.username, browser, network, ...words });
+    return show(ctx, { outcome: 'confirm', ...form, username: user?.username, browser, network, ...words });
   }
 
   return { show, showInput, showConfirm };

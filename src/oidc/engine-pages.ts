@@ -8,7 +8,7 @@ import type { Pages } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
 import type { FindClient } from './clients.ts';
-import { toClientModel, toPeoplesClient } from './client-model.ts';
+import { toClientModel, toUsersClient } from './client-model.ts';
 import type { Answer } from './seam/provider.ts';
 import { pageContextOf, sendPage } from './send-page.ts';
 
@@ -25,7 +25,7 @@ type EnginePagesParts = {
 };
 
 export function createEnginePages({ pages, issuer, findClient }: EnginePagesParts) {
-  const clientModel = (clientId: string | undefined) => toPeoplesClient(findClient(clientId ?? ''), issuer);
+  const clientModel = (clientId: string | undefined) => toUsersClient(findClient(clientId ?? ''), issuer);
 
   function showLoggedOut(ctx: KoaContextWithOIDC, outcome: PageModels['logged-out']['outcome']): void {
     const model = { client: clientModel(ctx.oidc.client?.clientId), outcome };

@@ -3,14 +3,14 @@ import type { Config } from '../config/config.ts';
 import type { AdapterParts } from './adapter.ts';
 import { logoutClientsOf } from './clients.ts';
 import { createLogoutJobs } from './logout-jobs.ts';
-import { createPersonIndex } from './person-index.ts';
-import { createPersonLists } from './person-lists.ts';
-import { createPersonSessions } from './person-sessions.ts';
+import { createUserIndex } from './person-index.ts';
+import { createUserLists } from './person-lists.ts';
+import { createUserSessions } from './person-sessions.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
 import { type Accounts, createAccounts } from '../users/accounts.ts';
-import { createPeople } from '../users/people.ts';
+import { createStoredUsers } from '../users/people.ts';
 
 type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'onDamaged'> & {
   readonly findLive: Accounts['findLive'];
@@ -18,30 +18,37 @@ type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'on
 };
 
 /** Undefined where nobody asks for them: no account page, and no app that is notified when a session ends. */
-export function personListsOf(config: Config, store: Store, adapter: ListsParts) {
+export function userListsOf(config: Config, store: Store, adapter: ListsParts) {
   const logoutClients = logoutClientsOf(config);
   if (!config.account && logoutClients.size === 0) return undefined;
   const { hash, clock, tombstoneSeconds, onDamaged, findLive, audit } = adapter;
   // The store itself: looking something up by its second name ends the unit of work of a request.
   const { records, documents } = store;
-  const index = createPersonIndex(documents, () => Math.floor(clock.now() / 1000));
+  const index = createUserIndex(documents, () => Math.floor(clock.now() / 1000));
   const now = accountsOf(config, store);
   const found = { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds };
-  const personSessions = createPersonSessions({
+  const userSessions = createUserSessions({
     ...found,
     findLiveNow: (id, issued) => now.findLive(id, issued),
     logoutJobs: createLogoutJobs(documents, clock.now),
     logoutClients,
   });
-  const parts = { ...found, sessions: personSessions };
-  const lists = createPersonLists({ ...parts, audit, sessionSeconds: config.lifetimes.sessionAbsolute });
-  return { index, personSessions, lists, parts };
+  const parts = { ...found, sessions: userSessions };
+  const lists = createUserLists({ ...parts, audit, sessionSeconds: config.lifetimes.sessionAbsolute });
+  return { index, userSessions, lists, parts };
 }
 
 /** As they are in the store now. */
 export function accountsOf({ users, signIn }: Config, { documents, clock }: Store): Accounts {
   const states = createAccountStates(documents);
-  const people = createPeople(documents);
+  const storedUsers = createStoredUsers(documents);
   const factorsAreOff = signIn === undefined;
-  return createAccounts({ users, states, people, factorsAreOff, remembered: { states, people }, clock });
+  return createAccounts({
+    users,
+    states,
+    storedUsers,
+    factorsAreOff,
+    remembered: { states, storedUsers },
+    clock,
+  });
 }

@@ -1,7 +1,7 @@
 // What a person allowed which app, as long as it lives, and the withdrawal of it.
 import { GRANT, type RecordStore } from '../store/store.ts';
-import type { GrantEntry, PersonIndex } from './person-index.ts';
-import type { PersonSessions } from './person-sessions.ts';
+import type { GrantEntry, UserIndex } from './person-index.ts';
+import type { UserSessions } from './person-sessions.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';
@@ -13,11 +13,11 @@ export type AllowedApp = {
   readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
 };
 
-type PersonGrantsParts = RecordParts & {
-  readonly index: Pick<PersonIndex, 'grantsOf' | 'removeGrants'>;
+type UserGrantsParts = RecordParts & {
+  readonly index: Pick<UserIndex, 'grantsOf' | 'removeGrants'>;
   readonly records: Pick<RecordStore, 'find' | 'revokeGrant'>;
   readonly consents: Pick<RememberedConsents, 'withdraw'>;
-  readonly sessions: Pick<PersonSessions, 'leave'>;
+  readonly sessions: Pick<UserSessions, 'leave'>;
 };
 
 type Grant = {
@@ -25,9 +25,9 @@ type Grant = {
   readonly resources?: Readonly<Record<string, string>>;
 };
 
-export type PersonGrants = ReturnType<typeof createPersonGrants>;
+export type UserGrants = ReturnType<typeof createUserGrants>;
 
-export function createPersonGrants(parts: PersonGrantsParts) {
+export function createUserGrants(parts: UserGrantsParts) {
   const { index, records, consents, sessions, clock, onDamaged, findLive, tombstoneSeconds } = parts;
   const { payloadOf } = createRecordPayload(GRANT, clock, onDamaged);
 

@@ -49,10 +49,10 @@ type Lists = {
   readonly grants: readonly GrantEntry[];
 };
 
-export type PersonIndex = ReturnType<typeof createPersonIndex>;
+export type UserIndex = ReturnType<typeof createUserIndex>;
 
 /** `seconds`: epoch seconds of the store. */
-export function createPersonIndex(documents: DocumentStore, seconds: () => number) {
+export function createUserIndex(documents: DocumentStore, seconds: () => number) {
   async function read(collection: string, accountId: string): Promise<Lists> {
     const document = await documents.get(collection, accountId);
     return toLists(document === undefined ? {} : parseForm(document.value, WHAT));
@@ -116,7 +116,7 @@ export function createPersonIndex(documents: DocumentStore, seconds: () => numbe
 }
 
 /** Both documents of a person. Throws StoreUnavailable. */
-export async function removePersonLists(documents: DocumentStore, accountId: string): Promise<void> {
+export async function removeUserLists(documents: DocumentStore, accountId: string): Promise<void> {
   for (const collection of [SESSIONS, GRANTS]) await removeDocument(documents, collection, accountId);
 }
 

@@ -3,24 +3,24 @@ import type { AdapterPayload } from 'oidc-provider';
 import type { Audit } from '../observability/audit.ts';
 import type { RecordStore } from '../store/store.ts';
 import { OWN_CLIENT_ID } from './own-client.ts';
-import type { PersonIndex } from './person-index.ts';
-import type { PersonSessions } from './person-sessions.ts';
+import type { UserIndex } from './person-index.ts';
+import type { UserSessions } from './person-sessions.ts';
 import type { RecordParts } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';
 
 type Session = AdapterPayload & { readonly place?: Place };
 
-type PersonListsParts = Pick<RecordParts, 'clock' | 'tombstoneSeconds'> & {
-  readonly index: PersonIndex;
-  readonly sessions: Pick<PersonSessions, 'end'>;
+type UserListsParts = Pick<RecordParts, 'clock' | 'tombstoneSeconds'> & {
+  readonly index: UserIndex;
+  readonly sessions: Pick<UserSessions, 'end'>;
   readonly records: Pick<RecordStore, 'revokeGrant'>;
   readonly sessionSeconds: number;
   readonly audit?: Audit | undefined;
 };
 
-export type PersonLists = ReturnType<typeof createPersonLists>;
+export type UserLists = ReturnType<typeof createUserLists>;
 
-export function createPersonLists(parts: PersonListsParts) {
+export function createUserLists(parts: UserListsParts) {
   const { index, sessions, records, clock, sessionSeconds, tombstoneSeconds, audit } = parts;
   return {
     // First the list, then the record: what was never saved is in no page, and what no list has couldn't be ended.

@@ -4,7 +4,7 @@ import { type Accounts } from '../users/accounts.ts';
 import { parseForm } from '../store/form.ts';
 import { GRANT, type NewRecord, type RecordStore, type StoredRecord } from '../store/store.ts';
 import { endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
-import type { PersonIndex } from './person-index.ts';
+import type { UserIndex } from './person-index.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';
 import { type Place, sessionsSinceOf } from './seam/session-sign-in.ts';
@@ -21,8 +21,8 @@ export function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): Ne
   return { ...ended, isConsumed: true, isConfirmed: true };
 }
 
-type PersonSessionsParts = RecordParts & {
-  readonly index: Pick<PersonIndex, 'sessionsOf'>;
+type UserSessionsParts = RecordParts & {
+  readonly index: Pick<UserIndex, 'sessionsOf'>;
   readonly records: Pick<RecordStore, 'findByAlias' | 'save' | 'revokeGrant'>;
   /** As `findLive`, with what this request itself has changed. */
   readonly findLiveNow: Accounts['findLive'];
@@ -46,7 +46,7 @@ type Authorization = {
   readonly persistsLogout?: boolean | undefined;
 };
 
-function createFind({ index, records, hash, clock, onDamaged }: PersonSessionsParts) {
+function createFind({ index, records, hash, clock, onDamaged }: UserSessionsParts) {
   const { payloadOf } = createRecordPayload(SESSION, clock, onDamaged);
 
   async function find(accountId: string, uid: string): Promise<Found | undefined> {
@@ -65,9 +65,9 @@ function createFind({ index, records, hash, clock, onDamaged }: PersonSessionsPa
   return { find, findAll };
 }
 
-export type PersonSessions = ReturnType<typeof createPersonSessions>;
+export type UserSessions = ReturnType<typeof createUserSessions>;
 
-export function createPersonSessions(parts: PersonSessionsParts) {
+export function createUserSessions(parts: UserSessionsParts) {
   const { records, hash, clock, tombstoneSeconds, findLive, findLiveNow, logoutJobs, logoutClients } = parts;
   const { find, findAll } = createFind(parts);
 

@@ -77,7 +77,7 @@ function clientHooks({ findClient, secrets, admitClient, findDefault }: App) {
   return {
     defaultScopeOf(clientId, resource) {
       const client = findClient(clientId);
-      return client && findDefault({ client, resource, isForPerson: true }).join(' ');
+      return client && findDefault({ client, resource, isForUser: true }).join(' ');
     },
     async compareClientSecret(ctx, clientId, secret) {
       const isRight = await secrets.compare(requestOf(ctx), clientId, secret);

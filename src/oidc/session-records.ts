@@ -4,14 +4,14 @@ import Provider, { type AdapterPayload } from 'oidc-provider';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordKey } from './record-key.ts';
 import { SESSION, toEnded } from './person-sessions.ts';
-import type { PersonLists } from './person-lists.ts';
+import type { UserLists } from './person-lists.ts';
 import type { RecordParts, RecordPayload } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';
 
 type SessionParts = Pick<RecordParts, 'hash'> & {
   readonly records: UnitOfWork;
   /** Undefined where nobody asks for the sessions of a person. */
-  readonly lists?: PersonLists | undefined;
+  readonly lists?: UserLists | undefined;
 };
 /** `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the person's list has. */
 type SessionPayload = AdapterPayload & {

@@ -8,7 +8,7 @@ import { levelOf } from '../users/authentication-methods.ts';
 import { generationOf } from './seam/session-sign-in.ts';
 
 /** What the engine's tokens have of it: codes and refresh tokens `authTime`, access tokens what went into their claims. */
-export type TokenOfPerson = {
+export type TokenOfUser = {
   readonly iat: number;
   readonly grantId?: string | undefined;
   readonly authTime?: number | undefined;
@@ -21,17 +21,17 @@ export function issuedBySession(session: Pick<Session, 'loginTs' | 'amr'>): Issu
 }
 
 /** The engine asks for the grant of each token anyway: within a request it is read once. */
-export async function issuedByToken(provider: Provider, token: TokenOfPerson): Promise<Issued> {
+export async function issuedByToken(provider: Provider, token: TokenOfUser): Promise<Issued> {
   const grant = token.grantId === undefined ? undefined : await provider.Grant.find(token.grantId);
   return issuedWithGrant(grant, token);
 }
 
-export function issuedWithGrant(grant: object | undefined, token: TokenOfPerson): Issued {
+export function issuedWithGrant(grant: object | undefined, token: TokenOfUser): Issued {
   return { generation: grant && generationOf(grant), at: signedInAt(token) };
 }
 
 /** Epoch seconds; never later than the token itself. */
-function signedInAt({ iat, authTime, extra }: TokenOfPerson): number {
+function signedInAt({ iat, authTime, extra }: TokenOfUser): number {
   const times = [iat, authTime, extra?.auth_time];
   return Math.min(...times.filter((time) => typeof time === 'number'));
 }

@@ -17,7 +17,7 @@ import {
 } from '../users/changed-credentials.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { createFactorStore, markAll } from '../users/factors.ts';
-import { createPeople } from '../users/people.ts';
+import { createStoredUsers } from '../users/people.ts';
 import { findShadowed } from '../users/shadowed.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
@@ -127,7 +127,7 @@ async function applyUsers(
   { apps, endVoid, leave }: Application,
 ) {
   const { users } = config;
-  const people = createPeople(store.documents);
+  const storedUsers = createStoredUsers(store.documents);
   const { now } = store.clock;
   const onFault = (fault: FormFault) => {
     if (fault instanceof UnreadableForm) metrics.recordDamaged(fault.collection);
@@ -137,7 +137,7 @@ async function applyUsers(
   await markAll(store.documents, createFactorStore(store.documents, hash), { isNeeded, onFault });
   const served = before === config ? [] : before.users;
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
-  const shadowed = await findShadowed(users, people);
+  const shadowed = await findShadowed(users, storedUsers);
   for (const ids of shadowed) {
     log.warn(ids, "a person of the file has the login name of one of the store, who can't sign in");
   }
@@ -152,7 +152,7 @@ async function applyUsers(
     const ended = [...changed.map(({ id }) => id), ...hidden];
     await inBatches(ended, endVoid, onFault);
     const left = removed.flatMap((id) => config.clients.map(({ clientId }) => ({ id, clientId })));
-    const shutOut = await findShutOut(before, config, people);
+    const shutOut = await findShutOut(before, config, storedUsers);
     await inBatches([...left, ...shutOut], ({ id, clientId }) => leave(id, clientId), onFault);
   }
   // Only now: a process that is killed before, or loses the store, begins anew the next time.

@@ -5,7 +5,7 @@ import { canonicalUsername } from '../config/username.ts';
 import type { StoreClock } from '../store/store.ts';
 import type { AccountState, AccountStates } from './account-state.ts';
 import { costOf } from './passwords.ts';
-import type { People, Person } from './people.ts';
+import type { StoredUsers } from './people.ts';
 
 export type Account = {
   readonly id: string;
@@ -18,7 +18,7 @@ export type Account = {
   readonly claims: Readonly<Record<string, unknown>>;
 };
 
-export type PersonSource = 'file' | 'store';
+export type UserSource = 'file' | 'store';
 
 /** When the sign-in was that something came of. */
 export type Issued = {
@@ -32,8 +32,8 @@ export type Issued = {
 
 /** Who was meant by a name, and what attempts with it are counted by. */
 export type Found = {
-  readonly user: Person | undefined;
-  readonly source: PersonSource | undefined;
+  readonly user: User | undefined;
+  readonly source: UserSource | undefined;
   /** Another one whenever everything of the person ends. */
   readonly generation: string;
   /** Changes with the password and when an operator acts, so that failures from before don't count any more. */
@@ -50,13 +50,13 @@ type AccountsParts = {
   readonly clock: Pick<StoreClock, 'ahead'>;
   readonly users: readonly User[];
   readonly states: AccountStates;
-  readonly people: People;
+  readonly storedUsers: StoredUsers;
   /** The file says nothing of second factors: a password, or a session by one, isn't enough for users who have one. */
   readonly factorsAreOff: boolean;
   /** The same, each read once a request. Signing in reads again: the password takes time to compare. */
   readonly remembered: {
     readonly states: Pick<AccountStates, 'get'>;
-    readonly people: Pick<People, 'findById' | 'idOf'>;
+    readonly storedUsers: Pick<StoredUsers, 'findById' | 'idOf'>;
   };
 };
 
@@ -70,7 +70,7 @@ type Ends = readonly [number, number];
 export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts(parts: AccountsParts) {
-  const { users, states, people, remembered, clock, factorsAreOff } = parts;
+  const { users, states, storedUsers, remembered, clock, factorsAreOff } = parts;
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
   const comparisons = createComparisons(users);
@@ -85,12 +85,12 @@ export function createAccounts(parts: AccountsParts) {
     disabled || (factorsAreOff && hasFactors === true && issued?.isByPassword === true);
 
   async function findStored(id: string, issued: Issued | undefined): Promise<Account | undefined> {
-    const [person, state] = await Promise.all([remembered.people.findById(id), remembered.states.get(id)]);
+    const [user, state] = await Promise.all([remembered.storedUsers.findById(id), remembered.states.get(id)]);
     // The file wins: who of the store has a login name of it is not here while it does.
-    const isHidden = person === undefined || byUsername.has(canonicalUsername(person.username));
+    const isHidden = user === undefined || byUsername.has(canonicalUsername(user.username));
     if (isHidden || isOut(state, issued)) return undefined;
-    if (isVoid(issued, [person.validAfter, state.validAfter])) return undefined;
-    return toAccount(person);
+    if (isVoid(issued, [user.validAfter, state.validAfter])) return undefined;
+    return toAccount(user);
   }
 
   return {
@@ -111,9 +111,9 @@ export function createAccounts(parts: AccountsParts) {
     async findByUsername(typed: string): Promise<Found> {
       const fromFile = byUsername.get(canonicalUsername(typed));
       // The store is asked for people of the file, too: time doesn't reveal which source a person comes from.
-      const storedId = (await remembered.people.idOf(typed)) ?? NOBODY;
+      const storedId = (await remembered.storedUsers.idOf(typed)) ?? NOBODY;
       const [fromStore, state] = await Promise.all([
-        people.findById(storedId),
+        storedUsers.findById(storedId),
         states.get(fromFile?.id ?? storedId),
       ]);
       const user = fromFile ?? fromStore;
@@ -130,15 +130,18 @@ export function createAccounts(parts: AccountsParts) {
     async maySignIn({ user, source }: Found): Promise<boolean | 'factors_off'> {
       const id = user?.id ?? NOBODY;
       // The person is read again: the password may have been changed, or the person deleted, while it was compared.
-      const [person, { disabled, hasFactors }] = await Promise.all([people.findById(id), states.get(id)]);
+      const [stored, { disabled, hasFactors }] = await Promise.all([
+        storedUsers.findById(id),
+        states.get(id),
+      ]);
       if (user === undefined || user.disabled || disabled) return false;
-      if (source !== 'file' && person?.passwordHash !== user.passwordHash) return false;
+      if (source !== 'file' && stored?.passwordHash !== user.passwordHash) return false;
       return factorsAreOff && hasFactors === true ? 'factors_off' : true;
     },
   };
 }
 
-function toAccount({ id, username, passwordHash, groups, claims }: Person): Account {
+function toAccount({ id, username, passwordHash, groups, claims }: User): Account {
   return { id, username, hasPassword: passwordHash !== undefined, groups, claims };
 }
 

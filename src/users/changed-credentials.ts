@@ -8,7 +8,7 @@ import { changeDocument } from '../store/documents.ts';
 import { FormFault } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { type AccountStates, nextValidAfter } from './account-state.ts';
-import type { People } from './people.ts';
+import type { StoredUsers } from './people.ts';
 
 /** People looked up, or written, at one time; a first start writes for everybody. */
 const AT_ONCE = 50;
@@ -114,20 +114,20 @@ type Member = Grouped & { readonly id: string };
 export async function findShutOut(
   before: Config,
   after: Config,
-  people: Pick<People, 'list'>,
+  storedUsers: Pick<StoredUsers, 'list'>,
 ): Promise<readonly ShutOut[]> {
   const clients = after.clients.filter(({ backchannelLogoutUri }) => backchannelLogoutUri !== undefined);
   const accessBefore = new Map(before.clients.map(({ clientId, access }) => [clientId, access]));
   const hasOtherRule = clients.some(
     ({ clientId, access }) => !isDeepStrictEqual(access, accessBefore.get(clientId)),
   );
-  const now: readonly Member[] = [...after.users, ...(hasOtherRule ? await people.list() : [])];
+  const now: readonly Member[] = [...after.users, ...(hasOtherRule ? await storedUsers.list() : [])];
   const inFile = new Map<string, Member>(before.users.map((user) => [user.id, user]));
   const [was, is] = [createAccessRules(before), createAccessRules(after)];
-  return now.flatMap((person) =>
+  return now.flatMap((user) =>
     clients
-      .filter((client) => was.mayUseClient(inFile.get(person.id) ?? person, client))
-      .filter((client) => !is.mayUseClient(person, client))
-      .map(({ clientId }) => ({ id: person.id, clientId })),
+      .filter((client) => was.mayUseClient(inFile.get(user.id) ?? user, client))
+      .filter((client) => !is.mayUseClient(user, client))
+      .map(({ clientId }) => ({ id: user.id, clientId })),
   );
 }

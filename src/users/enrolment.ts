@@ -144,9 +144,9 @@ export function createEnrolment(parts: EnrolmentParts) {
 
   return {
     /** `pending`: what was sealed in the form whose code was wrong. */
-    async begin(person: NewPasskeyFor, binding: string, pending?: string): Promise<NewFactor> {
-      const made = signIn.oneTimeCodes ? await codes.make(person.id, person.username, pending) : undefined;
-      const asked = passkeys?.creationOptions(binding, person, await factors.get(person.id));
+    async begin(user: NewPasskeyFor, binding: string, pending?: string): Promise<NewFactor> {
+      const made = signIn.oneTimeCodes ? await codes.make(user.id, user.username, pending) : undefined;
+      const asked = passkeys?.creationOptions(binding, user, await factors.get(user.id));
       return {
         oneTimeCode: made && { secret: made.secret, qr: made.qr, sealed: made.sealed },
         passkey: asked && { options: JSON.stringify(asked.options), handle: asked.handle },

@@ -48,7 +48,7 @@ export function createPasskeySignIn(parts: PasskeySignInParts): SignInByPasskey 
   const { accounts, passkeys, limits, trustedBrowsers, now } = parts;
 
   /** By name, as a sign-in with a password finds them: who is hidden by a person of the file can't sign in. */
-  async function findPerson(accountId: string) {
+  async function findUser(accountId: string) {
     const account = await accounts.findLive(accountId);
     const found = account && (await accounts.findByUsername(account.username));
     const isSame = found?.user?.id === accountId;
@@ -60,7 +60,7 @@ export function createPasskeySignIn(parts: PasskeySignInParts): SignInByPasskey 
     const proved = (await passkeys?.authenticate({ binding, response })) ?? { refused: 'unknown' as const };
     if ('refused' in proved) return { accountId: proved.accountId, reason: proved.refused };
     const { accountId, proof, factors } = proved;
-    const found = await findPerson(accountId);
+    const found = await findUser(accountId);
     if (found === undefined) return { accountId, reason: 'disabled' as const };
     takeBack();
     const counted = { account: accountId, since: found.attemptsSince, exists: true, address };

@@ -17,16 +17,14 @@ const WHAT = 'a person';
 /** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
 
-export type Person = User;
-
 /** A person of the store. */
-export type StoredPerson = Person & {
+export type StoredUser = User & {
   /** As that of an AccountState; changes with the password. */
   readonly validAfter: number;
 };
 
 type Granted = Pick<User, 'groups' | 'claims'>;
-type NewPerson = Pick<Person, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Pick<User, 'groups'>>;
+type NewUser = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Pick<User, 'groups'>>;
 
 /** The login name is what apps show of a person who has no other name for that. */
 export const withName = (username: string, claims: User['claims']): User['claims'] => ({
@@ -34,7 +32,7 @@ export const withName = (username: string, claims: User['claims']): User['claims
   ...claims,
 });
 
-type PersonForm = {
+type UserForm = {
   readonly v: number;
   readonly username: string;
   /** Absent: invited, and not there yet. */
@@ -46,44 +44,44 @@ type PersonForm = {
 };
 
 /** For the command line. Rejects when the store can't be opened. */
-export async function listStoredPeople(store: StoreConfig): Promise<readonly StoredPerson[]> {
+export async function listStoredUsers(store: StoreConfig): Promise<readonly StoredUser[]> {
   // Looking makes no store.
   if (!isStoreMade(store)) return [];
-  return withStore(store, ({ documents }) => createPeople(documents).list());
+  return withStore(store, ({ documents }) => createStoredUsers(documents).list());
 }
 
-async function readPerson(documents: DocumentStore, id: string): Promise<StoredPerson | undefined> {
+async function readUser(documents: DocumentStore, id: string): Promise<StoredUser | undefined> {
   const document = await documents.get(PEOPLE, id);
-  return document && parsePerson(id, document.value);
+  return document && parseUser(id, document.value);
 }
 
 /** A name that leads to no person, because a removal ended half way, is free: that person never comes back. */
 async function claimName(documents: DocumentStore, username: string, id: string): Promise<boolean> {
   const name = canonicalUsername(username);
   const claimed = await documents.get(NAMES, name);
-  if (claimed !== undefined && (await readPerson(documents, claimed.value)) !== undefined) return false;
+  if (claimed !== undefined && (await readUser(documents, claimed.value)) !== undefined) return false;
   return documents.put(NAMES, name, id, claimed?.version ?? 0);
 }
 
-export type People = ReturnType<typeof createPeople>;
+export type StoredUsers = ReturnType<typeof createStoredUsers>;
 
-export function createPeople(documents: DocumentStore) {
+export function createStoredUsers(documents: DocumentStore) {
   /** Who claims the name, as it was typed. What it leads to may be gone. */
   async function idOf(typed: string): Promise<string | undefined> {
     const claimed = await documents.get(NAMES, canonicalUsername(typed));
     return claimed?.value;
   }
 
-  const findById = (id: string) => readPerson(documents, id);
+  const findById = (id: string) => readUser(documents, id);
 
   /** Resolves the person as they are then. Undefined where there is none any more, or nothing to change. */
   async function change(
     id: string,
-    to: (before: StoredPerson) => Partial<StoredPerson> | undefined,
-  ): Promise<StoredPerson | undefined> {
-    let changed: StoredPerson | undefined;
+    to: (before: StoredUser) => Partial<StoredUser> | undefined,
+  ): Promise<StoredUser | undefined> {
+    let changed: StoredUser | undefined;
     await changeDocument(documents, { collection: PEOPLE, id, what: WHAT }, (form) => {
-      const before = toPerson(id, form);
+      const before = toUser(id, form);
       const next = before && to(before);
       changed = before && next && { ...before, ...next };
       return changed && toForm(changed);
@@ -96,18 +94,18 @@ export function createPeople(documents: DocumentStore) {
     findById,
     /** As it was typed. Makes the same store calls whether the name exists or not. */
     findByUsername: async (typed: string) => findById((await idOf(typed)) ?? NOBODY),
-    async list(onFault?: Parameters<typeof listDocuments>[3]): Promise<readonly StoredPerson[]> {
-      const [people, names] = await Promise.all([
-        listDocuments(documents, PEOPLE, parsePerson, onFault),
+    async list(onFault?: Parameters<typeof listDocuments>[3]): Promise<readonly StoredUser[]> {
+      const [storedUsers, names] = await Promise.all([
+        listDocuments(documents, PEOPLE, parseUser, onFault),
         documents.list(NAMES),
       ]);
       const reachable = new Set(names.map(({ value }) => value));
-      return [...people.values()]
-        .filter((person) => person !== undefined)
+      return [...storedUsers.values()]
+        .filter((user) => user !== undefined)
         .filter(({ id }) => reachable.has(id));
     },
     /** False: the login name is taken by another person of the store. */
-    async add({ id, username, passwordHash, groups = [], claims }: NewPerson): Promise<boolean> {
+    async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean> {
       const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
       // The id is random: a second one of it is a mistake, and never somebody's place to take.
       if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`the id ${id} is taken`);
@@ -129,14 +127,14 @@ export function createPeople(documents: DocumentStore) {
     },
     /** Ends everything of the person and frees the login name for somebody else. False: there is no such person. */
     async remove(id: string): Promise<boolean> {
-      let person: StoredPerson | undefined;
+      let user: StoredUser | undefined;
       for (let isGone = false; !isGone;) {
         const document = await documents.get(PEOPLE, id);
-        person = document && parsePerson(id, document.value);
-        if (document === undefined || person === undefined) return false;
+        user = document && parseUser(id, document.value);
+        if (document === undefined || user === undefined) return false;
         isGone = await documents.put(PEOPLE, id, TOMBSTONE, document.version);
       }
-      const name = canonicalUsername(person?.username ?? '');
+      const name = canonicalUsername(user?.username ?? '');
       const claimed = await documents.get(NAMES, name);
       // False: somebody has taken it meanwhile, which they may.
       if (claimed?.value === id) await documents.remove(NAMES, name, claimed.version);
@@ -148,8 +146,8 @@ export function createPeople(documents: DocumentStore) {
 /** Stays for ever, so that the id is never given to somebody else; nothing of the person is left in it. */
 const TOMBSTONE = JSON.stringify({ v: FORM_VERSION, deleted: true });
 
-function toForm(person: Omit<StoredPerson, 'id' | 'disabled'>): PersonForm {
-  const { username, passwordHash, groups, claims, validAfter } = person;
+function toForm(user: Omit<StoredUser, 'id' | 'disabled'>): UserForm {
+  const { username, passwordHash, groups, claims, validAfter } = user;
   return {
     v: FORM_VERSION,
     username,
@@ -160,11 +158,10 @@ function toForm(person: Omit<StoredPerson, 'id' | 'disabled'>): PersonForm {
   };
 }
 
-const parsePerson = (id: string, text: string) =>
-  toPerson(id, parseForm(text, WHAT, { collection: PEOPLE, id }));
+const parseUser = (id: string, text: string) => toUser(id, parseForm(text, WHAT, { collection: PEOPLE, id }));
 
 /** Undefined for who was deleted, or never was. */
-function toPerson(id: string, form: StoredForm): StoredPerson | undefined {
+function toUser(id: string, form: StoredForm): StoredUser | undefined {
   if (!('username' in form)) return undefined;
   const {
     username,
@@ -172,7 +169,7 @@ function toPerson(id: string, form: StoredForm): StoredPerson | undefined {
     groups = [],
     claims,
     valid_after: validAfter,
-  } = form as PersonForm;
+  } = form as UserForm;
   if (typeof username !== 'string' || typeof validAfter !== 'number')
     throw new UnreadableForm(WHAT, { collection: PEOPLE, id }, 'a member is missing or of another type');
   const named = withName(username, claims);

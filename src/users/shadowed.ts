@@ -1,7 +1,7 @@
 // Login names that both the file and the store have.
 import type { User } from '../config/config.ts';
 import { inBatches } from './changed-credentials.ts';
-import type { People } from './people.ts';
+import type { StoredUsers } from './people.ts';
 
 /** A person of the store who can't sign in, because a person of the file has the same login name or id. */
 export type Shadowed = { readonly fileId: string; readonly storeId: string };
@@ -12,12 +12,15 @@ export type Shadowed = { readonly fileId: string; readonly storeId: string };
  */
 export async function findShadowed(
   users: readonly User[],
-  people: Pick<People, 'findById' | 'findByUsername'>,
+  storedUsers: Pick<StoredUsers, 'findById' | 'findByUsername'>,
 ): Promise<readonly Shadowed[]> {
   const shadowed = new Map<string, Shadowed>();
   await inBatches(users, async ({ id: fileId, username }) => {
-    for (const person of await Promise.all([people.findById(fileId), people.findByUsername(username)])) {
-      if (person !== undefined) shadowed.set(person.id, { fileId, storeId: person.id });
+    for (const user of await Promise.all([
+      storedUsers.findById(fileId),
+      storedUsers.findByUsername(username),
+    ])) {
+      if (user !== undefined) shadowed.set(user.id, { fileId, storeId: user.id });
     }
   });
   return [...shadowed.values()];

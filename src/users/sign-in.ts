@@ -1,5 +1,6 @@
 // The act of signing in with a username and a password. Every failure looks the same from outside and costs the same;
 // attempts are counted before the password is looked at.
+import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
@@ -15,7 +16,7 @@ import {
   type Passwords,
   type Share,
 } from './passwords.ts';
-import type { People, Person } from './people.ts';
+import type { StoredUsers } from './people.ts';
 
 /** One try, as the page sent it. */
 export type Credentials = {
@@ -30,7 +31,7 @@ export type Credentials = {
 export type CountAttempt = (attempt: SignInAttempt) => Promise<BegunSignIn>;
 
 type RightPassword = {
-  readonly user: Person;
+  readonly user: User;
   /** Epoch seconds, from before the password was looked at: what voids earlier sign-ins voids this one, however late it is finished. */
   readonly at: number;
   /** As of `at`, for the same reason. */
@@ -50,7 +51,7 @@ export type Refused = {
   readonly user: undefined;
   readonly reason: 'unknown' | 'wrong_password' | 'disabled' | 'factors_off';
   /** Who was meant, where there is such a person. */
-  readonly meant: Person | undefined;
+  readonly meant: User | undefined;
   /** Failures in a row of unknown places, this one included; 0 for a failure that isn't part of that row. */
   readonly failures: number;
 };
@@ -60,7 +61,7 @@ export type NotDecided = {
   readonly user: undefined;
   readonly reason: 'too_many_attempts' | 'busy' | 'unavailable';
   /** As in Refused; undefined also where the store didn't answer. */
-  readonly meant: Person | undefined;
+  readonly meant: User | undefined;
   readonly cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
 };
 
@@ -68,7 +69,7 @@ export type SignIn = (credentials: Credentials) => Promise<SignedIn | HalfSigned
 
 export type SignInParts = {
   readonly accounts: Accounts;
-  readonly people: People;
+  readonly storedUsers: StoredUsers;
   readonly passwords: Passwords;
   readonly trustedBrowsers: TrustedBrowsers;
   readonly countAttempt: CountAttempt;
@@ -79,14 +80,14 @@ export type SignInParts = {
 
 /** Rejects with mistakes of ours only. */
 export function createSignIn(parts: SignInParts): SignIn {
-  const { accounts, people, passwords, trustedBrowsers, countAttempt, factors, now } = parts;
+  const { accounts, storedUsers, passwords, trustedBrowsers, countAttempt, factors, now } = parts;
 
   /** The hashes of people of the file are the operator's to renew. */
-  async function renewHash({ id, passwordHash }: Person, password: string, share: Share): Promise<void> {
+  async function renewHash({ id, passwordHash }: User, password: string, share: Share): Promise<void> {
     if (passwordHash === undefined || !isWeakerThanPolicy(passwordHash)) return;
     try {
       const renewed = await passwords.run(() => hashPassword(password), share);
-      await people.renewHash(id, passwordHash, renewed);
+      await storedUsers.renewHash(id, passwordHash, renewed);
     } catch (error) {
       // The person is signed in all the same, and the next sign-in tries again.
       if (!(error instanceof PasswordQueueFull || error instanceof StoreUnavailable)) throw error;

@@ -1,10 +1,10 @@
 // What the pages of second factors are given; models.ts has the other pages.
 import * as z from 'zod';
-import { ClientModel, ofPerson, PasskeyModel, Text as text, Url as url } from './shared-models.ts';
+import { ClientModel, ofUser, PasskeyModel, Text as text, Url as url } from './shared-models.ts';
 
 /** After the right password, or in a session that proved less than the app needs. */
 export const secondStep = z.object({
-  ...ofPerson,
+  ...ofUser,
   /** Form target of both codes. */
   action: url,
   csrf: text,
@@ -29,7 +29,7 @@ export const secondStep = z.object({
 
 /** The person has no factor that the app needs, and can't add one here. Sent with status 403. */
 export const factorNeeded = z.object({
-  ...ofPerson,
+  ...ofUser,
   csrf: text,
   needed: z.enum(['second_factor', 'passkey']),
 });
@@ -79,7 +79,7 @@ export type EnrolmentModel = Readonly<z.infer<typeof EnrolmentModel>>;
 
 /** A person without a factor that the app needs adds one. */
 export const enrol = z.object({
-  ...ofPerson,
+  ...ofUser,
   cancelCsrf: text,
   needed: z.enum(['second_factor', 'passkey']),
   enrolment: EnrolmentModel,

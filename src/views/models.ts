@@ -6,7 +6,7 @@ import { device } from './device-models.ts';
 import {
   ApiModel,
   ClientModel,
-  ofPerson,
+  ofUser,
   PasskeyModel,
   ScopeModel,
   Text as text,
@@ -88,7 +88,7 @@ const login = z.object({
 });
 
 const selectAccount = z.object({
-  ...ofPerson,
+  ...ofUser,
   /** Form target of "continue as …". */
   action: url,
   csrf: text,
@@ -97,7 +97,7 @@ const selectAccount = z.object({
 });
 
 const consent = z.object({
-  ...ofPerson,
+  ...ofUser,
   action: url,
   csrf: text,
   /** What the app asks for now, in plain words. */
@@ -109,7 +109,7 @@ const consent = z.object({
 });
 
 /** The signed-in person may not use the app. Sent with status 403. */
-const noAccess = z.object({ ...ofPerson, csrf: text });
+const noAccess = z.object({ ...ofUser, csrf: text });
 
 /** Hands the answer of a sign-in to the app: a form that assets/form-post.js sends. */
 const formPost = z.object({
@@ -187,7 +187,7 @@ const tryOut = z.discriminatedUnion('outcome', [
     outcome: z.enum(['ready', 'stale']),
     startUrl: url,
     /** The demo person, while it is there. */
-    person: z.object({ username: text, password: text }).optional(),
+    user: z.object({ username: text, password: text }).optional(),
   }),
   z.object({ outcome: z.literal('refused'), startUrl: url, error: text }),
   z.object({

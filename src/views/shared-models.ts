@@ -39,7 +39,7 @@ export const PasskeyModel = z.object({
 });
 
 /** What the pages of a sign-in have for the person whom it is about. */
-export const ofPerson = {
+export const ofUser = {
   client: ClientModel,
   /** Form target of "cancel" or "back to …": the app gets access_denied. */
   cancelAction: Url,

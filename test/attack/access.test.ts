@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { authorize, signIn } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import type { Page } from '../world/browser.ts';
-import { begin, complete, newBrowser, type Person, signInAs, silently, titleOf } from '../world/person.ts';
+import { begin, complete, newBrowser, type User, signInAs, silently, titleOf } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { clientCredentials, redeem, refresh } from '../world/token-endpoint.ts';
 import {
@@ -70,7 +70,7 @@ async function savedWhile(action: () => Promise<unknown>): Promise<readonly Save
   return saved;
 }
 
-async function openAs(world: World, person: Person, request: Readonly<Record<string, string>>) {
+async function openAs(world: World, person: User, request: Readonly<Record<string, string>>) {
   const { browser, page } = await begin(world, request);
   return { browser, page: await signInAs(browser, page, person) };
 }

@@ -4,7 +4,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import type { Page } from '../world/browser.ts';
-import { begin, idOf, newBrowser, type Person, signInAs, silently } from '../world/person.ts';
+import { begin, idOf, newBrowser, type User, signInAs, silently } from '../world/person.ts';
 import { rounds } from '../world/rounds.ts';
 import {
   factorsOf,
@@ -40,7 +40,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
 
   /** Passwords first, then the proof in a browser at each process at once: how many are signed in. */
   async function race(
-    person: Person,
+    person: User,
     fieldsFor: (step: Page, node: World) => Readonly<Record<string, string>>,
     form = '/code',
   ): Promise<number> {

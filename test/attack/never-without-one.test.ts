@@ -7,7 +7,7 @@ import { PROMPTS } from '../../src/oidc/open-interaction.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { LINK_PURPOSES, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createPeople } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/people.ts';
 import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
 import { type Browser, type Page } from '../world/browser.ts';
 import { standingClock } from '../world/clock.ts';
@@ -268,7 +268,7 @@ describe('at every prompt', () => {
 
 /** Of the store: her password can be changed. */
 async function newStorePerson(world: OpenWorld, username: string) {
-  const people = createPeople(world.openedStore.documents);
+  const people = createStoredUsers(world.openedStore.documents);
   const id = `usr_${randomBytes(10).toString('hex')}`;
   await people.add({ id, username, passwordHash: await hashPassword(PASSWORDS.alice), claims: {} });
   const store = await factorsOf(world);

@@ -27,11 +27,11 @@ const API_SCOPES: Readonly<Record<string, Names>> = {
 
 type ClientRules = { default_scope: Names; access?: Names; groups_claim?: Names; isFull: boolean };
 type ApiRules = { default_scopes: Names; access?: Names; scope_groups: Record<string, Names>; claims: Names };
-type Person = { groups: Names; quota?: number };
+type User = { groups: Names; quota?: number };
 type File = {
   readonly clients: Record<App, ClientRules>;
   readonly apis: Record<string, ApiRules>;
-  readonly people: Record<Who, Person>;
+  readonly people: Record<Who, User>;
 };
 type Asked = { readonly app: App; readonly scope: Names; readonly resource?: string };
 
@@ -65,7 +65,7 @@ const apiRules = (scopes: Names): fc.Arbitrary<ApiRules> =>
 const person = fc.record(
   { groups: some(GROUPS), quota: fc.nat(9) },
   { requiredKeys: ['groups'] },
-) as fc.Arbitrary<Person>;
+) as fc.Arbitrary<User>;
 
 const files: fc.Arbitrary<File> = fc.record({
   clients: fc.record({ web: clientRules('web'), web2: clientRules('web2') }),
@@ -91,7 +91,7 @@ const requests: fc.Arbitrary<Asked> = fc
     return { app, scope, ...(isNamed && { resource: api }) };
   });
 
-const isIn = (names: Names | undefined, { groups }: Person) =>
+const isIn = (names: Names | undefined, { groups }: User) =>
   names?.some((name) => groups.includes(name)) ?? true;
 
 /** What is granted, or the error; as the documents say it. */
@@ -161,7 +161,7 @@ function write({ clients, apis, people }: File) {
         };
       }),
   };
-  const withClaims = ({ groups, quota }: Person) => ({
+  const withClaims = ({ groups, quota }: User) => ({
     groups,
     claims: quota === undefined ? {} : { quota },
   });

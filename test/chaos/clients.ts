@@ -8,7 +8,7 @@ import {
   DEFAULT_SCOPE,
   VERIFIER,
 } from '../world/authorization-request.ts';
-import { finishPages, type Person } from '../world/person.ts';
+import { finishPages, type User } from '../world/person.ts';
 import { type Answer, post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { BalancedBrowser, type Balancer, CutOff } from './balancer.ts';
@@ -84,7 +84,7 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
     return answers.find(({ outcome }) => outcome === 'done')?.answer;
   }
 
-  async function signIn(family: string, person: Person): Promise<string | undefined> {
+  async function signIn(family: string, person: User): Promise<string | undefined> {
     const state = randomBytes(8).toString('hex');
     const url = authorizationUrl({ issuer }, { scope: DEFAULT_SCOPE, prompt: 'consent', state });
     const browser = new BalancedBrowser(issuer, balancer);
@@ -103,7 +103,7 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
     return outcome === 'done' ? subject : undefined;
   }
 
-  async function liveOnce(person: Person, isOver: () => boolean): Promise<void> {
+  async function liveOnce(person: User, isOver: () => boolean): Promise<void> {
     const family = newFamily();
     const code = await signIn(family, person);
     if (code === undefined) return;
@@ -143,7 +143,7 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
   return {
     introspect,
     async live(isOver) {
-      const person: Person = `person${(lives += 1)}`;
+      const person: User = `person${(lives += 1)}`;
       if (lives > CROWD) throw new RangeError('there are not so many people');
       while (!isOver()) await liveOnce(person, isOver);
     },

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createPeople } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/people.ts';
 import type { StoreConfig } from '../../src/config/config.ts';
 import { openStore } from '../../src/store/open.ts';
 import { until } from '../world/redis-groups.ts';
@@ -38,7 +38,7 @@ afterEach(async () => {
 async function fill(location: StoreConfig): Promise<void> {
   const passwordHash = await hashPassword(PASSWORDS.alice);
   const store = await openStore(location, Date.now);
-  const [people, states] = [createPeople(store.documents), createAccountStates(store.documents)];
+  const [people, states] = [createStoredUsers(store.documents), createAccountStates(store.documents)];
   for (let start = 0; start < PEOPLE; start += AT_ONCE) {
     await Promise.all(
       Array.from({ length: Math.min(AT_ONCE, PEOPLE - start) }, async (_, index) => {

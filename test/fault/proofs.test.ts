@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
-import { createPeople } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/people.ts';
 import { signIn, takeCode } from '../world/app.ts';
 import { formOf, type Page } from '../world/browser.ts';
 import { askForCodes, DEVICE_CONFIG, isDonePage, letIn, poll } from '../world/device.ts';
@@ -51,7 +51,7 @@ async function ofCode(field: string, value: string): Promise<Proof> {
 async function ofLink(): Promise<Proof> {
   const id = `usr_${randomUUID().slice(0, 20)}`;
   const person = { id, username: id, passwordHash: undefined, claims: {} };
-  await createPeople(world.openedStore.documents).add(person);
+  await createStoredUsers(world.openedStore.documents).add(person);
   const token = await newLink(world, 'invite', id);
   const password = 'river otter jazz 47';
   async function open(): Promise<Use> {

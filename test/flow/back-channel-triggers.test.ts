@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signIn, type SignedIn } from '../world/app.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
-import { newBrowser, type Person, silently } from '../world/person.ts';
+import { newBrowser, type User, silently } from '../world/person.ts';
 import { startProcess } from '../world/process.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
@@ -39,7 +39,7 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
     return JSON.parse(stdout) as Record<string, unknown>;
   }
 
-  async function enter(person: Person = 'alice', client: 'web' | 'web2' = 'web') {
+  async function enter(person: User = 'alice', client: 'web' | 'web2' = 'web') {
     const app = await signIn(two.nodes[0], { person, client });
     seen.push(app);
     return app;

@@ -1,12 +1,12 @@
 import { decodeJwt } from 'jose';
 import { fetchUserInfo } from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { createPeople } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/people.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { standingClock, moveClock } from '../world/clock.ts';
 import { anyStore, useWorld } from '../world/each-store.ts';
 import { machineToken, signIn } from '../world/app.ts';
-import { idOf, type Person } from '../world/person.ts';
+import { idOf, type User } from '../world/person.ts';
 import { userinfo } from '../world/presented-tokens.ts';
 import { get, post } from '../world/requests.ts';
 import { PASSWORDS, PEOPLE } from '../world/world.ts';
@@ -39,9 +39,9 @@ anyStore('userinfo', (world) => {
   );
 
   it('F1-27: has the login name of a user of the store, or the name that was given', async () => {
-    const people = createPeople(world().openedStore.documents);
+    const people = createStoredUsers(world().openedStore.documents);
     const passwordHash = await hashPassword(PASSWORDS.alice);
-    const shown = async (person: Person, claims: object) => {
+    const shown = async (person: User, claims: object) => {
       await people.add({ id: idOf(person), username: person, passwordHash, claims: { ...claims } });
       const { tokens } = await signIn(world(), { person, scope: 'openid profile' });
       return (await userinfo(world(), tokens.access_token)).body;

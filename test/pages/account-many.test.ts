@@ -1,6 +1,6 @@
 // The page where people help themselves, of somebody who has more of everything than anybody should.
 import { describe, expect, it } from 'vitest';
-import { createPersonIndex } from '../../src/oidc/person-index.ts';
+import { createUserIndex } from '../../src/oidc/person-index.ts';
 import { idsOf, isAccountPage, openAccount } from '../world/account-page.ts';
 import { standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
@@ -61,7 +61,7 @@ describe('of one person', () => {
   it('F1-12: sign-ins push no other event out, also of those that an earlier version listed', async () => {
     const { documents } = place().openedStore;
     let now = 100;
-    const index = createPersonIndex(documents, () => (now += 1));
+    const index = createUserIndex(documents, () => (now += 1));
     const signIn = (count: number) => index.addSession('listed', { uid: `session ${count}`, ends: 1e9 });
     const earlier = [
       { what: 'factor_added', at: 1 },

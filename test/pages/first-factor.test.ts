@@ -5,7 +5,7 @@ import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
-import { createPeople } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/people.ts';
 import type { Browser, Page } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
@@ -151,7 +151,7 @@ describe('an invitation', () => {
   async function invite(world: OpenWorld) {
     const id = `usr_${randomBytes(12).toString('hex')}`;
     const username = `guest-${id.slice(-6)}`;
-    await createPeople(world.openedStore.documents).add({
+    await createStoredUsers(world.openedStore.documents).add({
       id,
       username,
       passwordHash: undefined,

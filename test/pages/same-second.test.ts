@@ -17,7 +17,7 @@ import type { Store } from '../../src/store/store.ts';
 const CONFIG = { ...GENEROUS, lifetimes: { consent: '10d' } };
 const [FIRST, SECOND] = ['river otter jazz 47', 'quiet lantern moss 12'];
 
-type Person = { readonly username: string; readonly password: string };
+type User = { readonly username: string; readonly password: string };
 
 async function user(world: OpenWorld, [verb = '', ...rest]: readonly string[], input = ''): Promise<void> {
   const done = await runVerb(['user', verb, ...rest, '--config', world.configFile], input);
@@ -54,7 +54,7 @@ const setPasswordOfFile: Act = async (world) => {
 type Parameters = Readonly<Record<string, string>>;
 
 /** To the app and back. `wasAsked`: the person had to consent. */
-async function enter(world: OpenWorld, browser: Browser, person: Person, parameters: Parameters = {}) {
+async function enter(world: OpenWorld, browser: Browser, person: User, parameters: Parameters = {}) {
   let page = await browser.open(authorizationUrl(world, parameters));
   if (page.text.includes('name="password"')) page = await browser.submit(page, '/login', { ...person });
   const wasAsked = page.text.includes('/consent"');
@@ -65,7 +65,7 @@ async function enter(world: OpenWorld, browser: Browser, person: Person, paramet
 }
 
 /** A session, an access token, a refresh token, a consent, and a code that waits. */
-async function begin(world: OpenWorld, person: Person, browser = newBrowser(world)) {
+async function begin(world: OpenWorld, person: User, browser = newBrowser(world)) {
   const { code, wasAsked } = await enter(world, browser, person);
   const { body } = await redeem(world, { code });
   const offline = { scope: 'openid offline_access', prompt: 'consent' };
@@ -134,7 +134,7 @@ eachStore(
     standingClock();
     beforeAll(() => user(world(), ['add', 'carol'], `${FIRST}\n`));
 
-    it.each<readonly [string, Act, Person]>([
+    it.each<readonly [string, Act, User]>([
       ['postern user sign-out', signOut, { username: 'alice', password: PASSWORDS.alice }],
       ['postern user disable and enable', disableAndEnable, { username: 'bob', password: PASSWORDS.bob }],
       ['postern user password', setPasswordOfStore, { username: 'carol', password: FIRST }],

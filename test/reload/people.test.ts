@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createPeople } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/people.ts';
 import { exchange, signIn, takeCode } from '../world/app.ts';
 import { askForCodes, DEVICE_CONFIG, isDonePage, letIn, poll } from '../world/device.ts';
 import { eachStore } from '../world/each-store.ts';
@@ -40,7 +40,7 @@ eachStore(
       const username = 'person7';
       const id = idOf(username);
       const passwordHash = await hashPassword(PASSWORDS.alice);
-      const people = createPeople(world().openedStore.documents);
+      const people = createStoredUsers(world().openedStore.documents);
       expect(await people.add({ id, username, passwordHash, claims: {} })).toBe(true);
       const before = await signIn(world(), { person: username });
       const kept = await signIn(world(), { person: username });

@@ -2,7 +2,7 @@
 // version writes the record again; what it wrote in another form is answered with 503, said in the log and left alone.
 import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
-import { createPeople } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/people.ts';
 import type { Client, ClientSecret } from '../../src/config/config.ts';
 import { recordKey } from '../../src/oidc/record-key.ts';
 import { createSecretUses } from '../../src/oidc/secret-uses.ts';
@@ -118,7 +118,7 @@ eachStore(
       it('survive in what is kept of people and secrets', async () => {
         const { documents } = world().openedStore;
         const states = createAccountStates(documents);
-        const people = createPeople(documents);
+        const people = createStoredUsers(documents);
         const carol = { id: 'usr_carol00000000000000003', username: 'carol', passwordHash: 'x', claims: {} };
         await states.update('usr_newer', { validAfter: 7 });
         await people.add(carol);

@@ -1,7 +1,7 @@
 // LG-19: does a refused sign-in take as long for who exists, in the file or in the store, as for who doesn't? Statistics over real requests, so it is a
 // script of its own (`npm run timing`) and no test: a busy machine would make it lie.
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createPeople } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/people.ts';
 import { begin } from '../world/person.ts';
 import { startWorld } from '../world/world.ts';
 
@@ -14,7 +14,7 @@ const world = await startWorld({
   // Everything is counted as ever, and nothing is refused: all of them get as far as the comparison.
   config: { rate_limits: { sign_in: '1000000/1m', authorization: '1000000/1m' } },
 });
-await createPeople(world.openedStore.documents).add({
+await createStoredUsers(world.openedStore.documents).add({
   id: 'usr_carol00000000000000003',
   username: 'carol',
   passwordHash: await hashPassword('river otter jazz 47'),

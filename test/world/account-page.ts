@@ -1,6 +1,6 @@
 // The page where people help themselves, as a person uses it in a browser.
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createPeople } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/people.ts';
 import { type Browser, type Page } from './browser.ts';
 import { newBrowser } from './person.ts';
 import { type OpenWorld, PASSWORDS } from './world.ts';
@@ -12,7 +12,7 @@ export async function addCarol({ openedStore }: Pick<OpenWorld, 'openedStore'>):
   const passwordHash = await hashPassword(CAROL.password);
   const { id, username } = CAROL;
   const claims = { name: 'Carol Example', email: 'carol@example.com' };
-  if (!(await createPeople(openedStore.documents).add({ id, username, passwordHash, claims }))) {
+  if (!(await createStoredUsers(openedStore.documents).add({ id, username, passwordHash, claims }))) {
     throw new Error('there is a carol already');
   }
 }

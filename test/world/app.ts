@@ -2,7 +2,7 @@
 import * as oidc from 'openid-client';
 import { type CodeClient, DEFAULT_SCOPE, REDIRECT_URIS } from './authorization-request.ts';
 import type { Browser, Page } from './browser.ts';
-import { finishPages, newBrowser, type Person, titleOf } from './person.ts';
+import { finishPages, newBrowser, type User, titleOf } from './person.ts';
 import type { ClientId } from './token-endpoint.ts';
 import { SECRETS, type World } from './world.ts';
 
@@ -25,7 +25,7 @@ export async function connect(world: World, id: ClientId): Promise<oidc.Configur
 
 export type AuthorizeOptions = {
   readonly client?: CodeClient;
-  readonly person?: Person;
+  readonly person?: User;
   readonly scope?: string;
   readonly browser?: Browser;
   readonly parameters?: Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 // What a device does that has no browser (RFC 8628), and the person who lets it in.
 import { DEVICE_CODE_GRANT } from '../../src/config/device-grant.ts';
 import type { Browser, Page } from './browser.ts';
-import { finishPages, newBrowser, type Person } from './person.ts';
+import { finishPages, newBrowser, type User } from './person.ts';
 import { basic } from './token-endpoint.ts';
 import { type Answer, type Parameters, post, textOf } from './requests.ts';
 import { GENEROUS, type World, worldClients } from './world.ts';
@@ -80,7 +80,7 @@ export const isDonePage = ({ status, text }: Page) =>
 export async function letIn(
   world: Place,
   { userCode }: Pick<Asked, 'userCode'>,
-  { browser = newBrowser(world), person = 'alice' }: { browser?: Browser; person?: Person } = {},
+  { browser = newBrowser(world), person = 'alice' }: { browser?: Browser; person?: User } = {},
 ): Promise<Page> {
   const page = await typeCode(browser, world, userCode);
   return finishPages(browser, await browser.submit(page, '/device', { confirm: 'yes' }), person);

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Store } from '../../src/store/store.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { createOneTimeLinks, type LinkPurpose } from '../../src/users/one-time-links.ts';
-import { createPeople } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/people.ts';
 import { factorsOf } from './second-factors.ts';
 import { hashOf } from './stored.ts';
 
@@ -27,6 +27,6 @@ export async function newLink(
     now: () => Date.now(),
   });
   const { validAfter: stateSince } = await states.get(accountId);
-  const { validAfter: passwordSince = 0 } = (await createPeople(documents).findById(accountId)) ?? {};
+  const { validAfter: passwordSince = 0 } = (await createStoredUsers(documents).findById(accountId)) ?? {};
   return links.create({ purpose, accountId, passwordSince, stateSince }, seconds);
 }

@@ -5,10 +5,10 @@ import type { Parameters } from './requests.ts';
 import { CALLBACK, PASSWORDS, PEOPLE, type World } from './world.ts';
 
 /** Those of the world, or one of its crowd. */
-export type Person = keyof typeof PASSWORDS | `person${number}`;
+export type User = keyof typeof PASSWORDS | `person${number}`;
 type Place = Pick<World, 'issuer' | 'base'>;
 
-export function idOf(person: Person): string {
+export function idOf(person: User): string {
   if (person === 'alice' || person === 'bob') return PEOPLE[person];
   return `usr_${person.slice('person'.length).padStart(20, '0')}`;
 }
@@ -38,7 +38,7 @@ export async function begin(
 export async function signInAs(
   browser: Browser,
   page: Page,
-  person: Person,
+  person: User,
   action = '/login',
 ): Promise<Page> {
   const password = PASSWORDS[person === 'bob' ? 'bob' : 'alice'];
@@ -46,7 +46,7 @@ export async function signInAs(
 }
 
 /** Signs in and consents until the browser leaves for the app or meets another page. */
-export async function finishPages(browser: Browser, first: Page, person: Person): Promise<Page> {
+export async function finishPages(browser: Browser, first: Page, person: User): Promise<Page> {
   let page = first;
   for (let step = 0; step < 4; step += 1) {
     if (page.text.includes('name="password"')) page = await signInAs(browser, page, person);
@@ -59,7 +59,7 @@ export async function finishPages(browser: Browser, first: Page, person: Person)
 /** From the app and back to it, answering whatever is asked. */
 export async function complete(
   world: Place,
-  person: Person = 'alice',
+  person: User = 'alice',
   changes: Parameters = {},
   browser: Browser = newBrowser(world),
 ): Promise<{ readonly browser: Browser; readonly answer: URL; readonly code: string | undefined }> {

@@ -6,7 +6,7 @@ import { createFactorStore, type FactorStore, type Factors } from '../../src/use
 import { sealedFor } from '../../src/users/one-time-codes.ts';
 import { newRecoveryCode, recoveryCodeHash } from '../../src/users/recovery-codes.ts';
 import type { Page } from './browser.ts';
-import { idOf, type Person } from './person.ts';
+import { idOf, type User } from './person.ts';
 import { hashOf, worldVault } from './stored.ts';
 import type { OpenWorld } from './world.ts';
 
@@ -22,7 +22,7 @@ export async function factorsOf({ openedStore }: Place): Promise<FactorStore> {
 /** In the place of all that the person had. */
 export async function setFactors(
   world: Place,
-  person: Person,
+  person: User,
   factors: Partial<Factors> = {},
 ): Promise<void> {
   const store = await factorsOf(world);
@@ -37,7 +37,7 @@ export type AuthenticatorApp = {
   readonly factor: NonNullable<Factors['oneTimeCode']>;
 };
 
-export function newAuthenticatorApp(person: Person): AuthenticatorApp {
+export function newAuthenticatorApp(person: User): AuthenticatorApp {
   const bytes = randomBytes(20);
   const totp = new TOTP({ secret: new Secret({ buffer: new Uint8Array(bytes).buffer }) });
   const code = (periods = 0) => totp.generate({ timestamp: Date.now() + periods * CODE_PERIOD * 1000 });
@@ -67,7 +67,7 @@ export function newAuthenticatorApp(person: Person): AuthenticatorApp {
 /** The person has an authenticator app, and nothing else but what `more` says. */
 export async function giveOneTimeCodes(
   world: Place,
-  person: Person = 'alice',
+  person: User = 'alice',
   more: Partial<Factors> = {},
 ): Promise<AuthenticatorApp> {
   const app = newAuthenticatorApp(person);
@@ -76,7 +76,7 @@ export async function giveOneTimeCodes(
 }
 
 /** So many, and what the store keeps of them. */
-export async function newRecoveryCodes(world: Place, person: Person = 'alice', count = 3) {
+export async function newRecoveryCodes(world: Place, person: User = 'alice', count = 3) {
   const hash = await hashOf(world.openedStore);
   const codes = Array.from({ length: count }, () => newRecoveryCode(randomBytes));
   return { codes, recoveryCodes: codes.map((code) => recoveryCodeHash(hash, idOf(person), code)) };
@@ -224,8 +224,8 @@ export class SoftwareKey {
     const { synced } = this.#settings;
     const ofSync = synced ? FLAGS.eligible | FLAGS.backedUp : 0;
     const head = Buffer.alloc(5);
-    const ofPerson = (isPresent ? FLAGS.present : 0) | (verifiesUser ? FLAGS.verified : 0);
-    head.writeUInt8(FLAGS.attested | ofPerson | ofSync, 0);
+    const ofUser = (isPresent ? FLAGS.present : 0) | (verifiesUser ? FLAGS.verified : 0);
+    head.writeUInt8(FLAGS.attested | ofUser | ofSync, 0);
     const credentialId = Buffer.from(id, 'base64url');
     const length = Buffer.alloc(2);
     length.writeUInt16BE(credentialId.length);
@@ -279,8 +279,8 @@ export class SoftwareKey {
       }),
     );
     const { synced } = { ...this.#settings, ...changes };
-    const ofPerson = (isPresent ? FLAGS.present : 0) | (verifiesUser ? FLAGS.verified : 0);
-    const flags = ofPerson | (synced ? FLAGS.eligible | FLAGS.backedUp : 0);
+    const ofUser = (isPresent ? FLAGS.present : 0) | (verifiesUser ? FLAGS.verified : 0);
+    const flags = ofUser | (synced ? FLAGS.eligible | FLAGS.backedUp : 0);
     const tail = Buffer.alloc(5);
     tail.writeUInt8(flags, 0);
     tail.writeUInt32BE(counter, 1);
@@ -306,7 +306,7 @@ export class SoftwareKey {
 /** The person has this passkey besides what `more` says. */
 export async function givePasskey(
   world: Place,
-  person: Person = 'alice',
+  person: User = 'alice',
   { key = new SoftwareKey(), ...more }: Partial<Factors> & { readonly key?: SoftwareKey } = {},
 ): Promise<SoftwareKey> {
   await setFactors(world, person, { ...more, handle: key.handle, passkeys: [key.factor] });

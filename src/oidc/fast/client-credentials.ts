@@ -39,8 +39,8 @@ export function fastClientCredentials(parts: FastParts): FastAnswer {
     const named = plainScopes(form['scope']);
     if (credentials === undefined || client === undefined || named === undefined) return undefined;
     if (!mayAskForItself(client)) return undefined;
-    const scopes = named.length > 0 ? named : findDefault({ client, isForPerson: false });
-    if (findRefusal({ client, scopes, isForPerson: false }) !== undefined) return undefined;
+    const scopes = named.length > 0 ? named : findDefault({ client, isForUser: false });
+    if (findRefusal({ client, scopes, isForUser: false }) !== undefined) return undefined;
     const address = state.clientAddress;
     const count = secrets.comparePlain({ endpoint: 'token', address }, client, credentials.secret);
     if (count === undefined) return undefined;

@@ -17,7 +17,7 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
   }
 
   /** Asked of the engine's own models. */
-  async function describePersons(jwt: string, caller: string) {
+  async function describeUsers(jwt: string, caller: string) {
     const token = await provider.AccessToken.find(jwt);
     const grant = token && (await provider.Grant.find(token.grantId));
     const isItsOwn = grant?.clientId === token?.clientId && grant?.accountId === token?.accountId;
@@ -33,7 +33,7 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
     if (isMachines(claims)) return describeMachines(jwt, caller);
     let answer: object | undefined;
     await records.run(async () => {
-      answer = await describePersons(jwt, caller);
+      answer = await describeUsers(jwt, caller);
     });
     return answer;
   }

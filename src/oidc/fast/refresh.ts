@@ -124,7 +124,7 @@ async function find(
   const account = await findLive(old.accountId, issuedWithGrant(grant, old));
   const client = await provider.Client.find(clientId);
   if (account === undefined || client === undefined) return undefined;
-  const refusal = findRefusal({ client: settings, scopes: [...old.scopes], isForPerson: true });
+  const refusal = findRefusal({ client: settings, scopes: [...old.scopes], isForUser: true });
   if (refusal !== undefined || !keepsItsScope(old, access?.decide(account, old))) return undefined;
   return { old, grant, account, client, settings };
 }

@@ -31,26 +31,26 @@ type AccessPolicyParts = {
 function createDecide({ rules, audiences }: Pick<AccessPolicyParts, 'rules' | 'audiences'>) {
   /** What denies the person this API. `isNamed`: by the request itself or the token, not by one of the scopes alone. */
   function denialAt(
-    person: Grouped,
+    user: Grouped,
     api: Resource,
     { left, isNamed }: { left: readonly string[]; isNamed: boolean },
   ) {
     const rule = `resources[${api.resource}]`;
-    if (!rules.mayUseResource(person, api)) return `${rule}.access`;
+    if (!rules.mayUseResource(user, api)) return `${rule}.access`;
     const isLeft = api.scopes.length === 0 || left.some((one) => api.scopes.includes(one));
     return isLeft || (left.length > 0 && !isNamed) ? undefined : `${rule}.scope_groups`;
   }
 
-  return function decide(person: Grouped, { clientId = '', scope, resource, aud }: Wanted): Decision {
-    if (!rules.mayUseClient(person, { clientId }))
+  return function decide(user: Grouped, { clientId = '', scope, resource, aud }: Wanted): Decision {
+    if (!rules.mayUseClient(user, { clientId }))
       return { rule: `clients[${clientId}].access`, isOfApp: true };
     const scopes = scopesIn(scope);
     const named = new Set([resource ?? aud ?? []].flat().map(String).map(audiences.findResource));
     const owners = audiences.ownersOf(scopes).map(audiences.findResource);
     const apis = [...new Set([...named, ...owners])].filter((one) => one !== undefined);
-    const left = apis.reduce((some, api) => rules.scopesLeft(person, api, some), scopes);
+    const left = apis.reduce((some, api) => rules.scopesLeft(user, api, some), scopes);
     for (const api of apis) {
-      const rule = denialAt(person, api, { left, isNamed: named.has(api) });
+      const rule = denialAt(user, api, { left, isNamed: named.has(api) });
       if (rule !== undefined) return { rule, isOfApp: false };
     }
     return { left };
@@ -118,8 +118,8 @@ export function createAccessPolicy(parts: AccessPolicyParts) {
      * Whether `token` may still be used. Takes scopes from a code or a refresh token; where nothing is left, ends the grant, for good, and
      * throws.
      */
-    async admit(ctx: KoaContextWithOIDC, person: Grouped, token: Wanted): Promise<boolean> {
-      const decision = decide(person, token);
+    async admit(ctx: KoaContextWithOIDC, user: Grouped, token: Wanted): Promise<boolean> {
+      const decision = decide(user, token);
       if (ctx.oidc.route !== 'token') return 'left' in decision;
       if ('left' in decision) {
         Object.assign(token, { scope: decision.left.join(' ') });

@@ -6,7 +6,7 @@ import type { AudienceRules } from '../../tokens/audience.ts';
 type Wanted = {
   readonly client: Client;
   readonly resource?: string | undefined;
-  readonly isForPerson: boolean;
+  readonly isForUser: boolean;
 };
 
 export function createFindDefault({
@@ -23,12 +23,12 @@ export function createFindDefault({
    * Empty where there is nothing to fill in. It is refused or granted as if the client had named it, never in part. `isForPerson`: else it
    * is for the client itself (client_credentials).
    */
-  return function findDefault({ client, resource: identifier, isForPerson }: Wanted): readonly string[] {
+  return function findDefault({ client, resource: identifier, isForUser }: Wanted): readonly string[] {
     const resource = identifier === undefined ? undefined : findResource(identifier);
     if (resource !== undefined && resource.defaultScopes.length > 0) return resource.defaultScopes;
     // A service names none at an API that has none.
-    if (!isForPerson && resource?.scopes.length === 0) return [];
+    if (!isForUser && resource?.scopes.length === 0) return [];
     if (client.defaultScopes !== undefined && client.defaultScopes.length > 0) return client.defaultScopes;
-    return isForPerson ? [] : whole(client);
+    return isForUser ? [] : whole(client);
   };
 }

@@ -23,7 +23,7 @@ export function createRefreshCheck(parts: ScopePolicyParts): (ctx: KoaContextWit
     const asked = askedOf(params['scope'], token);
     const resource = resourceOf(params['resource'], token);
     const scopes = asked ?? scopesBeside(audiences, token.scopes, resource);
-    const refusal = findRefusal({ client, scopes, resource, isForPerson: true });
+    const refusal = findRefusal({ client, scopes, resource, isForUser: true });
     if (refusal !== undefined) throw refusal;
     params['resource'] = resource;
     params['scope'] = asked?.join(' ');

@@ -1,7 +1,7 @@
 // Which scopes and which resource a request may name (RFC 6749 §3.3, RFC 8707). The engine drops what it doesn't know and takes any
 // resource, so all of it is refused here. Which audience a token has is in tokens/audience.ts; a refresh is in refreshed-scope.ts.
 import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
-import { personScopes, type Client, type Config, type Resource } from '../../config/config.ts';
+import { userScopes, type Client, type Config, type Resource } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { FindClient } from '../clients.ts';
 import { createFindDefault } from './default-scopes.ts';
@@ -12,7 +12,7 @@ export type Asked = {
   readonly scopes: readonly string[];
   readonly resource?: string | undefined;
   /** For a person, or for the client itself (client_credentials). */
-  readonly isForPerson: boolean;
+  readonly isForUser: boolean;
 };
 
 /** Why there is no such token; undefined when there may be one. */
@@ -32,9 +32,9 @@ export type ResourceHookParts = ScopePolicyParts & {
 export function createFindRefusal({ config, audiences }: Omit<ScopePolicyParts, 'findClient'>): FindRefusal {
   const known = knownScopes(config);
 
-  function scopeRefusal({ client, scopes, isForPerson }: Asked, resource: Resource | undefined) {
+  function scopeRefusal({ client, scopes, isForUser }: Asked, resource: Resource | undefined) {
     // A person's own scopes are about the ID token, so they may be asked for beside a resource.
-    const isBeside = (scope: string) => isForPerson && audiences.ownersOf([scope]).length === 0;
+    const isBeside = (scope: string) => isForUser && audiences.ownersOf([scope]).length === 0;
     for (const scope of scopes) {
       // RFC 6749 §3.3: an unknown scope is refused, never dropped silently.
       if (!known.has(scope)) return new errors.InvalidScope('requested scope is not supported', scope);
@@ -57,9 +57,9 @@ export function createFindRefusal({ config, audiences }: Omit<ScopePolicyParts, 
   }
 
   function refusalAt(resource: Resource, asked: Asked) {
-    const { scopes, isForPerson } = asked;
+    const { scopes, isForUser } = asked;
     const hasScopes = resource.scopes.length > 0;
-    if (scopes.length === 0 && (isForPerson || hasScopes)) return missingScope();
+    if (scopes.length === 0 && (isForUser || hasScopes)) return missingScope();
     const isBacked = !hasScopes || resource.scopes.some((scope) => scopes.includes(scope));
     return scopeRefusal(asked, resource) ?? (isBacked ? undefined : noScopeOfResource());
   }
@@ -85,7 +85,7 @@ function mayHave(client: Client, { scopes, clients }: Resource): boolean {
 
 /** Every scope that exists: those about a person and those of the resources. */
 export function knownScopes(config: Pick<Config, 'groups' | 'scopes' | 'resources'>): ReadonlySet<string> {
-  return new Set([...personScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
+  return new Set([...userScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
 }
 
 type EngineClient = { readonly clientId: string };
@@ -106,14 +106,14 @@ export function createResourceHooks(parts: ResourceHookParts) {
     const isToken = ctx.oidc.route === 'token';
     const device = isToken ? entities.DeviceCode : undefined;
     const granted = (entities.AuthorizationCode ?? device ?? entities.RefreshToken)?.scopes;
-    const isForPerson = params['grant_type'] !== 'client_credentials';
+    const isForUser = params['grant_type'] !== 'client_credentials';
     // Of a person's request it was filled in before the engine looked at it.
-    if (!isForPerson && params['scope'] === undefined) {
-      params['scope'] = findDefault({ client, resource, isForPerson }).join(' ') || undefined;
+    if (!isForUser && params['scope'] === undefined) {
+      params['scope'] = findDefault({ client, resource, isForUser }).join(' ') || undefined;
     }
     const scopes =
       granted === undefined ? scopesIn(params['scope']) : scopesBeside(audiences, granted, resource);
-    const refusal = findRefusal({ client, scopes, resource, isForPerson });
+    const refusal = findRefusal({ client, scopes, resource, isForUser });
     if (refusal !== undefined) throw refusal;
     return client;
   }

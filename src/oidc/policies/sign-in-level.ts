@@ -49,7 +49,7 @@ const ofTheirs = (signIn: Config['signIn'], own: Factors): Level =>
   signIn !== undefined && hasSecondFactor(own) ? 'second_factor' : 'password';
 
 /** What a person needs, whatever they open, at `at` (epoch seconds). */
-export const levelOfPerson = (signIn: Config['signIn'], own: Factors, at: number): Level =>
+export const levelOfUser = (signIn: Config['signIn'], own: Factors, at: number): Level =>
   highest(ofTheirs(signIn, own), ofEverybody(signIn, own, at));
 
 function createMissing({ config: { signIn }, levels, factors, loadClient, now }: SignInPolicyParts) {
@@ -87,7 +87,7 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
     const { require = 'password', maxAge = Infinity } = settings?.signIn ?? {};
     const reached = levelOf(session.amr);
     const asked = askedLevel(ctx, reached, (level) => canReach(signIn, own, level, seconds()));
-    const level = highest(levelOfPerson(signIn, own, seconds()), require, asked);
+    const level = highest(levelOfUser(signIn, own, seconds()), require, asked);
     if (!reaches(reached, level)) return { level, because: 'level' };
     return seconds() - provedAt(session) > maxAge ? { level, because: 'age' } : undefined;
   };

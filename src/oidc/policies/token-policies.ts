@@ -7,13 +7,13 @@ import type { ClientLimits } from '../limit-clients.ts';
 import type { AccessPolicy, Decision } from './access.ts';
 import type { SignInPolicy } from './sign-in-level.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
-import { issuedWithGrant, type TokenOfPerson } from '../signed-in-at.ts';
+import { issuedWithGrant, type TokenOfUser } from '../signed-in-at.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { Amr } from '../../users/authentication-methods.ts';
 
 /** What the policies look at in an engine token. */
-type PolicedToken = TokenOfPerson & {
+type PolicedToken = TokenOfUser & {
   readonly kind: string;
   /** Of a refresh token this is a credential. */
   readonly jti?: string | undefined;

@@ -18,12 +18,12 @@ const people = (...users: string[]) => ({
     .join('')
     .replaceAll(' }\n', `, password_hash: "${HASH}" }\n`),
 });
-const withPeople = (main: string) => `${LOCAL}users_from: users.yaml\n${main}`;
+const withUsers = (main: string) => `${LOCAL}users_from: users.yaml\n${main}`;
 
 describe('a file that says who may do what', () => {
   it('comes out with its rules, and without them with nothing', async () => {
     const config = await load(
-      withPeople(
+      withUsers(
         `${GROUPS}scopes:\n  storage: { claims: [quota], description: Your storage }\n  profile: { claims: [department] }\n` +
           api(
             'default_scopes: [a.read], access: { groups: [staff] }, scope_groups: { a.write: [wiki] }, access_token_claims: [groups, quota, email]',
@@ -77,7 +77,7 @@ describe('a file that says who may do what', () => {
   });
 
   it('AC-27: names a group that does not exist, with the one that was meant', async () => {
-    const file = withPeople(
+    const file = withUsers(
       GROUPS +
         api('access: { groups: [wikki] }, scope_groups: { a.read: [staff, saff] }') +
         app({ access: '{ groups: [staf] }', groups_claim: '[Wiki, accounting]' }),
@@ -96,7 +96,7 @@ describe('a file that says who may do what', () => {
   it('AC-27: names each use of a group that has been deleted, and all of them without groups', async () => {
     const rest = api('access: { groups: [wiki] }') + app({ access: '{ groups: [wiki] }' });
     for (const groups of ['groups: { staff: Employees }\n', '', 'groups: {}\n']) {
-      const problems = await problemsOf(withPeople(groups + rest), people('groups: [wiki]'));
+      const problems = await problemsOf(withUsers(groups + rest), people('groups: [wiki]'));
       expect(problems.map((problem) => problem.replace(/^\S+ /, ''))).toEqual([
         'resources[0].access.groups[0]: there is no group wiki: add it to groups, or remove it here',
         'clients[0].access.groups[0]: there is no group wiki: add it to groups, or remove it here (client_id web)',
@@ -188,7 +188,7 @@ describe('a file that says who may do what', () => {
       'sub iss aud exp nbf iat jti nonce acr amr auth_time azp sid cnf act client_id scope at_hash events active token_type';
     const claims = reserved.split(' ').map((name) => `${name}: 1`);
     const problems = await problemsOf(
-      withPeople(''),
+      withUsers(''),
       people(
         `claims: { ${claims.join(', ')} }`,
         'claims: { email: a@b.example, phone_number: 1, groups: [a] }',
@@ -230,7 +230,7 @@ describe('a file that says who may do what', () => {
   it.each(['{ a: { b: 1 } }', '{ a: [[1]] }', '{ a: [{ b: 1 }] }', '{ a: .inf }', '{ a: null }'])(
     'refuses the claims %s',
     async (claims) => {
-      expect(await problemsOf(withPeople(''), people(`claims: ${claims}`))).toEqual([
+      expect(await problemsOf(withUsers(''), people(`claims: ${claims}`))).toEqual([
         expect.stringMatching(/^users\.yaml:1:\d+ \[0\]\.claims\.a: (must be text, a number|is empty)/),
       ]);
     },

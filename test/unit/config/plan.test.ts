@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfigWithSources } from '../../../src/config/load.ts';
-import type { StoredPeople } from '../../../src/config/plan-people.ts';
+import type { StoredUsers } from '../../../src/config/plan-people.ts';
 import { toPlan, type Plan, type PlanSide } from '../../../src/config/plan.ts';
 import { settingsForRestart } from '../../../src/config/restart.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';
@@ -233,9 +233,9 @@ ${client({ client_id: 'wiki', ...(access !== '' && { access }) })}`;
 
   it('looks at people of the store, or says why it could not', async () => {
     const [current, next] = [await side(file('', 'staff')), await side(file(STAFF, 'staff, managers'))];
-    const people = [stored('zoe', ['managers', 'gone']), stored('yan', ['staff'])];
+    const users = [stored('zoe', ['managers', 'gone']), stored('yan', ['staff'])];
     const reachedBy = () => 'password' as const;
-    expect(lines(toPlan({ ...current, stored: { people, reachedBy } }, next, NOW))).toEqual([
+    expect(lines(toPlan({ ...current, stored: { users, reachedBy } }, next, NOW))).toEqual([
       'change resources[urn:reports].scope_groups[reports.write]: managers is new',
       'change clients[wiki].access: {"groups":["staff"]} is new',
       'breaking clients[wiki]: users who lose access: zoe',
@@ -254,7 +254,7 @@ describe('a plan of sign-ins', () => {
   const [CODES, BOTH] = ['one_time_codes: true', 'passkeys: true, one_time_codes: true'];
 
   /** Alice has an authenticator app, Bob a passkey, and Carol nothing. */
-  const reachedBy: StoredPeople['reachedBy'] = (signIn, id) => {
+  const reachedBy: StoredUsers['reachedBy'] = (signIn, id) => {
     if (id === idOf('carol') || id === idOf('dan')) return 'password';
     if (id === idOf('alice')) return signIn?.oneTimeCodes === true ? 'second_factor' : 'none';
     return signIn?.passkeys === true ? 'passkey' : 'none';
@@ -262,7 +262,7 @@ describe('a plan of sign-ins', () => {
   const linesOf = async (before: string, after: string) =>
     lines(
       toPlan(
-        { ...(await side(before, PEOPLE)), stored: { people: [], reachedBy } },
+        { ...(await side(before, PEOPLE)), stored: { users: [], reachedBy } },
         await side(after, PEOPLE),
         NOW,
       ),

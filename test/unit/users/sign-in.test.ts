@@ -10,7 +10,7 @@ import { createAccountStates } from '../../../src/users/account-state.ts';
 import { createAccounts } from '../../../src/users/accounts.ts';
 import { createTrustedBrowsers } from '../../../src/users/trusted-browsers.ts';
 import { costOf, createPasswords, hashPassword } from '../../../src/users/passwords.ts';
-import { createPeople } from '../../../src/users/people.ts';
+import { createStoredUsers } from '../../../src/users/people.ts';
 import { createSignIn, type CountAttempt } from '../../../src/users/sign-in.ts';
 import { TooManyRequests } from '../../../src/limits/limits.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
@@ -47,7 +47,7 @@ beforeAll(async () => {
     groups: [],
     claims: {},
   };
-  const people = createPeople(store.documents);
+  const people = createStoredUsers(store.documents);
   await people.add(stored);
   await people.add({ ...stored, id: IDS.invited, username: 'invited', passwordHash: undefined });
 });
@@ -73,18 +73,18 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
     claims: {},
   }));
   const costs: string[] = [];
-  const people = createPeople(store.documents);
+  const people = createStoredUsers(store.documents);
   const states = createAccountStates(store.documents);
   const signIn = createSignIn({
     accounts: createAccounts({
       users,
       states,
-      people,
+      storedUsers: people,
       factorsAreOff: false,
-      remembered: { states, people },
+      remembered: { states, storedUsers: people },
       clock: store.clock,
     }),
-    people,
+    storedUsers: people,
     passwords: {
       ...passwords,
       verify(passwordHash, password) {
@@ -143,7 +143,7 @@ describe('LG-19: what an attempt verifies', () => {
   it('F1-18: is three hashes at most, and has the cost of a person of the store', async () => {
     const old = await hash(PASSWORD, OTHER);
     const person = { id: 'usr_early0000000000000001', username: 'early', passwordHash: old, claims: {} };
-    await createPeople(store.documents).add({ ...person, groups: [] });
+    await createStoredUsers(store.documents).add({ ...person, groups: [] });
     const attempt = setUp({});
     for (const username of ['early', 'stored', 'nobody'])
       expect((await attempt(username, 'wrong password 1')).costs, username).toEqual([costOf(old), POLICY]);
