@@ -18,7 +18,7 @@ type Draft = {
   readonly scopes: readonly string[];
   /** In plain text, as argon2id, or `env:NAME`. */
   readonly secret: unknown;
-  /** People aren't asked. */
+  /** Users aren't asked. */
   readonly isTrusted: boolean;
   /** What has no place here. */
   readonly left: readonly string[];
@@ -165,7 +165,7 @@ function toForm({ client, isPublic, grants, scopes, secret, isTrusted, left }: D
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }
 
-/** Refresh tokens are issued for offline_access only. A service has no scope that is about people. */
+/** Refresh tokens are issued for offline_access only. A service has no scope that is about users. */
 function toScopes(scopes: readonly string[], grants: readonly string[]): readonly string[] {
   const personal: readonly string[] = [...SPECIFICATION_SCOPES, 'groups'];
   if (!grants.includes('authorization_code')) return scopes.filter((scope) => !personal.includes(scope));

@@ -1,4 +1,4 @@
-// `postern init`: writes a starter configuration, with keys and a first person, and overwrites nothing.
+// `postern init`: writes a starter configuration, with keys and a first user, and overwrites nothing.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 type Output = { write(text: string): unknown };
 
 export type CliIo = {
-  /** `isTTY`: a person is typing. */
+  /** `isTTY`: a user is typing. */
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** What was asked for, and nothing else. */
   readonly stdout: Output;
@@ -26,7 +26,7 @@ export function print(io: Pick<CliIo, 'stdout'>, { json }: JsonOption, { value, 
   else io.stdout.write(text ?? renderValue(value));
 }
 
-/** What a verb did, in one line for people or for programs. */
+/** What a verb did, in one line for users or for programs. */
 export function printDone(
   { stdout }: Pick<CliIo, 'stdout'>,
   { json }: JsonOption,

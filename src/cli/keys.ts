@@ -14,7 +14,7 @@ import type { Clock, DocumentStore } from '../store/store.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, print, renderValue } from './io.ts';
 
-/** What a verb found or did, for programs and for people. */
+/** What a verb found or did, for programs and for users. */
 type Outcome = { readonly value: unknown; readonly text: string };
 
 export function registerKeys(program: Command, io: CliIo): void {

@@ -84,7 +84,7 @@ async function recordChange(audit: AuditConfig, action: string, accountId: strin
   throw new CommandError(`it is done, but its audit record could not be written to ${audit.file}`);
 }
 
-/** What a verb did, for programs and for people. */
+/** What a verb did, for programs and for users. */
 export type Done = { readonly value: object; readonly text: string };
 
 type Act<Options> = (context: UserContext, user: SourcedUser, options: Options) => Promise<Done>;

@@ -17,7 +17,7 @@ import {
 
 /** For how long a document that was refused isn't asked for again. */
 const REFUSED_MS = 60_000;
-/** The same for a host that didn't answer: it may be back soon, and people wait. */
+/** The same for a host that didn't answer: it may be back soon, and users wait. */
 const FAILED_MS = 30_000;
 
 /** The document can't be had right now: the answer is 503. The message says why, for operators. */

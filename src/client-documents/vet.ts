@@ -39,7 +39,7 @@ class DocumentRefused extends Error {}
 type Metadata = Readonly<Record<string, unknown>>;
 
 function parseDocument({ clientId, contentType = '', body }: ClientDocument): Metadata {
-  // Draft §4. Hosts where people upload files serve those under other types.
+  // Draft §4. Hosts where users upload files serve those under other types.
   if (!/^application\/([\w.!#$&^+-]+\+)?json *(;|$)/i.test(contentType))
     throw new DocumentRefused('its Content-Type is not application/json or application/…+json');
   if (body.length > MOST_DOCUMENT_BYTES)

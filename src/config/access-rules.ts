@@ -1,18 +1,18 @@
-// Who may do what, compiled when the file is read: a question costs what the person's own groups cost, however many people and
-// groups there are. About people only; a service has the scopes that its entry says.
+// Who may do what, compiled when the file is read: a question costs what the user's own groups cost, however many users and
+// groups there are. About users only; a service has the scopes that its entry says.
 import { isDocumentClient } from './client-id-url.ts';
 import type { Client, Config, Resource, User } from './config.ts';
 
-/** Groups that the file doesn't define, which a person of the store may have, give nothing. */
+/** Groups that the file doesn't define, which a user of the store may have, give nothing. */
 export type Grouped = Pick<User, 'groups'>;
 
 export interface AccessRules {
   /** False also for a client that isn't in the file, but for one by document, which can have no such rule. */
   mayUseClient(user: Grouped, client: Pick<Client, 'clientId'>): boolean;
-  /** Whether the person may have tokens for this API at all. False also for an API that isn't in the file. */
+  /** Whether the user may have tokens for this API at all. False also for an API that isn't in the file. */
   mayUseResource(user: Grouped, resource: Pick<Resource, 'resource'>): boolean;
   /**
-   * `scopes` without those that `scope_groups` of `resource` keeps from the person, in the same order. Scopes that aren't of
+   * `scopes` without those that `scope_groups` of `resource` keeps from the user, in the same order. Scopes that aren't of
    * this API stay. It doesn't look at `access`: that is mayUseResource.
    */
   scopesLeft(
@@ -20,7 +20,7 @@ export interface AccessRules {
     resource: Pick<Resource, 'resource'>,
     scopes: readonly string[],
   ): readonly string[];
-  /** What the claim `groups` says of the person to this client: defined groups, sorted, cut to `groups_claim`. */
+  /** What the claim `groups` says of the user to this client: defined groups, sorted, cut to `groups_claim`. */
   groupsFor(user: Grouped, client: Pick<Client, 'clientId'>): readonly string[];
 }
 

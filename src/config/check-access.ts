@@ -112,7 +112,7 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** Of the scope groups, and those of OpenID Connect Core §5.1 that no person has here. */
+/** Of the scope groups, and those of OpenID Connect Core §5.1 that no user has here. */
 const OTHER_CLAIMS = ['groups', 'address', 'phone_number', 'phone_number_verified'];
 
 function customClaimFault(name: string): string | undefined {

@@ -160,7 +160,7 @@ export function checkClients(clients: readonly Entry<ClientForm>[], context: Cli
       if (message !== undefined) client.report([at], message);
     }
     checkRedirectUris(client, context);
-    // Two ids that people, logs or databases could take for one. The path of a URL has a case.
+    // Two ids that users, logs or databases could take for one. The path of a URL has a case.
     const id = client.value.client_id;
     const first = earlier(owners, isDocumentClient(id) ? id : id.toLowerCase(), client);
     if (first !== undefined) {

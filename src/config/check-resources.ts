@@ -40,7 +40,7 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
   }
 }
 
-/** What is described, what a request for an API gets by itself, and what a rule keeps from some people, is the API's own. */
+/** What is described, what a request for an API gets by itself, and what a rule keeps from some users, is the API's own. */
 function checkOwnScopes({ value, report }: Entry<ResourceForm>): void {
   const named: (readonly [path: Path, scope: string])[] = [
     ...value.default_scopes.map((scope, index) => [['default_scopes', index], scope] as const),

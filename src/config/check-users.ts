@@ -1,10 +1,10 @@
-// The rules between people, and the demo password.
+// The rules between users, and the demo password.
 import { DEMO_PASSWORD_HASH } from './demo.ts';
 import { earlier, type Entry } from './rules.ts';
 import { claimsFault, STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
 import { canonicalUsername } from './username.ts';
 
-/** Reports every id and username that two people have, and who couldn't sign in: with `passkeys`, a password may be missing. */
+/** Reports every id and username that two users have, and who couldn't sign in: with `passkeys`, a password may be missing. */
 export function checkUsers(
   users: readonly Entry<UserForm>[],
   { issuerIsLoopback, passkeys }: { readonly issuerIsLoopback: boolean; readonly passkeys: boolean },

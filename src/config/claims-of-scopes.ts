@@ -1,4 +1,4 @@
-// Which claims each scope about a person gives (OIDC Core §5.4), with what `groups` and `scopes` of the file add, and when they are
+// Which claims each scope about a user gives (OIDC Core §5.4), with what `groups` and `scopes` of the file add, and when they are
 // too long for an ID token.
 import { userScopes, type Config } from './config.ts';
 import { STANDARD_CLAIMS } from './schema-user.ts';
@@ -24,10 +24,10 @@ export function claimsOfScopes(
 }
 
 const MAX_ID_TOKEN = 8 * 1024;
-/** Of its signature, its header and what is no claim of the person. */
+/** Of its signature, its header and what is no claim of the user. */
 const REST_OF_ID_TOKEN = 1024;
 
-/** Whether an ID token with these claims of the person is too long for the headers that proxies pass. */
+/** Whether an ID token with these claims of the user is too long for the headers that proxies pass. */
 export function isTooLong(claims: Readonly<Record<string, unknown>>): boolean {
   // Base64 makes four bytes of three.
   return (Buffer.byteLength(JSON.stringify(claims)) * 4) / 3 + REST_OF_ID_TOKEN > MAX_ID_TOKEN;

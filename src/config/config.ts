@@ -43,15 +43,15 @@ export type Client = Omit<
   readonly secrets: readonly ClientSecret[];
 };
 
-/** A person from `users_from`. Standard claims have their OIDC Core §5.1 names; custom ones are beside them. */
+/** A user from `users_from`. Standard claims have their OIDC Core §5.1 names; custom ones are beside them. */
 export type User = {
-  /** `usr_` and at least 16 random characters: the `sub` of this person, for ever. */
+  /** `usr_` and at least 16 random characters: the `sub` of this user, for ever. */
   readonly id: string;
   readonly username: string;
-  /** argon2id, PHC string. Undefined: a person of the file who has a passkey, or one of the store who was invited. */
+  /** argon2id, PHC string. Undefined: a user of the file who has a passkey, or one of the store who was invited. */
   readonly passwordHash: string | undefined;
   readonly disabled: boolean;
-  /** Sorted, each once. For people of the store also names that the file doesn't define, which give nothing. */
+  /** Sorted, each once. For users of the store also names that the file doesn't define, which give nothing. */
   readonly groups: readonly string[];
   readonly claims: Readonly<Record<string, unknown>>;
 };
@@ -77,7 +77,7 @@ export type Config = Omit<
 /** The scopes of the issuer itself; all others belong to a resource. */
 export const SPECIFICATION_SCOPES = ['openid', 'email', 'profile', 'offline_access'] as const;
 
-/** Every scope that is about a person and of no API: the specification's, and those that the file switches on. */
+/** Every scope that is about a user and of no API: the specification's, and those that the file switches on. */
 export function userScopes({
   groups = {},
   scopes = {},
@@ -89,7 +89,7 @@ export function userScopes({
   return [...new Set([...SPECIFICATION_SCOPES, ...ofGroups, ...Object.keys(scopes)])];
 }
 
-/** One thing that is wrong with the configuration, in the words of the person who must repair it. */
+/** One thing that is wrong with the configuration, in the words of the user who must repair it. */
 export type ConfigProblem = {
   readonly file: string;
   /** 1-based, absent when the file itself can't be read. */

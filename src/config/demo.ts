@@ -1,4 +1,4 @@
-// The demo client, service and person, whose secrets are public. Where the issuer isn't this
+// The demo client, service and user, whose secrets are public. Where the issuer isn't this
 // machine, they are refused.
 
 export const DEMO_CLIENT_ID = 'demo';

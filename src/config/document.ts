@@ -15,7 +15,7 @@ import {
 import type { Located, Path, Position, ProblemList } from './problems.ts';
 import { readInTime, statRegular, Unreadable } from './regular-file.ts';
 
-// 10,000 people with 20 groups each take 4.4 MB.
+// 10,000 users with 20 groups each take 4.4 MB.
 const LARGEST_BYTES = 8 * 1024 * 1024;
 // After the first few, syntax errors are consequences of earlier ones.
 const MOST_SYNTAX_PROBLEMS = 5;

@@ -6,7 +6,7 @@ type ClientLimit = 'token' | 'introspection' | 'revocation';
 /** By address; `pages` are the steps between a browser's request and its answer. */
 type AddressLimit = 'userinfo' | 'authorization' | 'logout' | 'pages';
 
-/** Who calls: a client that says who it is (RFC 6749 §2.3), another program, or a person's browser. */
+/** Who calls: a client that says who it is (RFC 6749 §2.3), another program, or a user's browser. */
 type Called =
   | { readonly caller: 'client'; readonly limit: ClientLimit }
   | { readonly caller: 'program' | 'person'; readonly limit: AddressLimit | undefined };
@@ -44,12 +44,12 @@ const METADATA = { ...DOCUMENT, route: 'discovery' } as const;
 const BROWSER = { methods: ['GET', 'POST'], caller: 'person', isScriptable: false } as const;
 const PAGE = { ...BROWSER, route: undefined, limit: 'pages' } as const;
 
-/** Where people help themselves. */
+/** Where users help themselves. */
 export const ACCOUNT_PATH = '/account';
-/** The person's own page for second factors. */
+/** The user's own page for second factors. */
 export const FACTORS_PATH = '/account/factors';
 
-/** Where people type the code that a device shows (RFC 8628 §3.3). */
+/** Where users type the code that a device shows (RFC 8628 §3.3). */
 export const DEVICE_PATH = '/device';
 
 /** The issuer itself. */
@@ -139,7 +139,7 @@ const PAGE_PREFIXES = ENDPOINT_TABLE.filter(
   ({ caller, path }) => caller === 'person' && path !== HOME_PATH,
 ).map(({ path }) => path.replace(/:.*/, ''));
 
-/** Whether the path is for people's browsers, also where nothing is served. */
+/** Whether the path is for users' browsers, also where nothing is served. */
 export function isPagePath(path: string): boolean {
   return path === HOME_PATH || PAGE_PREFIXES.some((prefix) => path.startsWith(prefix));
 }

@@ -18,7 +18,7 @@ const MACHINE_KEYS = [
   'viewsFolder',
 ] as const;
 
-/** SHA-256 HMAC, hex. Equal on nodes with the same clients, people, keys, limits and so on, wherever they run. */
+/** SHA-256 HMAC, hex. Equal on nodes with the same clients, users, keys, limits and so on, wherever they run. */
 export function hashConfig(config: Config): string {
   const ofMachine: ReadonlySet<string> = new Set(MACHINE_KEYS);
   const shared = Object.entries(config).filter(([key]) => !ofMachine.has(key));

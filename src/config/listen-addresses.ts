@@ -1,4 +1,4 @@
-// Where the management listener is, read from its file without anything else of it: no secret, no client, no person. A health check
+// Where the management listener is, read from its file without anything else of it: no secret, no client, no user. A health check
 // must work while the file is edited.
 import * as z from 'zod';
 import type { Config } from './config.ts';

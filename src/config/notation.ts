@@ -70,7 +70,7 @@ export function parseInstant(text: string): number | undefined {
   if (!INSTANT.test(text)) return undefined;
   const day = text.slice(0, 10);
   const midnight = new Date(`${day}T00:00:00Z`);
-  // Date turns 30 February into 2 March; a person who wrote that meant something else.
+  // Date turns 30 February into 2 March; a user who wrote that meant something else.
   if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return undefined;
   const milliseconds = Date.parse(text.length === 10 ? `${day}T00:00:00Z` : text);
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);

@@ -8,7 +8,7 @@ export type Position = { readonly line: number; readonly column: number };
 
 /** What a problem needs to know of the file it is in. */
 export type Located = {
-  /** The file's name for people, relative to where they are when they gave it so. */
+  /** The file's name for users, relative to where they are when they gave it so. */
   readonly file: string;
   /** The value at `path` (or its key), or the innermost thing around it that exists. */
   locate(path: Path, target: 'key' | 'value'): Position;

@@ -5,7 +5,7 @@ import { labelFault, text } from './text.ts';
 /** Group: what it is. */
 export const groupsSchema = z.record(z.string(), text(labelFault));
 
-/** The people that a rule lets in. */
+/** The users that a rule lets in. */
 export const accessSchema = z.strictObject({
   groups: z
     .array(z.string())

@@ -19,7 +19,7 @@ function clientIdFault(value: string): string | undefined {
     return 'must be 1 to 200 printable ASCII characters without spaces';
   if (isDocumentClient(value)) return clientIdUrlFault(value);
   if (/[:%+"\\]/.test(value)) return 'must not contain : % + " or a backslash';
-  // A person and a client with one identifier would have the same `sub`.
+  // A user and a client with one identifier would have the same `sub`.
   return value.startsWith('usr_')
     ? 'must not begin with usr_, which is how identifiers of people begin'
     : undefined;

@@ -1,4 +1,4 @@
-// The schema of a person in the file.
+// The schema of a user in the file.
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
 import { phcFault } from './secret-strength.ts';
@@ -26,7 +26,7 @@ const birthdateFault = matching(
 
 const claim = (description: string) => text(labelFault).optional().describe(description);
 
-/** One person; the claims have their OIDC Core §5.1 names. */
+/** One user; the claims have their OIDC Core §5.1 names. */
 export const userSchema = z.strictObject({
   id: text(userIdFault).describe('The sub of this person, for ever. Never give it to somebody else.'),
   username: text(usernameFault).describe(
@@ -93,7 +93,7 @@ const claimsSchema = userSchema.omit({
   claims: true,
 });
 
-/** The claims of OpenID Connect Core §5.1 that a person can have. */
+/** The claims of OpenID Connect Core §5.1 that a user can have. */
 export const STANDARD_CLAIMS: readonly string[] = Object.keys(claimsSchema.shape);
 
 const MAX_CLAIMS_BYTES = 64 * 1024;
@@ -104,7 +104,7 @@ export function claimsFault(claims: object): string | undefined {
   return isTooLong ? 'the claims of one person must be at most 64 KB of JSON' : undefined;
 }
 
-/** The claims of one person, `custom` ones among them, or what is wrong with them. */
+/** The claims of one user, `custom` ones among them, or what is wrong with them. */
 export function parseClaims(
   claims: Readonly<Record<string, unknown>>,
   custom: readonly string[],

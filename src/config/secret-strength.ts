@@ -12,7 +12,7 @@ const LEAST_LENGTH = 32;
 const LEAST_VARIETY = 10;
 const HASH = /^sha256:([0-9a-f]{64}|[A-Za-z0-9_-]{43}=?)$/i;
 
-/** Why `secret` is too weak, or nothing. An estimate: what a person types is short or repeats itself (RFC 6749 §10.10). */
+/** Why `secret` is too weak, or nothing. An estimate: what a user types is short or repeats itself (RFC 6749 §10.10). */
 export function weakness(secret: string): string | undefined {
   if (!/^[\x20-\x7e]*$/.test(secret)) return 'must be printable ASCII (RFC 6749 appendix A.2)';
   const isTyped = /0123456|abcdefg|qwerty/i.test(secret) || new Set(secret).size < LEAST_VARIETY;

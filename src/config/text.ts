@@ -21,7 +21,7 @@ export function text(...faults: readonly Fault[]) {
 // Bidirectional controls can make a name read as another one on the consent page.
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
-/** For names that people read. */
+/** For names that users read. */
 export function labelFault(value: string): string | undefined {
   if (value.trim() === '') return 'must not be empty';
   if (UNPRINTABLE.test(value)) return 'must not contain control characters';
@@ -31,7 +31,7 @@ export function labelFault(value: string): string | undefined {
 // With one of these a name is another one that looks the same. The last ones are blank, and have no property that says so.
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\u{16fe4}\u{1d159}]/u;
 
-/** For the names that people sign in with. */
+/** For the names that users sign in with. */
 export const usernameFault: Fault = (value) =>
   labelFault(value) ?? (INVISIBLE.test(value) ? 'must not contain invisible characters' : undefined);
 

@@ -88,7 +88,7 @@ export const logoutUriFault = uri(
 /** Client metadata that a page links to: only what is safe in an `href`. */
 export const webUriFault = uri(isWeb, 'must be an http or https URL with its scheme, without a user name');
 
-/** Where people find help: a page, or an address for mail. */
+/** Where users find help: a page, or an address for mail. */
 export function supportFault(value: string): string | undefined {
   return /^mailto:[^\s"<>@]+@[^\s"<>@]+$/.test(value) ? undefined : webUriFault(value);
 }

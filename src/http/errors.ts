@@ -1,4 +1,4 @@
-// The one place where a failure becomes an answer: JSON for programs, a page for people, 503 for an outage, and never
+// The one place where a failure becomes an answer: JSON for programs, a page for users, 503 for an outage, and never
 // a stack or a version.
 import type { Context, Middleware } from 'koa';
 import { DocumentUnavailable } from '../client-documents/documents.ts';
@@ -27,7 +27,7 @@ type Answer = {
   readonly error: string;
   readonly description?: string | undefined;
   readonly retryAfterSeconds?: number;
-  /** The app that a person can go back to. */
+  /** The app that a user can go back to. */
   readonly client?: ClientModel | undefined;
 };
 
@@ -41,7 +41,7 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
     if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
     const requestId = String(ctx.state['requestId'] ?? '');
     if (isForUsers(ctx)) {
-      // A person reads the reference out to the operator, who has to find it.
+      // A user reads the reference out to the operator, who has to find it.
       if (status < 500) {
         log.info({ requestId, route: routeName(ctx), status, error }, 'page refused');
       }
@@ -86,13 +86,13 @@ function toAnswer(error: unknown, ctx: Context): Answer {
     error instanceof PasswordQueueFull ||
     error instanceof DocumentUnavailable
   ) {
-    // A person who signs out must not take the session for ended.
+    // A user who signs out must not take the session for ended.
     const description = ctx.path.startsWith(ENDPOINTS.logout)
       ? "the service can't answer right now, so you may still be signed in: try again in a moment"
       : AWAY.description;
     return { ...AWAY, description, retryAfterSeconds: error.retryAfterSeconds };
   }
-  // Something of a person is sealed under an encryption key that isn't configured, as the log says.
+  // Something of a user is sealed under an encryption key that isn't configured, as the log says.
   if (error instanceof VaultError) return AWAY;
   if (error instanceof TooManyRequests) {
     return {
@@ -113,7 +113,7 @@ function isCutOff(error: unknown, { req }: Context): boolean {
 /** By path for what we serve; by Accept for what we don't know, and for a limit. */
 function isForUsers(ctx: Context): boolean {
   const wantsPage = ctx.accepts('json', 'html') === 'html';
-  // A limit is met by programs too, where people come by: only a browser names HTML.
+  // A limit is met by programs too, where users come by: only a browser names HTML.
   if (isPagePath(ctx.path)) return ctx.status !== 429 || wantsPage;
   return ctx.status === 404 && wantsPage;
 }

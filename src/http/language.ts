@@ -1,4 +1,4 @@
-// The language of the pages for one browser: its own, what the app asked for, and what the person chose on a page, which a
+// The language of the pages for one browser: its own, what the app asked for, and what the user chose on a page, which a
 // cookie remembers.
 import type { Context, Middleware } from 'koa';
 import { ENDPOINT_TABLE } from '../config/endpoints.ts';

@@ -74,7 +74,7 @@ export function tryUrlOf(config: DemoConfig): string | undefined {
   return demo && new URL(DEMO_TRY_PATH, demo.callback).href;
 }
 
-/** The shipped demo person with its public password, if it is still there. */
+/** The shipped demo user with its public password, if it is still there. */
 export function demoUserOf({ users }: Pick<Config, 'users'>) {
   const user = users.find(({ passwordHash }) => passwordHash === DEMO_PASSWORD_HASH);
   return user && { username: user.username, password: DEMO_PASSWORD };

@@ -1,4 +1,4 @@
-// What the page where people help themselves shows.
+// What the page where users help themselves shows.
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Client } from '../config/config.ts';
 import { ACCOUNT_PATH, ENDPOINTS, FACTORS_PATH } from '../config/endpoints.ts';
@@ -94,7 +94,7 @@ export function createToAccountModel(
   }
 }
 
-/** Whether people can begin there. */
+/** Whether users can begin there. */
 const isStart = ({ clientUri, redirectUris }: Client) => clientUri !== undefined && redirectUris.length > 0;
 
 function toAppModel(client: Client, issuer: string): AccountModel['apps'][number] {

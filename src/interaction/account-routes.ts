@@ -1,4 +1,4 @@
-// The page where people help themselves: what the service has of them, where they are signed in, which apps they let in, their
+// The page where users help themselves: what the service has of them, where they are signed in, which apps they let in, their
 // password. A change needs a sign-in of a moment ago.
 import type { Context } from 'koa';
 import type Router from 'koa-router';

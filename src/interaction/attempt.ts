@@ -12,7 +12,7 @@ import { answerAgain } from './go-on.ts';
 import type { Host } from './host.ts';
 import type { Show } from './show.ts';
 
-/** What a person typed is shown again, within reason. */
+/** What a user typed is shown again, within reason. */
 export const MAX_USERNAME_LENGTH = 256;
 
 /** `destination` undefined: somebody else finished the interaction first. */
@@ -51,7 +51,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
       const proved = own && { amr: BY_PASSWORD, sessionsSince: own.sessionsSince };
       const login = { accountId: user.id, at, generation, proved };
       const destination = await interactions.finishLogin(ctx, interaction, login);
-      // Of several that were right at once, one signed the person in.
+      // Of several that were right at once, one signed the user in.
       if (destination !== undefined) record('success', { account_id: user.id });
       return { destination };
     } catch (error) {
@@ -92,7 +92,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
 const refusalOf = ({ reason }: Refused) =>
   reason === 'factors_off' ? ([reason, 403] as const) : (['invalid_credentials', 401] as const);
 
-/** Guessing at a person that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
+/** Guessing at a user that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
 async function recordLock({ audit, tell }: Host, ctx: Context, { meant, failures }: Refused) {
   if (meant === undefined || failures < PACED_FROM) return;
   audit.record('account_lock', 'failure', {

@@ -1,4 +1,4 @@
-// A new password, by the person who knows the old one. It ends everything of the person but this browser's session, and their links.
+// A new password, by the user who knows the old one. It ends everything of the user but this browser's session, and their links.
 import type { Context } from 'koa';
 import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
@@ -12,7 +12,7 @@ import type { Host } from './host.ts';
 export function createChangePassword(host: Host) {
   const { checkPassword, limits, storedUsers, states, makePassword, sessions, cookie, storeNow } = host;
 
-  /** Counted as every other attempt to sign in as this person. */
+  /** Counted as every other attempt to sign in as this user. */
   async function isRight(
     ctx: Context,
     { account }: Visitor,
@@ -25,7 +25,7 @@ export function createChangePassword(host: Host) {
       device: cookie.read(ctx),
     });
     if (result.user?.id === account.id) {
-      // The second factor was proved when the person signed in.
+      // The second factor was proved when the user signed in.
       if ('pending' in result) await limits.finishSignIn(result.pending);
       return undefined;
     }
@@ -35,7 +35,7 @@ export function createChangePassword(host: Host) {
     return result.reason === 'busy' ? 'busy' : 'too_many_attempts';
   }
 
-  /** Throws Refusal where the password isn't the person's to change. */
+  /** Throws Refusal where the password isn't the user's to change. */
   return async function changePassword(
     ctx: Context,
     visitor: Visitor,

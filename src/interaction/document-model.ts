@@ -1,4 +1,4 @@
-// What the consent page says of a client by document: who it is and where the person will be sent.
+// What the consent page says of a client by document: who it is and where the user will be sent.
 import { isDocumentClient } from '../config/client-id-url.ts';
 import { isNativeRedirect } from '../config/uri.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';

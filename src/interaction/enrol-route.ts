@@ -1,4 +1,4 @@
-// A person without the factor that an app needs adds it within the sign-in: where the file leaves the first one to people, or where they
+// A user without the factor that an app needs adds it within the sign-in: where the file leaves the first one to users, or where they
 // have proved another one just now.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
@@ -19,7 +19,7 @@ const STEP = 'enrol';
 const bindingOf = ({ uid }: OpenInteraction) => `enrol:${uid}`;
 const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
 
-/** Whether the person may add a factor here that would do. */
+/** Whether the user may add a factor here that would do. */
 function isOpen(
   signIn: SecondFactors['settings'],
   interaction: OpenInteraction,

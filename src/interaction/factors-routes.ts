@@ -1,4 +1,4 @@
-// The person's own page for factors: what they have, with forms to add and remove, after a sign-in of a moment ago.
+// The user's own page for factors: what they have, with forms to add and remove, after a sign-in of a moment ago.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { createAccessRules } from '../config/access-rules.ts';
@@ -28,7 +28,7 @@ type Refused = {
 
 const bindingOf = ({ session }: Visitor) => `factors:${session.uid}`;
 
-/** The first factor is an operator's to allow, unless the file leaves it to people; a further one is the person's own. */
+/** The first factor is an operator's to allow, unless the file leaves it to users; a further one is the user's own. */
 const mayAdd = ({ settings }: SecondFactors, { own }: Visitor) =>
   settings.enrolment === 'self' || hasSecondFactor(own);
 
@@ -106,7 +106,7 @@ function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPa
   };
 }
 
-/** What the person can't be without: where they may sign in, and everywhere. */
+/** What the user can't be without: where they may sign in, and everywhere. */
 function neededOf({ config }: Host, { settings }: SecondFactors, { account }: Visitor): readonly Level[] {
   const rules = createAccessRules(config);
   const wanted = config.clients

@@ -35,7 +35,7 @@ async function mayAddFirst({ second }: Host, accountId: string): Promise<boolean
   return isOn && !hasSecondFactor(await factors.get(accountId));
 }
 
-/** Where a person goes on to from a new password. */
+/** Where a user goes on to from a new password. */
 async function goOn(host: Host, link: OneTimeLink, { id, validAfter }: StoredUser) {
   if (link.purpose !== 'invite' || !(await mayAddFirst(host, id))) return done(host, link);
   const next = { ...link, purpose: 'factors', passwordSince: validAfter } as const;

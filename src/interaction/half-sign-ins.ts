@@ -13,7 +13,7 @@ const SECONDS = 300;
 export type HalfSignIn = {
   readonly accountId: string;
   readonly username: string;
-  /** The time of the password: what ends the person's sessions from before ends this as well. */
+  /** The time of the password: what ends the user's sessions from before ends this as well. */
   readonly issued: Issued;
   /** Counted, and forgotten when the whole sign-in is done. */
   readonly attempt: SignInAttempt;

@@ -33,7 +33,7 @@ export type Host = Engine & {
   readonly cookie: DeviceCookie;
   /** Undefined where the file says nothing of them. */
   readonly second: SecondFactors | undefined;
-  /** Does nothing where people can't look. */
+  /** Does nothing where users can't look. */
   readonly tell: Tell;
 };
 

@@ -1,4 +1,4 @@
-// The pages of a person's own: who is there, by the session of their browser, and where they sign in if that isn't enough.
+// The pages of a user's own: who is there, by the session of their browser, and where they sign in if that isn't enough.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { reaches } from '../config/sign-in-levels.ts';
@@ -44,9 +44,9 @@ export function createOwnPage(host: Host, path: string) {
       if (!reaches(levelOf(session.amr), levelOfUser(config.signIn, own, seconds))) return undefined;
       return { session, account, own, isFresh: isFresh(session, own, seconds) };
     },
-    /** Where the person signs in to come back to this page; `again` where they are, though too long ago. */
+    /** Where the user signs in to come back to this page; `again` where they are, though too long ago. */
     signInUrl: (again: boolean) => ownSignInUrl(config.issuer, callbackOf(path), again),
-    /** Of the forms of this page, which are for this person alone. */
+    /** Of the forms of this page, which are for this user alone. */
     token: (visitor: Visitor) => csrf.token(visitor.session.uid, stepOf(visitor)),
     /** Throws Refusal for a form of another page. */
     checkToken(visitor: Visitor, form: Form): void {

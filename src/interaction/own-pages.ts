@@ -1,4 +1,4 @@
-// Which pages a person has of their own: /account, and the one for second factors below it.
+// Which pages a user has of their own: /account, and the one for second factors below it.
 import type { Middleware } from 'koa';
 import Router from 'koa-router';
 import type { Config } from '../config/config.ts';

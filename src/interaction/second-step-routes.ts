@@ -1,4 +1,4 @@
-// The forms of the second step, and of what a person reads before they go on.
+// The forms of the second step, and of what a user reads before they go on.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';

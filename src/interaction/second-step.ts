@@ -79,7 +79,7 @@ async function finish(
   return { destination };
 }
 
-/** What the page says. The person hears of guesses: they are of somebody with the password. */
+/** What the page says. The user hears of guesses: they are of somebody with the password. */
 async function fail(
   host: Host,
   step: Step,
@@ -99,7 +99,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
   const { accounts, interactions, limits, trustedBrowsers, cookie, tell } = host;
 
   return {
-    /** Undefined: nobody is there, or everything of the person ended meanwhile. */
+    /** Undefined: nobody is there, or everything of the user ended meanwhile. */
     async pendingOf({ uid, prompt, accountId, issued }: OpenInteraction): Promise<Pending | undefined> {
       const half = await second.halves.find(uid);
       const isStepUp = half === undefined && prompt === 'second_factor';
@@ -120,7 +120,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
       const method = isRecovery ? 'recovery_code' : 'one_time_code';
       const address = String(ctx.state['clientAddress']);
       const trusted = trustedBrowsers.find(cookie.read(ctx), accountId);
-      // Nobody guesses a recovery code: strangers elsewhere don't keep the person from using one.
+      // Nobody guesses a recovery code: strangers elsewhere don't keep the user from using one.
       const device = isRecovery ? `recovery code\n${address}` : trusted;
       if (pending.half === undefined && needed === 'passkey') {
         record(host, step, method, 'passkey_required');

@@ -1,4 +1,4 @@
-// Shows the second step of a sign-in, what to do without one, and what a person reads before they go on.
+// Shows the second step of a sign-in, what to do without one, and what a user reads before they go on.
 import type { Context } from 'koa';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import type { Level } from '../config/sign-in-levels.ts';
@@ -13,7 +13,7 @@ import { cancelBeside, cancelForm, createRender, otherAccountUrl } from './show.
 export const CODE_STEP = 'code';
 export const PASSKEY_STEP = 'passkey';
 
-/** What the pending person can do. Before there is a session any factor of theirs will do. */
+/** What the pending user can do. Before there is a session any factor of theirs will do. */
 const neededBy = ({ half }: Pending, { needed }: OpenInteraction): Level =>
   half === undefined ? (needed ?? 'second_factor') : 'second_factor';
 
@@ -65,7 +65,7 @@ export function createShowSecondStep(host: Host, { settings: signIn, passkeys }:
     /** The second step again. */
     refused: showStep,
 
-    /** The second step, or where the person has none that will do, whom to ask for one (status 403). */
+    /** The second step, or where the user has none that will do, whom to ask for one (status 403). */
     pending(ctx: Context, interaction: OpenInteraction, pending: Pending): void {
       const needed = neededBy(pending, interaction) === 'passkey' ? 'passkey' : 'second_factor';
       if (canProve(signIn, pending.factors, needed, secondsOf(host)))

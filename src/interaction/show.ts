@@ -43,7 +43,7 @@ export const cancelBeside = (csrf: Csrf, { uid, prompt, pageUrl }: OpenInteracti
   cancelCsrf: csrf.token(uid, prompt),
 });
 
-/** Whether the sign-in is beside a page for the person who is signed in. */
+/** Whether the sign-in is beside a page for the user who is signed in. */
 function isBesideAnother({ prompt, accountId }: OpenInteraction, { isOnlyWay = false }: Shown): boolean {
   return prompt !== 'login' && (prompt !== 'select_account' || accountId !== undefined) && !isOnlyWay;
 }
@@ -58,7 +58,7 @@ export function createShow(host: Host) {
   const { config, accounts, pages, csrf } = host;
   const { html, localeOf } = createRender(pages);
 
-  /** What every page for a signed-in person has. */
+  /** What every page for a signed-in user has. */
   function signedInModel(interaction: OpenInteraction, { username }: Account) {
     const { client } = interaction;
     return {
@@ -69,13 +69,13 @@ export function createShow(host: Host) {
     };
   }
 
-  /** The signed-in person of an interaction, if they still may be. */
+  /** The signed-in user of an interaction, if they still may be. */
   async function signedIn({ accountId, issued }: OpenInteraction): Promise<Account | undefined> {
     if (accountId === undefined || issued === undefined) return undefined;
     return accounts.findLive(accountId, issued);
   }
 
-  /** Throws Refusal when the person is not available any more. */
+  /** Throws Refusal when the user is not available any more. */
   async function mustBeSignedIn(ctx: Context, interaction: OpenInteraction): Promise<Account> {
     const account = await signedIn(interaction);
     if (account === undefined) throw expired(ctx, interaction.client);
@@ -104,7 +104,7 @@ export function createShow(host: Host) {
   return {
     login: showLogin,
 
-    /** Whether to continue as the person who is signed in. Undefined when the session is gone: show a sign-in. */
+    /** Whether to continue as the user who is signed in. Undefined when the session is gone: show a sign-in. */
     async selectAccount(ctx: Context, interaction: OpenInteraction): Promise<'shown' | undefined> {
       const account = await signedIn(interaction);
       if (account === undefined) return undefined;

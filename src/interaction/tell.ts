@@ -1,11 +1,11 @@
-// What a person finds among the last events of their account.
+// What a user finds among the last events of their account.
 import type { Context } from 'koa';
 import type { UserIndex, SecurityEvent } from '../oidc/person-index.ts';
 import { placeOf } from '../oidc/place.ts';
 
 export type Tell = ReturnType<typeof createTell>;
 
-/** `index` undefined: people can't look. */
+/** `index` undefined: users can't look. */
 export function createTell(index: Pick<UserIndex, 'addEvent'> | undefined) {
   return async (ctx: Context, accountId: string, what: SecurityEvent['what'], app?: string) =>
     // It was done all the same: an error page would deny it.

@@ -37,7 +37,7 @@ export type AddressEndpoint = (typeof ADDRESS_ENDPOINTS)[number] | 'userinfo.unk
 /** Limits that the file doesn't set: something is being guessed, or another host is asked. */
 const FIXED = {
   // Codes of a second factor. A million of them are few, and who guesses has the password already. `account` counts browsers where the
-  // person has not signed in before together, and each of the others by itself; a sign-in that used up `interaction` is over.
+  // user has not signed in before together, and each of the others by itself; a sign-in that used up `interaction` is over.
   'second_factor.account': { limit: 20, windowSeconds: 60 * 60 },
   'second_factor.interaction': { limit: 5, windowSeconds: 60 * 60 },
   // Wrong client credentials, for one client from one address: a wrong deployment is noticed, guessing 128 bits isn't helped.
@@ -51,7 +51,7 @@ const FIXED = {
   'links.network': { limit: 600, windowSeconds: 10 * 60 },
   // Hashing one is slow, and is done one at a time.
   new_passwords: { limit: 10, windowSeconds: 60 * 60 },
-  // Documents of clients that nobody uses yet. Anybody can name one; the apps that people sign in with are few, and each is fetched once.
+  // Documents of clients that nobody uses yet. Anybody can name one; the apps that users sign in with are few, and each is fetched once.
   'documents.address': { limit: 5, windowSeconds: 60 },
   'documents.host': { limit: 10, windowSeconds: 60 },
   'documents.all': { limit: 30, windowSeconds: 60 },
@@ -125,7 +125,7 @@ function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
     takeFromLease: createLeases(add, now),
     secrets: createSecretAttempts(exact, add, now),
     exact,
-    // A person's password is worth guessing: where attempts can't be counted, nobody signs in.
+    // A user's password is worth guessing: where attempts can't be counted, nobody signs in.
     signIn: { counters, attempts: createAttempts(counters.add) },
     store,
     hash,
@@ -150,7 +150,7 @@ const secretQuota = (endpoint: ClientEndpoint, clientId: string, address: string
 type Shared = ReturnType<typeof sharedOf>;
 type Refuse = (refusal: LimitRefusal, request: LimitedRequest) => never;
 type CodeAttempt = Readonly<Record<'accountId' | 'address' | 'interaction', string>> & {
-  /** The browser, where the person has signed in from it before. */
+  /** The browser, where the user has signed in from it before. */
   readonly device: string | undefined;
 };
 

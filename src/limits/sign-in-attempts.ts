@@ -1,9 +1,9 @@
 // Which password attempts are compared and which have to wait. Every attempt is counted in the shared counters before the
 // comparison. There are three kinds of places to sign in from:
 //
-//   - A trusted browser, which carries a proof that this person signed in from it: ten failures in a row of its own, whatever
+//   - A trusted browser, which carries a proof that this user signed in from it: ten failures in a row of its own, whatever
 //     happens to the account or at the same address.
-//   - A known address, from which the person signed in before: ten failures in a row as well, within what the address and
+//   - A known address, from which the user signed in before: ten failures in a row as well, within what the address and
 //     its network may fail with over all accounts.
 //   - Unknown places, which is everything else and a place above that has used up its ten. They share one row of failures for
 //     the account: from the twentieth on attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
@@ -27,13 +27,13 @@ export const KNOWN: Rate = { limit: 10, windowSeconds: YEAR };
 const KNOWN_ADDRESS: Rate = { limit: 1, windowSeconds: 90 * DAY };
 
 export type SignInAttempt = {
-  /** The id of the person, or the name where no person has it. */
+  /** The id of the user, or the name where no user has it. */
   readonly account: string;
   /** Changes with the password and when an operator enables the account; failures from before don't count. */
   readonly since: string;
   readonly exists: boolean;
   readonly address: string;
-  /** The browser's name, where the person has signed in from it before. */
+  /** The browser's name, where the user has signed in from it before. */
   readonly device: string | undefined;
 };
 
@@ -42,7 +42,7 @@ export type BegunSignIn = {
   readonly failures: number;
   /** The password was right: earlier failures no longer count, and the address is known. */
   succeed(): Promise<void>;
-  /** The password was right, and a second factor is pending: the person's own counters keep the attempt until the sign-in is done. */
+  /** The password was right, and a second factor is pending: the user's own counters keep the attempt until the sign-in is done. */
   keepPending(): void;
   /** Nothing was compared. */
   takeBack(): void;
@@ -78,11 +78,11 @@ export const SIGN_IN_LIMITS: readonly string[] = [
 const of = (name: string, rate: Rate, subject: string): Quota => ({ name: `sign_in.${name}`, rate, subject });
 
 function quotasOf({ account, since, exists, address, device }: SignInAttempt, rates: SignInRates) {
-  // A name that no person has may be spelled like the id of one. No id begins like this.
+  // A name that no user has may be spelled like the id of one. No id begins like this.
   const counted = exists ? account : `\n${account}`;
   const guessed = `${counted}\n${since}`;
   return {
-    // Only the row of a real person outlives a day. Made-up names have the same counters, so that both cost the same.
+    // Only the row of a real user outlives a day. Made-up names have the same counters, so that both cost the same.
     row: of('consecutive_failures', { limit: CAP, windowSeconds: exists ? YEAR : DAY }, guessed),
     /** The same row as far as it paces; ends a day after the last failure, for every name. */
     pace: of('paced_failures', { limit: CAP, windowSeconds: DAY }, guessed),
@@ -107,7 +107,7 @@ const NONE: Count = { count: 0, resetsInMs: DAY * 1000 };
 const wait = (waitMs: number): LimitRefusal => ({ name: 'sign_in.wait', waitMs: Math.max(1, waitMs) });
 
 export function createSignInAttempts({ counters, attempts, rates, refuse }: SignInAttemptsParts) {
-  /** The whole sign-in is done: earlier failures of the person no longer count, and the address is known. */
+  /** The whole sign-in is done: earlier failures of the user no longer count, and the address is known. */
   async function finish(attempt: SignInAttempt): Promise<void> {
     const { row, pace, known, knownAddress } = quotasOf(attempt, rates);
     await Promise.all([...[row, pace, known].map((one) => counters.clear(one)), counters.mark(knownAddress)]);
@@ -132,7 +132,7 @@ export function createSignInAttempts({ counters, attempts, rates, refuse }: Sign
     }
 
     async function takeAsUnknown(): Promise<LimitRefusal | undefined> {
-      // The row of a real person ends later than that of a made-up name, and the answer must not say so.
+      // The row of a real user ends later than that of a made-up name, and the answer must not say so.
       const atCap = { name: row.name, waitMs: paced.resetsInMs };
       if (Math.max(paced.count, all.count) >= CAP) return atCap;
       // Each attempt renews the window, which says when the last one was.

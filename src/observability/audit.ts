@@ -38,7 +38,7 @@ export type Origin = { readonly address?: string | undefined; readonly request_i
 /** Ids and names only; never a token, a code, a secret or a password. */
 export type AuditFields = Origin & {
   readonly client_id?: string | undefined;
-  /** The person's stable id. */
+  /** The user's stable id. */
   readonly account_id?: string | undefined;
   readonly grant_type?: string | undefined;
   readonly scope?: string | undefined;

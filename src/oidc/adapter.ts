@@ -14,7 +14,7 @@ const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 export type AdapterParts = Pick<RecordParts, 'hash' | 'clock' | 'onDamaged' | 'tombstoneSeconds'> & {
   readonly records: UnitOfWork;
   readonly accounts: Pick<Accounts, 'findLive'>;
-  /** Undefined where nobody asks for what a person has. */
+  /** Undefined where nobody asks for what a user has. */
   readonly lists?: UserLists | undefined;
 };
 

@@ -77,7 +77,7 @@ export function recordEvents(
 
   for (const event of CLIENT_ERRORS) {
     events.on(event, (ctx: KoaContextWithOIDC, error: Error) => {
-      // A device that waits for its person (RFC 8628 §3.5).
+      // A device that waits for its user (RFC 8628 §3.5).
       if (error instanceof errors.AuthorizationPending) return;
       const isClient = error instanceof errors.OIDCProviderError && error.error === 'invalid_client';
       if (!isClient && event !== 'grant.error') return;

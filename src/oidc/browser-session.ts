@@ -13,7 +13,7 @@ export function createBrowserSessions({ provider, signInPolicy }: Engine) {
   const load = (ctx: Context) => provider.Session.get(ctx);
 
   return {
-    /** Undefined: nobody is signed in. Whether the person still may be is `issued`'s to say (users/accounts.ts). */
+    /** Undefined: nobody is signed in. Whether the user still may be is `issued`'s to say (users/accounts.ts). */
     async find(ctx: Context) {
       const session = await load(ctx);
       const { uid, accountId, amr = BY_PASSWORD } = session;
@@ -28,7 +28,7 @@ export function createBrowserSessions({ provider, signInPolicy }: Engine) {
         sessionsSince: sessionsSinceOf(session),
       };
     },
-    /** The same person proved more, or goes on where their other sessions end. */
+    /** The same user proved more, or goes on where their other sessions end. */
     async update(ctx: Context, { amr, ...kept }: Partial<Proved> & { readonly generation?: string }) {
       const session = await load(ctx);
       const acr = amr && signInPolicy?.levels.nameOf(levelOf(amr));

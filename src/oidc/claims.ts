@@ -1,4 +1,4 @@
-// Which claims of a person a client and an API get: by scope (OIDC Core §5.4), in access tokens and at introspection.
+// Which claims of a user a client and an API get: by scope (OIDC Core §5.4), in access tokens and at introspection.
 import type { AccessRules } from '../config/access-rules.ts';
 import { claimsOfScopes, isTooLong } from '../config/claims-of-scopes.ts';
 import type { Client, Config } from '../config/config.ts';
@@ -24,7 +24,7 @@ type TokenWithClaims = {
   readonly extra?: Values | undefined;
 };
 
-/** What else is put into an access token (options.ts). No claim of a person has such a name. */
+/** What else is put into an access token (options.ts). No claim of a user has such a name. */
 const OF_SIGN_IN: ReadonlySet<string> = new Set(['auth_time', 'acr', 'amr']);
 
 export function createClaims({ config, audiences, rules }: ClaimsParts) {
@@ -32,7 +32,7 @@ export function createClaims({ config, audiences, rules }: ClaimsParts) {
   const hasGroups = GROUPS in byScope;
   const given = (scopes: Iterable<string>) => new Set([...scopes].flatMap((scope) => byScope[scope] ?? []));
 
-  /** All claims of the person, with the groups that this client may see. Scopes decide which of them it gets. */
+  /** All claims of the user, with the groups that this client may see. Scopes decide which of them it gets. */
   function forClient(account: Account, clientId: string | undefined): Values {
     const groups = hasGroups && clientId !== undefined ? rules.groupsFor(account, { clientId }) : undefined;
     return { ...account.claims, sub: account.id, ...(groups && { [GROUPS]: groups }) };
@@ -55,7 +55,7 @@ export function createClaims({ config, audiences, rules }: ClaimsParts) {
       return names.has(GROUPS) && isTooLong(inside) ? { ...inside, [GROUPS]: undefined } : inside;
     },
     /**
-     * The claims that an access token for this audience has besides its own (RFC 9068 §2.2.3.1). null: the person has no such claim yet;
+     * The claims that an access token for this audience has besides its own (RFC 9068 §2.2.3.1). null: the user has no such claim yet;
      * introspection shows it as soon as they do.
      */
     inAccessToken: (audience: Audience, scopes: Iterable<string>, all: Values): Values =>

@@ -1,9 +1,9 @@
-// A client as people see it on a page.
+// A client as users see it on a page.
 import { isDocumentClient } from '../config/client-id-url.ts';
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../views/models.ts';
 
-/** People never meet a service, so no page names it to a caller that sends its id. */
+/** Users never meet a service, so no page names it to a caller that sends its id. */
 export function toUsersClient(client: Client | undefined, issuer: string): ClientModel | undefined {
   return client && client.redirectUris.length > 0 ? toClientModel(client, issuer) : undefined;
 }
@@ -20,7 +20,7 @@ export function toClientModel(client: Client, issuer: string): ClientModel {
   };
 }
 
-/** A document may say any name, so its host is what people are shown. */
+/** A document may say any name, so its host is what users are shown. */
 function nameOf({ clientId, clientName = clientId }: Client): string {
   return isDocumentClient(clientId) ? new URL(clientId).host : clientName;
 }

@@ -32,7 +32,7 @@ export function toClientMetadata(client: Client): ClientMetadata {
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
     ...(client.backchannelLogoutUri !== undefined && {
       backchannel_logout_uri: client.backchannelLogoutUri,
-      // In its ID tokens, too: without `sid` a logout token ends every session of the person at the app.
+      // In its ID tokens, too: without `sid` a logout token ends every session of the user at the app.
       backchannel_logout_session_required: true,
     }),
     // No `scope`: what a client may ask for, and in which order it is refused, is decided in scopes.ts alone.

@@ -1,4 +1,4 @@
-// What comes before the engine at the page where people type the code of a device.
+// What comes before the engine at the page where users type the code of a device.
 import { randomBytes } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import { DEVICE_PATH } from '../config/endpoints.ts';

@@ -1,5 +1,5 @@
 // The pages of the device flow (RFC 8628 §3.3): the code that a device shows, what a yes would allow, and the end. Nothing is approved
-// before the person has said yes to what they see here, whatever they allowed before.
+// before the user has said yes to what they see here, whatever they allowed before.
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
 import { DEVICE_CODE_GRANT } from '../config/device-grant.ts';

@@ -53,7 +53,7 @@ export function createEnginePages({ pages, issuer, findClient }: EnginePagesPart
       sendPage(ctx, pages.render('logout', model, pageContextOf(ctx)));
     },
 
-    // The engine doesn't say here what the person answered; the browser's session does.
+    // The engine doesn't say here what the user answered; the browser's session does.
     postLogoutSuccessSource: async (ctx: KoaContextWithOIDC): Promise<void> => {
       const { accountId } = await ctx.oidc.provider.Session.get(ctx);
       showLoggedOut(ctx, accountId === undefined ? 'signed_out' : 'stayed');

@@ -1,4 +1,4 @@
-// Logs what the engine refused, one line each, so that an operator can find the request that a person or an app
+// Logs what the engine refused, one line each, so that an operator can find the request that a user or an app
 // developer reports. Never a token, a code or a secret, and of a URI only what is before the query.
 import type { EventEmitter } from 'node:events';
 import type Provider from 'oidc-provider';
@@ -25,7 +25,7 @@ export function logEvents(provider: Provider, log: Log): void {
   const events: EventEmitter = provider;
   for (const event of REFUSALS) {
     events.on(event, (ctx: KoaContextWithOIDC, error: Refusal) => {
-      // A device that waits for its person (RFC 8628 §3.5).
+      // A device that waits for its user (RFC 8628 §3.5).
       if (error instanceof errors.AuthorizationPending) return;
       log.info(
         {

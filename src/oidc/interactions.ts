@@ -25,7 +25,7 @@ export type Proved = {
   readonly amr: Amr;
   /** Epoch seconds of the second factor. */
   readonly factorAt?: number | undefined;
-  /** That of the person's factors. */
+  /** That of the user's factors. */
   readonly sessionsSince: number;
 };
 
@@ -35,7 +35,7 @@ type GivenResult = Result | (() => Promise<Result>);
 
 export type Interactions = ReturnType<typeof createInteractions>;
 
-/** `placeOf`: undefined where nobody asks where a person is signed in. */
+/** `placeOf`: undefined where nobody asks where a user is signed in. */
 export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => Place) {
   const { audit } = engine;
   async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
@@ -62,12 +62,12 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
 
     /** `spends`: written together with it; throws DocumentChanged where that is of an older version. */
     finishLogin(ctx: Context, { uid, prompt }: OpenInteraction, login: Login, spends?: CollectionWrite) {
-      // A person who signs in has chosen their account.
+      // A user who signs in has chosen their account.
       const chosen = prompt === 'select_account' && { select_account: {} };
       return finish(ctx, uid, { login: toLogin(ctx, login), ...chosen }, spends);
     },
 
-    /** The signed-in person proved more. The session goes on, and ends when it would have. */
+    /** The signed-in user proved more. The session goes on, and ends when it would have. */
     async finishStepUp(ctx: Context, interaction: OpenInteraction, proved: Proved, spends?: CollectionWrite) {
       const { uid, accountId, issued } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
@@ -76,10 +76,10 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
       return finish(ctx, uid, { second_factor: {}, login }, spends);
     },
 
-    /** The person has read it. */
+    /** The user has read it. */
     finishNotice: (ctx: Context, { uid }: OpenInteraction) => finish(ctx, uid, { notice: {} }),
 
-    /** Goes on with the person who is signed in. */
+    /** Goes on with the user who is signed in. */
     finishSelection: (ctx: Context, { uid }: OpenInteraction) => finish(ctx, uid, { select_account: {} }),
 
     async finishConsent(ctx: Context, interaction: OpenInteraction) {
@@ -105,7 +105,7 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
     /** By the service: the app gets access_denied. The caller records why. */
     deny,
 
-    /** By the person: the same (RFC 6749 §4.1.2.1). */
+    /** By the user: the same (RFC 6749 §4.1.2.1). */
     async decline(ctx: Context, interaction: OpenInteraction) {
       // That they had none was recorded when it was decided.
       const hadAccess = interaction.prompt !== 'access';

@@ -11,9 +11,9 @@ const SKEW_SECONDS = 240;
 
 /** A client redeems a code at once (RFC 6749 §4.1.2). */
 const CODE_SECONDS = 60;
-/** Of a page that waits for a person. */
+/** Of a page that waits for a user. */
 const INTERACTION_SECONDS = 600;
-/** Ten minutes, for a person who has to find the page and sign in (RFC 8628 §6.1). */
+/** Ten minutes, for a user who has to find the page and sign in (RFC 8628 §6.1). */
 const DEVICE_CODE_SECONDS = 600;
 
 type AudienceToken = { readonly aud?: string | undefined; readonly scope?: string | undefined };

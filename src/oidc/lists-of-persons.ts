@@ -1,4 +1,4 @@
-// The lists of what a person has, for one application: what the adapter writes and the account page reads.
+// The lists of what a user has, for one application: what the adapter writes and the account page reads.
 import type { Config } from '../config/config.ts';
 import type { AdapterParts } from './adapter.ts';
 import { logoutClientsOf } from './clients.ts';

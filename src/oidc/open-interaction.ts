@@ -1,4 +1,4 @@
-// An authorization request that waits for a person, as the sign-in pages read it.
+// An authorization request that waits for a user, as the sign-in pages read it.
 import type Provider from 'oidc-provider';
 import type { Session } from 'oidc-provider';
 import type { Level } from '../config/sign-in-levels.ts';
@@ -12,14 +12,14 @@ import { factorAtOf } from './seam/session-sign-in.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
 export const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'access', 'consent'] as const;
-/** What the person is asked for. */
+/** What the user is asked for. */
 export type Prompt = (typeof PROMPTS)[number];
 
 export type OpenInteraction = NonNullable<ReturnType<typeof interactionOf>>;
 
 export type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 
-/** Undefined for an app that was removed meanwhile: there is nobody to send the person back to. */
+/** Undefined for an app that was removed meanwhile: there is nobody to send the user back to. */
 export async function toOpenInteraction(
   { loadClient, provider }: Engine,
   details: Details,
@@ -32,9 +32,9 @@ export async function toOpenInteraction(
   return interactionOf(details, settings, provider.issuer, session);
 }
 
-/** Reasons of the engine that the same person can answer with their password. */
+/** Reasons of the engine that the same user can answer with their password. */
 const CONFIRMATIONS = new Set(['login_prompt', 'max_age']);
-/** Reasons to ask a person for what they may have allowed before. */
+/** Reasons to ask a user for what they may have allowed before. */
 const ASKS_AGAIN = new Set(['consent_prompt', 'native_client_prompt']);
 
 function interactionOf(details: Details, settings: Client, issuer: string, session: Session | undefined) {
@@ -63,7 +63,7 @@ function interactionOf(details: Details, settings: Client, issuer: string, sessi
     prompt,
     client: toClientModel(settings, issuer),
     settings,
-    /** The signed-in person, where there is one. */
+    /** The signed-in user, where there is one. */
     accountId: details.session?.accountId,
     session: details.session,
     /** When they signed in. */
@@ -73,16 +73,16 @@ function interactionOf(details: Details, settings: Client, issuer: string, sessi
     factorAt: session && factorAtOf(session),
     /** What a `second_factor` prompt asks for. */
     needed: level,
-    /** What the person has granted the app in this session so far. */
+    /** What the user has granted the app in this session so far. */
     grantId: details.grantId,
     loginHint: textOf(details.params['login_hint']),
     uiLocales: textOf(details.params['ui_locales']),
-    /** Whether the signed-in person is only asked to prove again that it is them. */
+    /** Whether the signed-in user is only asked to prove again that it is them. */
     isConfirmation: reasons.every((reason) => CONFIRMATIONS.has(reason)),
     redirectUri: String(details.params['redirect_uri']),
     /** What the app asks for, granted or not. */
     asked: { scopes, resource: textOf(details.params['resource']) },
-    /** What is still to be granted, or everything where the app has the person asked again; the only source of what a consent grants. */
+    /** What is still to be granted, or everything where the app has the user asked again; the only source of what a consent grants. */
     missing,
   };
 }

@@ -1,4 +1,4 @@
-// The client of the service's own pages for people, which is the only way from them to the sign-in. Its codes are worthless: it has no
+// The client of the service's own pages for users, which is the only way from them to the sign-in. Its codes are worthless: it has no
 // secret, so nobody can say to be it at the token endpoint.
 import { randomBytes } from 'node:crypto';
 import type { Client, Config } from '../config/config.ts';
@@ -24,7 +24,7 @@ export function createOwnClient(
   return { ...toClient(form, []), clientId: OWN_CLIENT_ID };
 }
 
-/** Where the person signs in; `again` where they are, though too long ago. */
+/** Where the user signs in; `again` where they are, though too long ago. */
 export function ownSignInUrl(issuer: string, path: string, again: boolean): string {
   const url = new URL(`${issuer}${ENDPOINTS.authorization}`);
   const parameters = {

@@ -1,4 +1,4 @@
-// What a person allowed which app, as long as it lives, and the withdrawal of it.
+// What a user allowed which app, as long as it lives, and the withdrawal of it.
 import { GRANT, type RecordStore } from '../store/store.ts';
 import type { GrantEntry, UserIndex } from './person-index.ts';
 import type { UserSessions } from './person-sessions.ts';
@@ -49,7 +49,7 @@ export function createUserGrants(parts: UserGrantsParts) {
         return live.length === 0 ? [] : [{ clientId, ...allowedBy(live) }];
       });
     },
-    /** Every token of the app for this person ends, and the next sign-in there asks again. False: there was nothing. */
+    /** Every token of the app for this user ends, and the next sign-in there asks again. False: there was nothing. */
     async withdraw(accountId: string, clientId: string): Promise<boolean> {
       await sessions.leave(accountId, clientId);
       // First what would make the next grant without asking: one that it made until now is among those that end.

@@ -1,4 +1,4 @@
-// Which sessions and grants a person has, and what happened to their account lately: two documents a person, which name records
+// Which sessions and grants a user has, and what happened to their account lately: two documents a user, which name records
 // and say no more of them than when they end. Written with the record that is new, and bounded: who has too many loses the oldest.
 import { changeDocument, removeDocument } from '../store/documents.ts';
 import { parseForm, type StoredForm } from '../store/form.ts';
@@ -21,7 +21,7 @@ export type SessionEntry = Ending & { readonly uid: string };
 /** `key`: of the record. */
 export type GrantEntry = Ending & { readonly key: string; readonly clientId: string };
 
-/** What a person should know of: by themselves, by somebody who seems to be them, or by an operator. */
+/** What a user should know of: by themselves, by somebody who seems to be them, or by an operator. */
 export type SecurityEvent = {
   readonly what:
     | 'signed_in'
@@ -81,7 +81,7 @@ export function createUserIndex(documents: DocumentStore, seconds: () => number)
     eventsOf: async (accountId: string) => (await read(SESSIONS, accountId)).events,
     grantsOf: async (accountId: string) => (await read(GRANTS, accountId)).grants,
 
-    /** Resolves the sessions that the person has to lose for it. */
+    /** Resolves the sessions that the user has to lose for it. */
     async addSession(accountId: string, entry: SessionEntry, place?: Place) {
       let lost: readonly SessionEntry[] = [];
       await change(SESSIONS, accountId, ({ sessions, events }) => {
@@ -115,7 +115,7 @@ export function createUserIndex(documents: DocumentStore, seconds: () => number)
   };
 }
 
-/** Both documents of a person. Throws StoreUnavailable. */
+/** Both documents of a user. Throws StoreUnavailable. */
 export async function removeUserLists(documents: DocumentStore, accountId: string): Promise<void> {
   for (const collection of [SESSIONS, GRANTS]) await removeDocument(documents, collection, accountId);
 }

@@ -1,4 +1,4 @@
-// Keeps the lists of a person's sessions and grants (person-index.ts) as the adapter saves these.
+// Keeps the lists of a user's sessions and grants (person-index.ts) as the adapter saves these.
 import type { AdapterPayload } from 'oidc-provider';
 import type { Audit } from '../observability/audit.ts';
 import type { RecordStore } from '../store/store.ts';

@@ -1,4 +1,4 @@
-// Where a person is signed in, and the end of it in another browser than the one that asks. Ending one does what a sign-out in that
+// Where a user is signed in, and the end of it in another browser than the one that asks. Ending one does what a sign-out in that
 // browser does: what lives with the session ends with it, and what was allowed to last goes on.
 import { type Accounts } from '../users/accounts.ts';
 import { parseForm } from '../store/form.ts';
@@ -90,7 +90,7 @@ export function createUserSessions(parts: UserSessionsParts) {
   return {
     /** What a page calls a session: it opens nothing, and other services know another name. */
     idOf: (uid: string) => hash(`session of a person:${uid}`),
-    /** Those that live, the newest first. `sessionsSince`: that of the person's factors. */
+    /** Those that live, the newest first. `sessionsSince`: that of the user's factors. */
     async list(accountId: string) {
       const found = await Promise.all(
         (await findAll(accountId)).map(async ({ uid, session }) => {

@@ -1,4 +1,4 @@
-// What people know a browser by again. A browser may say anything of itself: this is for their eyes, and decides nothing.
+// What users know a browser by again. A browser may say anything of itself: this is for their eyes, and decides nothing.
 
 import type { Context } from 'koa';
 import { networkOf } from '../limits/network.ts';

@@ -7,7 +7,7 @@ export const pageContextOf = ({ state }: Pick<Context, 'state'>) => state['page'
 
 type PageAnswer = Pick<Context, 'set'> & { type: string; body: unknown };
 
-/** It is one person's, so nobody keeps it. */
+/** It is one user's, so nobody keeps it. */
 export function sendPage(ctx: PageAnswer, html: string): void {
   ctx.set('Cache-Control', 'no-store');
   ctx.type = 'html';

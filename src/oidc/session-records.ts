@@ -10,10 +10,10 @@ import type { Place } from './seam/session-sign-in.ts';
 
 type SessionParts = Pick<RecordParts, 'hash'> & {
   readonly records: UnitOfWork;
-  /** Undefined where nobody asks for the sessions of a person. */
+  /** Undefined where nobody asks for the sessions of a user. */
   readonly lists?: UserLists | undefined;
 };
-/** `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the person's list has. */
+/** `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the user's list has. */
 type SessionPayload = AdapterPayload & {
   readonly oldId?: string;
   readonly listed?: number;
@@ -29,7 +29,7 @@ export function createSessionRecords(
 
   return {
     async save(id: string, { oldId, ...session }: SessionPayload, lifetime: number): Promise<void> {
-      // The engine also saves sessions to which no person has signed in, at a stranger's request. Nothing is read from them.
+      // The engine also saves sessions to which no user has signed in, at a stranger's request. Nothing is read from them.
       // It also saves one that only opens the page of devices, for a secret that its forms don't use (device-forms.ts).
       const { ctx } = Provider;
       const isOnlyLooking = ctx?.oidc.route === 'code_verification' && ctx.method === 'GET';

@@ -1,5 +1,5 @@
 // Answers at once where the engine would send a page that submits itself: a sign-out without a session, and a sign-in as a
-// different person. The engine's page is unstyled, and a dead end of one button without JavaScript.
+// different user. The engine's page is unstyled, and a dead end of one button without JavaScript.
 import type { Middleware } from 'koa';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import type { Audit } from '../observability/audit.ts';
@@ -10,7 +10,7 @@ import type { Logouts } from './logouts.ts';
 
 const POLICY = 'Content-Security-Policy';
 
-/** Where a person comes back from the pages of a sign-in. */
+/** Where a user comes back from the pages of a sign-in. */
 export const RESUMED = new Set(['resume', 'device_resume']);
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;

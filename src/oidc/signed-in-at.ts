@@ -1,4 +1,4 @@
-// When the person behind a token signed in: what voids sign-ins before a moment voids everything that came of them, also what
+// When the user behind a token signed in: what voids sign-ins before a moment voids everything that came of them, also what
 // was issued a moment later by a request that was under way, or before by a machine whose clock is ahead of the operator's.
 
 import type Provider from 'oidc-provider';

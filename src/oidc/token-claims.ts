@@ -1,4 +1,4 @@
-// What an access token says of the person besides its scopes: how they signed in, and the claims that an API is given.
+// What an access token says of the user besides its scopes: how they signed in, and the claims that an API is given.
 import type { AccessToken, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
 import type { AudienceRules } from '../tokens/audience.ts';
 import type { Claims } from './claims.ts';
@@ -28,7 +28,7 @@ export async function claimsForApi(
   return claims.inAccessToken(audience, granted, all ?? {});
 }
 
-/** RFC 9068 §2.2.1: when and how the person signed in, where the code or the refresh token knows it; `source` is of fast/refresh.ts. */
+/** RFC 9068 §2.2.1: when and how the user signed in, where the code or the refresh token knows it; `source` is of fast/refresh.ts. */
 export function authenticationClaims(
   ctx: KoaContextWithOIDC | undefined,
   token: object,

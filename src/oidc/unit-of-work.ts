@@ -33,7 +33,7 @@ export function unitOfWork({ config, records, hash, accounts, factors }: UnitOfW
   }
 
   /**
-   * Whether another tab, or the person's state or factors, ended the session of this answer, asked of the store anew. An answer that is
+   * Whether another tab, or the user's state or factors, ended the session of this answer, asked of the store anew. An answer that is
    * ready isn't held back where that can't be read: it has no cookie then.
    */
   async function isOver(ctx: Partial<KoaContextWithOIDC>): Promise<boolean> {
@@ -78,7 +78,7 @@ export function unitOfWork({ config, records, hash, accounts, factors }: UnitOfW
 /** The engine has it, or browser-session.ts. */
 function sessionOf({ oidc, state }: Partial<KoaContextWithOIDC>): Session | undefined {
   if (oidc === undefined) return state?.['session'] as Session | undefined;
-  // The person wasn't there to begin with: the engine asks for another sign-in, which needs the cookie.
+  // The user wasn't there to begin with: the engine asks for another sign-in, which needs the cookie.
   return RESUMED.has(oidc.route) && oidc.account === undefined ? undefined : oidc.session;
 }
 

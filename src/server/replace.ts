@@ -119,7 +119,7 @@ function viewsFor(config: Config, old: First, { views }: Change): Views {
   return old.views.reloaded(settings);
 }
 
-/** Changes to people in the file take effect before the new application serves. */
+/** Changes to users in the file take effect before the new application serves. */
 async function applyUsers(
   before: Config,
   config: Config,
@@ -141,7 +141,7 @@ async function applyUsers(
   for (const ids of shadowed) {
     log.warn(ids, "a person of the file has the login name of one of the store, who can't sign in");
   }
-  // A person of the file who has the id of one of the store goes on as that one.
+  // A user of the file who has the id of one of the store goes on as that one.
   const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
   const endAll = (id: string) =>
     states.update(id, ({ validAfter }) => ({ validAfter: laterThan(validAfter, now) }));

@@ -19,7 +19,7 @@ export async function untilUnchanged<T>(work: () => Promise<T>): Promise<T> {
 type DocumentName = {
   readonly collection: string;
   readonly id: string;
-  /** For errors: "the state of a person". */
+  /** For errors: "the state of a user". */
   readonly what: string;
   readonly newest?: number;
 };

@@ -27,7 +27,7 @@ export class NewerForm extends FormFault {
   }
 }
 
-/** Damaged, and not to be taken for absent: what it held (a person, whether they are disabled) must not be guessed. */
+/** Damaged, and not to be taken for absent: what it held (a user, whether they are disabled) must not be guessed. */
 export class UnreadableForm extends FormFault {
   readonly collection: string;
   constructor(what: string, place?: Place, why = 'it is not a JSON object') {

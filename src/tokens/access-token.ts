@@ -11,7 +11,7 @@ import { createSignData } from './sign-data.ts';
 /** RFC 9068 §2.2, as it is on the wire. Times in epoch seconds. */
 export type AccessTokenClaims = {
   readonly iss: string;
-  /** The person, or the client itself for client_credentials. */
+  /** The user, or the client itself for client_credentials. */
   readonly sub: string;
   readonly aud: Audience;
   readonly exp: number;
@@ -145,7 +145,7 @@ function hasOneSpelling(jwt: string): boolean {
   return Buffer.from(signature, 'base64url').toString('base64url') === signature;
 }
 
-/** Whether the token is a client's own: its subject is the client, whose id is never a person's (`usr_…`). */
+/** Whether the token is a client's own: its subject is the client, whose id is never a user's (`usr_…`). */
 export function isMachines({ sub, client_id: clientId }: AccessTokenClaims): boolean {
   return sub === clientId;
 }

@@ -1,4 +1,4 @@
-// Deny records of machine tokens that were revoked before they expired. People's tokens need none: their stored record is
+// Deny records of machine tokens that were revoked before they expired. Users' tokens need none: their stored record is
 // the truth.
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, RecordStore } from '../store/store.ts';

@@ -1,4 +1,4 @@
-// What may change about a person while the service runs, for people of the file too: disabled or not, and what has ended
+// What may change about a user while the service runs, for users of the file too: disabled or not, and what has ended
 // everything that was issued before. It is asked with each request, so a change counts on every node at once.
 import { changeDocument, listDocuments } from '../store/documents.ts';
 import { FORM_VERSION, NewerForm, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
@@ -12,15 +12,15 @@ const FORM_WITH_FACTORS = 2;
 export type AccountState = {
   readonly disabled: boolean;
   /**
-   * Changes whenever everything of the person ends; 0 before. Epoch seconds: what is of a version that didn't keep the person's
+   * Changes whenever everything of the user ends; 0 before. Epoch seconds: what is of a version that didn't keep the user's
    * generation, and was issued before, is void.
    */
   readonly validAfter: number;
   /** Epoch milliseconds of when an operator last enabled them: failed sign-ins from before don't count any more. */
   readonly attemptsSince?: number | undefined;
-  /** Names the password and the state that the file gave this person last; another one voids what was issued before. */
+  /** Names the password and the state that the file gave this user last; another one voids what was issued before. */
   readonly credential?: string | undefined;
-  /** A file without the entry was applied: everything of the person ends when the entry returns. */
+  /** A file without the entry was applied: everything of the user ends when the entry returns. */
   readonly removed?: boolean | undefined;
   /** Whether the user has a second factor: true before the first is there, and until the last is gone (factors.ts). */
   readonly hasFactors?: true | undefined;

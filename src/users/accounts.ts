@@ -1,4 +1,4 @@
-// The people who exist, their claims, and whether they may still be signed in: looked up in the file first, then in the store.
+// The users who exist, their claims, and whether they may still be signed in: looked up in the file first, then in the store.
 // passwords.ts has the password, sign-in.ts the act of signing in.
 import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
@@ -22,7 +22,7 @@ export type UserSource = 'file' | 'store';
 
 /** When the sign-in was that something came of. */
 export type Issued = {
-  /** The person's generation then. Records of an earlier version have none, and go by the second. */
+  /** The user's generation then. Records of an earlier version have none, and go by the second. */
   readonly generation: string | undefined;
   /** Epoch seconds. */
   readonly at: number;
@@ -34,13 +34,13 @@ export type Issued = {
 export type Found = {
   readonly user: User | undefined;
   readonly source: UserSource | undefined;
-  /** Another one whenever everything of the person ends. */
+  /** Another one whenever everything of the user ends. */
   readonly generation: string;
   /** Changes with the password and when an operator acts, so that failures from before don't count any more. */
   readonly attemptsSince: string;
 };
 
-/** One of the hashes that an attempt is compared with. Undefined: of no person, at the cost of the policy. */
+/** One of the hashes that an attempt is compared with. Undefined: of no user, at the cost of the policy. */
 export type Comparison = { readonly hash: string | undefined; readonly isOwn: boolean };
 
 export type Accounts = ReturnType<typeof createAccounts>;
@@ -64,9 +64,9 @@ const NOBODY = 'nobody';
 /** Each costs every attempt one comparison. */
 const MAX_DECOYS = 3;
 
-/** The `validAfter` of the person, 0 for one of the file, and of their state. */
+/** The `validAfter` of the user, 0 for one of the file, and of their state. */
 type Ends = readonly [number, number];
-/** Another one whenever everything of the person ends. */
+/** Another one whenever everything of the user ends. */
 export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts(parts: AccountsParts) {
@@ -96,8 +96,8 @@ export function createAccounts(parts: AccountsParts) {
   return {
     comparisons,
     /**
-     * Undefined when the person doesn't exist, is disabled, or when everything of the person has ended since `issued`.
-     * Throws StoreUnavailable: without an answer no person is called unknown.
+     * Undefined when the user doesn't exist, is disabled, or when everything of the user has ended since `issued`.
+     * Throws StoreUnavailable: without an answer no user is called unknown.
      */
     async findLive(id: string, issued?: Issued): Promise<Account | undefined> {
       const user = byId.get(id);
@@ -110,7 +110,7 @@ export function createAccounts(parts: AccountsParts) {
     /** The same store calls for every name. Throws StoreUnavailable. */
     async findByUsername(typed: string): Promise<Found> {
       const fromFile = byUsername.get(canonicalUsername(typed));
-      // The store is asked for people of the file, too: time doesn't reveal which source a person comes from.
+      // The store is asked for users of the file, too: time doesn't reveal which source a user comes from.
       const storedId = (await remembered.storedUsers.idOf(typed)) ?? NOBODY;
       const [fromStore, state] = await Promise.all([
         storedUsers.findById(storedId),
@@ -126,10 +126,10 @@ export function createAccounts(parts: AccountsParts) {
         attemptsSince: `${generation}.${state.attemptsSince ?? 0}`,
       };
     },
-    /** Whether the person, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
+    /** Whether the user, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
     async maySignIn({ user, source }: Found): Promise<boolean | 'factors_off'> {
       const id = user?.id ?? NOBODY;
-      // The person is read again: the password may have been changed, or the person deleted, while it was compared.
+      // The user is read again: the password may have been changed, or the user deleted, while it was compared.
       const [stored, { disabled, hasFactors }] = await Promise.all([
         storedUsers.findById(id),
         states.get(id),
@@ -147,7 +147,7 @@ function toAccount({ id, username, passwordHash, groups, claims }: User): Accoun
 
 /**
  * What an attempt verifies: hashes of the same costs for every name, so that time reveals neither who exists nor in which source. Only
- * the person's own can match; an unknown name has none, nor has who was invited and has no password yet.
+ * the user's own can match; an unknown name has none, nor has who was invited and has no password yet.
  */
 function createComparisons(users: readonly User[]) {
   const hashes = users.flatMap(({ passwordHash }) => passwordHash ?? []);
@@ -160,7 +160,7 @@ function createComparisons(users: readonly User[]) {
     const others = () => decoys.map((decoy) => ({ hash: decoy, isOwn: false }));
     if (hash === undefined) return others();
     const place = decoys.findIndex((decoy) => costOf(decoy) === costOf(hash));
-    // A person of the store may have the cost of an earlier policy.
+    // A user of the store may have the cost of an earlier policy.
     if (place < 0 && decoys.length < MAX_DECOYS) decoys.unshift(hash);
     return others().with(Math.max(0, place), { hash, isOwn: true });
   };

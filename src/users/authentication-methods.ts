@@ -1,4 +1,4 @@
-// What a person proved at a sign-in, as `amr` (RFC 8176 §2), and how strong that is.
+// What a user proved at a sign-in, as `amr` (RFC 8176 §2), and how strong that is.
 import type { Level } from '../config/sign-in-levels.ts';
 
 export type Proof =

@@ -1,4 +1,4 @@
-// What a change of the file means for people: whose password or state is another, while the service ran or not (account-state.ts stores
+// What a change of the file means for users: whose password or state is another, while the service ran or not (account-state.ts stores
 // what is compared), who is gone, and whom an app lets in no more.
 import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules, type Grouped } from '../config/access-rules.ts';
@@ -10,17 +10,17 @@ import type { Clock, DocumentStore } from '../store/store.ts';
 import { type AccountStates, nextValidAfter } from './account-state.ts';
 import type { StoredUsers } from './people.ts';
 
-/** People looked up, or written, at one time; a first start writes for everybody. */
+/** Users looked up, or written, at one time; a first start writes for everybody. */
 const AT_ONCE = 50;
 const FILE_PEOPLE = { collection: 'file-people', id: 'all', what: 'the people of the file' };
 
-/** Of a person whose sessions and tokens have ended; to be kept once their apps will hear of it. */
+/** Of a user whose sessions and tokens have ended; to be kept once their apps will hear of it. */
 export type ChangedCredential = { readonly id: string; readonly credential: string };
 
 /**
- * Ends the sessions and tokens of people whose password or state changed, or whose entry is back. `before`: of the file that this process
+ * Ends the sessions and tokens of users whose password or state changed, or whose entry is back. `before`: of the file that this process
  * served until now, which had nobody at a start. An entry that was there all the time isn't back, whatever file another node has.
- * Asks the store for the people of the file alone: it may know of many more. Throws StoreUnavailable. Safe to repeat, and on
+ * Asks the store for the users of the file alone: it may know of many more. Throws StoreUnavailable. Safe to repeat, and on
  * many nodes at once. Resolves whose sessions and tokens it has ended: again and again, until that is kept.
  */
 export async function voidChangedCredentials(
@@ -63,7 +63,7 @@ export async function keepCredentials(
 type OnFault = (fault: FormFault) => void;
 
 /**
- * One after the other in batches: a start with thousands of people must not flood the store. A document that can't be read stops nothing:
+ * One after the other in batches: a start with thousands of users must not flood the store. A document that can't be read stops nothing:
  * what needs it is refused anyway.
  */
 export async function inBatches<T>(

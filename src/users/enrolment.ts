@@ -1,4 +1,4 @@
-// Adding factors to a person: what that does to their sessions, and what they read on the next page. Who may is decided by the caller: by a link of an
+// Adding factors to a user: what that does to their sessions, and what they read on the next page. Who may is decided by the caller: by a link of an
 // operator, or a sign-in of a moment ago.
 import type { Config } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -16,7 +16,7 @@ export type NewFactor = {
   readonly passkey?: { readonly options: string; readonly handle: string } | undefined;
 };
 
-/** not_first: somebody added one meanwhile, and this was for a person without any; or it is one passkey too many. */
+/** not_first: somebody added one meanwhile, and this was for a user without any; or it is one passkey too many. */
 export type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first';
 export type Enrolled = {
   readonly what: 'factor_added' | 'authenticator_replaced';
@@ -31,7 +31,7 @@ export type EnrolmentAnswer = {
   readonly code: string;
   readonly response: string;
   readonly handle: string;
-  /** What the person calls the passkey; may be empty. */
+  /** What the user calls the passkey; may be empty. */
   readonly name: string;
 };
 
@@ -53,7 +53,7 @@ export type EnrolmentFor = {
   /** As for the form. */
   readonly binding: string;
   readonly isFirst: boolean;
-  /** Nothing but a passkey that verifies its user will do: the person has no password, or an app wants no less. */
+  /** Nothing but a passkey that verifies its user will do: the user has no password, or an app wants no less. */
   readonly mustVerifyUser?: boolean | undefined;
   /** The session is one of a recovery code: what it adds proves no more at first. */
   readonly isRecovered?: boolean;

@@ -1,4 +1,4 @@
-// What people have besides a password, of the file and of the store alike: one document a person, under their id.
+// What users have besides a password, of the file and of the store alike: one document a user, under their id.
 import type { Config, StoreConfig } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -24,14 +24,14 @@ export type Passkey = {
   readonly publicKey: string;
   readonly counter: number;
   readonly transports: readonly string[];
-  /** Backed up to other devices of the person. */
+  /** Backed up to other devices of the user. */
   readonly synced: boolean;
   /** Whether it may ever be backed up: never changes (WebAuthn L3 §6.1.3). Undefined of one from before it was kept, until its next use. */
   readonly backupEligible?: boolean | undefined;
   /** At its registration; each use says anew whether it did. */
   readonly verifiesUser: boolean;
   readonly aaguid: string;
-  /** What the person calls it. */
+  /** What the user calls it. */
   readonly name: string;
   /** Epoch seconds, as all times here. */
   readonly createdAt: number;
@@ -60,7 +60,7 @@ export type OneTimeCodes = {
 export type Method = 'passkey' | 'one_time_code';
 
 export type Factors = {
-  /** The `user.id` of the person's passkeys: random, and not their `sub` (WebAuthn L3 §14.6.1). */
+  /** The `user.id` of the user's passkeys: random, and not their `sub` (WebAuthn L3 §14.6.1). */
   readonly handle?: string | undefined;
   readonly oneTimeCode?: OneTimeCodes | undefined;
   readonly passkeys: readonly Passkey[];
@@ -68,7 +68,7 @@ export type Factors = {
   readonly recoveryCodes: readonly string[];
   /** Grows whenever the sessions of other browsers end. */
   readonly sessionsSince: number;
-  /** When the person first signed in while everybody needed a second factor. */
+  /** When the user first signed in while everybody needed a second factor. */
   readonly graceFrom?: number | undefined;
   readonly notices: readonly Notice[];
 };
@@ -83,7 +83,7 @@ export const hasSecondFactor = ({ oneTimeCode, passkeys }: Factors): boolean =>
 export const isProvisional = ({ recovered, createdAt }: Passkey | OneTimeCodes, at: number): boolean =>
   recovered === true && at - createdAt < PROVISIONAL_SECONDS;
 
-/** Whether the person could reach this level at `at` (epoch seconds); Infinity: once no factor is provisional any more. */
+/** Whether the user could reach this level at `at` (epoch seconds); Infinity: once no factor is provisional any more. */
 export function canReach(signIn: Config['signIn'], own: Factors, level: Level, at: number): boolean {
   const { oneTimeCodes = false, passkeys = false } = signIn ?? {};
   const usable = passkeys ? own.passkeys.filter(({ suspect }) => suspect !== true) : [];
@@ -92,7 +92,7 @@ export function canReach(signIn: Config['signIn'], own: Factors, level: Level, a
   return true;
 }
 
-/** Whether the person can be asked for it: a recovery code stands in for a second factor that is lost, refused or off. */
+/** Whether the user can be asked for it: a recovery code stands in for a second factor that is lost, refused or off. */
 export function canProve(signIn: Config['signIn'], own: Factors, level: Level, at: number): boolean {
   if (canReach(signIn, own, level, at)) return true;
   const hasCodes = (signIn?.recoveryCodes ?? 0) > 0 && own.recoveryCodes.length > 0;
@@ -106,7 +106,7 @@ export const forgiven = ({ oneTimeCode }: Pick<Factors, 'oneTimeCode'>): Pick<Fa
 
 type Change = (before: Factors) => Partial<Factors> | undefined;
 
-/** What the person has once `spends` is written. */
+/** What the user has once `spends` is written. */
 export type PreparedFactors = { readonly factors: Factors; readonly spends: CollectionWrite };
 
 async function change(
@@ -174,7 +174,7 @@ export function createFactorStore(
     get,
     mark,
     /**
-     * Resolves what the person has then, or undefined where the function wants no change. It is asked again where somebody else wrote
+     * Resolves what the user has then, or undefined where the function wants no change. It is asked again where somebody else wrote
      * meanwhile.
      */
     async change(accountId: string, to: Change) {
@@ -197,7 +197,7 @@ export function createFactorStore(
       const factors = await change({ ...documents, put }, accountId, to);
       return factors && spends && { factors, spends };
     },
-    /** The id of the person. */
+    /** The id of the user. */
     ownerOfHandle: async (handle: string) => (await documents.get(OWNERS, handleKey(handle)))?.value,
     /** False: it is somebody else's. */
     claimHandle: (handle: string, accountId: string) => claim(handleKey(handle), accountId),
@@ -205,7 +205,7 @@ export function createFactorStore(
       claim(credentialKey(credentialId), accountId),
     releaseCredential: (credentialId: string) =>
       removeDocument(documents, OWNERS, credentialKey(credentialId)),
-    /** Everything of the person. */
+    /** Everything of the user. */
     async remove(accountId: string): Promise<void> {
       const { handle, passkeys } = (await get(accountId).catch(orDamaged)) ?? NO_FACTORS;
       // Its owners last: a crash in between leaves names that lead to nothing.

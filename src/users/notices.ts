@@ -1,10 +1,10 @@
-// What a person reads of their factors on the next page, and who may take it away by reading it.
+// What a user reads of their factors on the next page, and who may take it away by reading it.
 
 /** More than there are kinds. */
 const MAX_NOTICES = 10;
 const NOTICE_SECONDS = 3 * 24 * 60 * 60;
 
-/** What the person reads on the next page. */
+/** What the user reads on the next page. */
 export type Notice = {
   readonly what:
     | 'recovery_code_used'
@@ -24,7 +24,7 @@ export type Notice = {
   readonly readBy?: readonly string[] | undefined;
 };
 
-/** Until a session from before it reads it; where others did, for three days: who has just signed in takes none from the person. */
+/** Until a session from before it reads it; where others did, for three days: who has just signed in takes none from the user. */
 const isLive = ({ at, readBy }: Notice, now: number) => readBy === undefined || now < at + NOTICE_SECONDS;
 
 /** What the session has still to show, or any, at `now` (epoch seconds). */

@@ -21,7 +21,7 @@ export type NewOneTimeCodes = {
   readonly sealed: string;
 };
 
-/** More than a person accepts while a clock is ahead. */
+/** More than a user accepts while a clock is ahead. */
 const KEPT_STEPS = 50;
 
 /**
@@ -44,7 +44,7 @@ export type OneTimeCodesParts = {
   readonly issuer: string;
 };
 
-/** A stored secret belongs to this person: under another id it doesn't open. */
+/** A stored secret belongs to this user: under another id it doesn't open. */
 export const sealedFor = (accountId: string) => `the one-time codes of ${accountId}`;
 const pendingFor = (accountId: string) => `new one-time codes of ${accountId}`;
 

@@ -1,5 +1,5 @@
-// Links that an operator hands out: each is for one person and one purpose, and works once. The newest of a purpose is the
-// only one, and whatever ends everything of the person (a new password, disabling) ends their links.
+// Links that an operator hands out: each is for one user and one purpose, and works once. The newest of a purpose is the
+// only one, and whatever ends everything of the user (a new password, disabling) ends their links.
 import { parseJsonObject } from '../config/parse-fields.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { type Clock, failingAs, type RecordStore } from '../store/store.ts';
@@ -18,7 +18,7 @@ export const oneTimeLinkUrl = (issuer: string, token: string) => `${issuer}/inte
 export type OneTimeLink = {
   readonly purpose: LinkPurpose;
   readonly accountId: string;
-  /** The `validAfter` of the person, 0 for one of the file, when the link was made. */
+  /** The `validAfter` of the user, 0 for one of the file, when the link was made. */
   readonly passwordSince: number;
   /** That of their state. */
   readonly stateSince: number;

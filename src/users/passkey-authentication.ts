@@ -1,4 +1,4 @@
-// Signing in with a passkey: alone, or as the second step of a person who is known.
+// Signing in with a passkey: alone, or as the second step of a user who is known.
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialRequestOptionsJSON,
@@ -102,7 +102,7 @@ export function createPasskeyAuthentication(parts: PasskeysParts) {
   }
 
   return {
-    /** For a page; `binding` names its form, and is asked again for the answer. With `own`, as the second step of that person. */
+    /** For a page; `binding` names its form, and is asked again for the answer. With `own`, as the second step of that user. */
     requestOptions: (binding: string, own?: OwnPasskeys): PublicKeyCredentialRequestOptionsJSON => ({
       challenge: challenges.make(binding),
       rpId,

@@ -1,4 +1,4 @@
-// Adding a passkey or a security key to a person.
+// Adding a passkey or a security key to a user.
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   RegistrationResponseJSON,
@@ -106,7 +106,7 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts) {
       const { credential } = made;
       if (Buffer.from(credential.id, 'base64url').length > MAX_ID_BYTES)
         return { refused: 'wrong', accountId };
-      // WebAuthn L3 §7.1: a credential is one person's.
+      // WebAuthn L3 §7.1: a credential is one user's.
       const isFree = await factors.claimCredential(credential.id, accountId);
       if (!isFree || !(await factors.claimHandle(handle, accountId))) return { refused: 'taken', accountId };
       const passkey: Passkey = {

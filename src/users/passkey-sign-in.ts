@@ -47,7 +47,7 @@ export type PasskeySignInParts = {
 export function createPasskeySignIn(parts: PasskeySignInParts): SignInByPasskey {
   const { accounts, passkeys, limits, trustedBrowsers, now } = parts;
 
-  /** By name, as a sign-in with a password finds them: who is hidden by a person of the file can't sign in. */
+  /** By name, as a sign-in with a password finds them: who is hidden by a user of the file can't sign in. */
   async function findUser(accountId: string) {
     const account = await accounts.findLive(accountId);
     const found = account && (await accounts.findByUsername(account.username));

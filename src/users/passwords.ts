@@ -5,7 +5,7 @@ import { normalizePassword } from './password-rules.ts';
 
 /** OWASP Password Storage: argon2id, 19 MiB, t=2, p=1. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** Verified when the person doesn't exist, so that the answer takes as long as for one who does. */
+/** Verified when the user doesn't exist, so that the answer takes as long as for one who does. */
 const DUMMY_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
 

@@ -1,8 +1,8 @@
-// People whom the command line adds, as documents of the store: one for the person, by id, and one for the login name, which
+// Users whom the command line adds, as documents of the store: one for the user, by id, and one for the login name, which
 // names the id.
 //
-// No write spans two documents. The person is written first and the name last, so the name's compare-and-set decides which write
-// wins, and a crash leaves behind at most a person whom no name leads to. Deleting leaves a tombstone under the id.
+// No write spans two documents. The user is written first and the name last, so the name's compare-and-set decides which write
+// wins, and a crash leaves behind at most a user whom no name leads to. Deleting leaves a tombstone under the id.
 import type { StoreConfig, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { changeDocument, listDocuments } from '../store/documents.ts';
@@ -17,7 +17,7 @@ const WHAT = 'a person';
 /** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
 
-/** A person of the store. */
+/** A user of the store. */
 export type StoredUser = User & {
   /** As that of an AccountState; changes with the password. */
   readonly validAfter: number;
@@ -26,7 +26,7 @@ export type StoredUser = User & {
 type Granted = Pick<User, 'groups' | 'claims'>;
 type NewUser = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Pick<User, 'groups'>>;
 
-/** The login name is what apps show of a person who has no other name for that. */
+/** The login name is what apps show of a user who has no other name for that. */
 export const withName = (username: string, claims: User['claims']): User['claims'] => ({
   preferred_username: username,
   ...claims,
@@ -55,7 +55,7 @@ async function readUser(documents: DocumentStore, id: string): Promise<StoredUse
   return document && parseUser(id, document.value);
 }
 
-/** A name that leads to no person, because a removal ended half way, is free: that person never comes back. */
+/** A name that leads to no user, because a removal ended half way, is free: that user never comes back. */
 async function claimName(documents: DocumentStore, username: string, id: string): Promise<boolean> {
   const name = canonicalUsername(username);
   const claimed = await documents.get(NAMES, name);
@@ -74,7 +74,7 @@ export function createStoredUsers(documents: DocumentStore) {
 
   const findById = (id: string) => readUser(documents, id);
 
-  /** Resolves the person as they are then. Undefined where there is none any more, or nothing to change. */
+  /** Resolves the user as they are then. Undefined where there is none any more, or nothing to change. */
   async function change(
     id: string,
     to: (before: StoredUser) => Partial<StoredUser> | undefined,
@@ -104,7 +104,7 @@ export function createStoredUsers(documents: DocumentStore) {
         .filter((user) => user !== undefined)
         .filter(({ id }) => reachable.has(id));
     },
-    /** False: the login name is taken by another person of the store. */
+    /** False: the login name is taken by another user of the store. */
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean> {
       const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
       // The id is random: a second one of it is a mistake, and never somebody's place to take.
@@ -113,7 +113,7 @@ export function createStoredUsers(documents: DocumentStore) {
       await documents.remove(PEOPLE, id, 1);
       return false;
     },
-    /** Ends every session and token of the person. Undefined also where `since` is given and isn't their `validAfter`. */
+    /** Ends every session and token of the user. Undefined also where `since` is given and isn't their `validAfter`. */
     setPassword: (id: string, passwordHash: string, after: number, since?: number) =>
       change(id, ({ validAfter }) =>
         (since ?? validAfter) === validAfter
@@ -125,7 +125,7 @@ export function createStoredUsers(documents: DocumentStore) {
     async renewHash(id: string, from: string, to: string): Promise<void> {
       await change(id, ({ passwordHash }) => (passwordHash === from ? { passwordHash: to } : undefined));
     },
-    /** Ends everything of the person and frees the login name for somebody else. False: there is no such person. */
+    /** Ends everything of the user and frees the login name for somebody else. False: there is no such user. */
     async remove(id: string): Promise<boolean> {
       let user: StoredUser | undefined;
       for (let isGone = false; !isGone;) {
@@ -143,7 +143,7 @@ export function createStoredUsers(documents: DocumentStore) {
   };
 }
 
-/** Stays for ever, so that the id is never given to somebody else; nothing of the person is left in it. */
+/** Stays for ever, so that the id is never given to somebody else; nothing of the user is left in it. */
 const TOMBSTONE = JSON.stringify({ v: FORM_VERSION, deleted: true });
 
 function toForm(user: Omit<StoredUser, 'id' | 'disabled'>): UserForm {

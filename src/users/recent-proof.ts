@@ -1,4 +1,4 @@
-// What a session has to have proved before its person's factors or password change (NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1).
+// What a session has to have proved before its user's factors or password change (NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1).
 import type { Config } from '../config/config.ts';
 import { type Amr, hasKey, isRecovered, levelOf } from './authentication-methods.ts';
 import { canReach, type Factors, hasSecondFactor, isProvisional } from './factors.ts';
@@ -19,7 +19,7 @@ export function isFresh({ amr, issued, factorAt }: Proved, own: Factors, at: num
   return (hasSecondFactor(own) && levelOf(amr) === 'passkey') || !isLate(issued?.at);
 }
 
-/** A person who has a passkey changes their factors with it, or after a recovery. */
+/** A user who has a passkey changes their factors with it, or after a recovery. */
 export function mayChangeFactors(signIn: Config['signIn'], { amr }: Proved, own: Factors, at: number) {
   if (isRecovered(amr)) return true;
   // With a provisional one alone, the owner can still remove it by a code.

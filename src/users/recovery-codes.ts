@@ -1,4 +1,4 @@
-// Recovery codes: 120 random bits each, shown once, kept as keyed hashes bound to the person. From 112 bits on nobody guesses them,
+// Recovery codes: 120 random bits each, shown once, kept as keyed hashes bound to the user. From 112 bits on nobody guesses them,
 // however fast the hash is (OWASP ASVS 6.5.2).
 import type { KeyedHash } from '../store/keyed-hash.ts';
 

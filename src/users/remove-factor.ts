@@ -1,17 +1,17 @@
-// Taking a factor from a person, by their own wish or an operator's.
+// Taking a factor from a user, by their own wish or an operator's.
 import type { Config } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import { canReach, type Factors, type FactorStore, hasSecondFactor, type Method } from './factors.ts';
 import { withNotice } from './notices.ts';
 
-/** The one-time codes of a person, among their factors. */
+/** The one-time codes of a user, among their factors. */
 export const ONE_TIME_CODES = 'one-time-codes';
 
 export type Removal = {
   readonly accountId: string;
   /** Of a passkey, or ONE_TIME_CODES. */
   readonly factorId: string;
-  /** What the person can't do without. */
+  /** What the user can't do without. */
   readonly needed?: readonly Level[] | undefined;
   /** Epoch seconds. */
   readonly at: number;
@@ -51,7 +51,7 @@ export async function removeFactor(
       return undefined;
     }
     const notices = withNotice(before.notices, { what: 'factor_removed', at, method, by });
-    // They stand in for factors, and would for later ones that the person has for the first time.
+    // They stand in for factors, and would for later ones that the user has for the first time.
     const recoveryCodes = hasSecondFactor({ ...before, ...rest }) ? before.recoveryCodes : [];
     return { ...rest, recoveryCodes, sessionsSince: before.sessionsSince + 1, notices };
   });

@@ -1,4 +1,4 @@
-// Whether a code proves the second factor of a person: counted before it is looked at. What uses it up is written with what it is for.
+// Whether a code proves the second factor of a user: counted before it is looked at. What uses it up is written with what it is for.
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
@@ -12,12 +12,12 @@ export type TypedCode = {
   readonly accountId: string;
   readonly method: 'one_time_code' | 'recovery_code';
   readonly typed: string;
-  /** In a browser that the person has signed in from before. */
+  /** In a browser that the user has signed in from before. */
   readonly isTrusted?: boolean | undefined;
 };
 
 export type ProvedCode = PreparedFactors & { readonly proof: Proof };
-/** Wrong codes in a row. `isLocked`: no more are looked at. `isNews`: the person hears of it now. */
+/** Wrong codes in a row. `isLocked`: no more are looked at. `isNews`: the user hears of it now. */
 export type FailedCodes = { readonly failures: number; readonly isLocked: boolean; readonly isNews: boolean };
 
 /** NIST SP 800-63B-4 §3.2.2: 100 wrong codes in a row. Unknown browsers can't use up the last twenty. */

@@ -3,11 +3,11 @@ import type { User } from '../config/config.ts';
 import { inBatches } from './changed-credentials.ts';
 import type { StoredUsers } from './people.ts';
 
-/** A person of the store who can't sign in, because a person of the file has the same login name or id. */
+/** A user of the store who can't sign in, because a user of the file has the same login name or id. */
 export type Shadowed = { readonly fileId: string; readonly storeId: string };
 
 /**
- * The file wins: its keeper decides who may have a name. Asks the store for the people of the file alone: it may have many
+ * The file wins: its keeper decides who may have a name. Asks the store for the users of the file alone: it may have many
  * more itself. Throws StoreUnavailable.
  */
 export async function findShadowed(

@@ -43,14 +43,14 @@ export type SignedIn = RightPassword & {
   readonly device: string;
 };
 
-/** The password was right, and the person has a second factor: nobody is signed in, and failures of before still count. */
+/** The password was right, and the user has a second factor: nobody is signed in, and failures of before still count. */
 export type HalfSignedIn = RightPassword & { readonly pending: SignInAttempt };
 
 /** For the audit trail alone: the page shows the same text for every reason. */
 export type Refused = {
   readonly user: undefined;
   readonly reason: 'unknown' | 'wrong_password' | 'disabled' | 'factors_off';
-  /** Who was meant, where there is such a person. */
+  /** Who was meant, where there is such a user. */
   readonly meant: User | undefined;
   /** Failures in a row of unknown places, this one included; 0 for a failure that isn't part of that row. */
   readonly failures: number;
@@ -82,14 +82,14 @@ export type SignInParts = {
 export function createSignIn(parts: SignInParts): SignIn {
   const { accounts, storedUsers, passwords, trustedBrowsers, countAttempt, factors, now } = parts;
 
-  /** The hashes of people of the file are the operator's to renew. */
+  /** The hashes of users of the file are the operator's to renew. */
   async function renewHash({ id, passwordHash }: User, password: string, share: Share): Promise<void> {
     if (passwordHash === undefined || !isWeakerThanPolicy(passwordHash)) return;
     try {
       const renewed = await passwords.run(() => hashPassword(password), share);
       await storedUsers.renewHash(id, passwordHash, renewed);
     } catch (error) {
-      // The person is signed in all the same, and the next sign-in tries again.
+      // The user is signed in all the same, and the next sign-in tries again.
       if (!(error instanceof PasswordQueueFull || error instanceof StoreUnavailable)) throw error;
     }
   }
@@ -154,7 +154,7 @@ export function createSignIn(parts: SignInParts): SignIn {
   };
 }
 
-/** Whether one of the person's own hashes matches. */
+/** Whether one of the user's own hashes matches. */
 async function compare(
   passwords: Passwords,
   comparisons: readonly Comparison[],

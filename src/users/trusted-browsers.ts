@@ -1,4 +1,4 @@
-// Browsers that a person has signed in from, as a signed value that the browser keeps (OWASP's "device cookie"). It grants
+// Browsers that a user has signed in from, as a signed value that the browser keeps (OWASP's "device cookie"). It grants
 // nothing: failures from such a browser count apart from those of unknown ones.
 import { timingSafeEqual } from 'node:crypto';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -6,7 +6,7 @@ import type { Clock } from '../store/store.ts';
 
 /** Renewed by each sign-in. */
 export const DEVICE_DAYS = 90;
-/** People who share a browser. */
+/** Users who share a browser. */
 const MAX_PEOPLE = 5;
 const ENTRY = /^([\w-]{22})\.(\d{1,12})\.([\w-]{43})$/;
 
@@ -27,13 +27,13 @@ export function createTrustedBrowsers(hash: KeyedHash, now: Clock, random: (byte
   const isLive = ({ endsAt }: Entry) => now() < endsAt * 1000;
 
   return {
-    /** The name of this browser among those of the person, or undefined when `value` doesn't prove that it is one. */
+    /** The name of this browser among those of the user, or undefined when `value` doesn't prove that it is one. */
     find(value: string, accountId: string): string | undefined {
       // All of them, whichever it is: the same work for everybody.
       const own = parse(value).filter((entry) => isOf(entry, accountId));
       return own.find(isLive)?.name;
     },
-    /** `value` with a fresh entry for the person, in place of the one it had: what somebody planted is worth nothing. */
+    /** `value` with a fresh entry for the user, in place of the one it had: what somebody planted is worth nothing. */
     renew(value: string, accountId: string): string {
       const others = parse(value).filter((entry) => isLive(entry) && !isOf(entry, accountId));
       const name = random(16).toString('base64url');

@@ -1,8 +1,8 @@
-// What the page where people help themselves is given; models.ts has the other pages.
+// What the page where users help themselves is given; models.ts has the other pages.
 import * as z from 'zod';
 import { ApiModel, ScopeModel, Text as text, Url as url } from './shared-models.ts';
 
-/** A browser that the person is signed in with. */
+/** A browser that the user is signed in with. */
 export const SessionModel = z.object({
   /** For the form that ends it. */
   id: text,
@@ -16,7 +16,7 @@ export const SessionModel = z.object({
   current: z.boolean(),
 });
 
-/** An app that the person allowed something. */
+/** An app that the user allowed something. */
 export const AllowedAppModel = z.object({
   /** For the form that withdraws it. */
   id: text,
@@ -25,7 +25,7 @@ export const AllowedAppModel = z.object({
   resources: z.array(ApiModel).readonly(),
 });
 
-/** Something that happened to the person's account. */
+/** Something that happened to the user's account. */
 export const EventModel = z.object({
   what: z.enum([
     'signed_in',
@@ -60,9 +60,9 @@ export const account = z.discriminatedUnion('outcome', [
     /** Names. */
     groups: z.array(text).readonly(),
     csrf: text,
-    /** Where the person signs in again before they change something; absent right after a sign-in. */
+    /** Where the user signs in again before they change something; absent right after a sign-in. */
     signInUrl: url.optional(),
-    /** Who can change the password: the person here, the people who run the service, or nobody, as there is none. */
+    /** Who can change the password: the user here, the users who run the service, or nobody, as there is none. */
     password: z.enum(['here', 'operator', 'none']),
     /** Of a new password, at least. */
     minLength: z.number(),
@@ -73,7 +73,7 @@ export const account = z.discriminatedUnion('outcome', [
     endSessionAction: url,
     endOthersAction: url,
     signOutUrl: url,
-    /** Those that the person may open. */
+    /** Those that the user may open. */
     apps: z.array(z.object({ name: text, uri: url, logoUri: url.optional() })).readonly(),
     allowed: z.array(AllowedAppModel).readonly(),
     withdrawAction: url,

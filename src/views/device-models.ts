@@ -26,7 +26,7 @@ export const device = z.discriminatedUnion('outcome', [
     client: ClientModel,
     /** To compare with what the device shows. */
     userCode: text,
-    /** The person whom the device gets, where one is signed in in this browser. */
+    /** The user whom the device gets, where one is signed in in this browser. */
     username: text.optional(),
     /** What asked for the code, by its own words: "Firefox, Linux". Empty where that isn't known. */
     browser: text,

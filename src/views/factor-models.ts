@@ -10,7 +10,7 @@ export const secondStep = z.object({
   csrf: text,
   /** Token of the cancel form. */
   cancelCsrf: text,
-  /** Whether the person has codes of an authenticator app, and recovery codes. */
+  /** Whether the user has codes of an authenticator app, and recovery codes. */
   oneTimeCode: z.boolean(),
   recoveryCode: z.boolean(),
   passkey: PasskeyModel.optional(),
@@ -27,14 +27,14 @@ export const secondStep = z.object({
     .optional(),
 });
 
-/** The person has no factor that the app needs, and can't add one here. Sent with status 403. */
+/** The user has no factor that the app needs, and can't add one here. Sent with status 403. */
 export const factorNeeded = z.object({
   ...ofUser,
   csrf: text,
   needed: z.enum(['second_factor', 'passkey']),
 });
 
-/** Something that happened to a person's factors. */
+/** Something that happened to a user's factors. */
 export const NoticeModel = z.object({
   /** With "notice." in front, the key of its text. */
   what: text,
@@ -44,12 +44,12 @@ export const NoticeModel = z.object({
   left: z.number().optional(),
 });
 
-/** What the person reads before they go on. */
+/** What the user reads before they go on. */
 export const notice = z.object({
   client: ClientModel,
   action: url,
   csrf: text,
-  /** The person who is signed in. */
+  /** The user who is signed in. */
   username: text,
   notices: z.array(NoticeModel).readonly(),
   /** Goes back with the form: which notices it is about. */
@@ -77,7 +77,7 @@ export const EnrolmentModel = z.object({
 });
 export type EnrolmentModel = Readonly<z.infer<typeof EnrolmentModel>>;
 
-/** A person without a factor that the app needs adds one. */
+/** A user without a factor that the app needs adds one. */
 export const enrol = z.object({
   ...ofUser,
   cancelCsrf: text,
@@ -89,7 +89,7 @@ const FactorModel = z.object({
   /** For the form that removes it. */
   id: text,
   method: z.enum(['passkey', 'one_time_code']),
-  /** What the person calls it. */
+  /** What the user calls it. */
   name: text.optional(),
   /** In the language of the page. */
   createdAt: text,
@@ -100,7 +100,7 @@ const FactorModel = z.object({
   removeAction: url.optional(),
 });
 
-/** The person's own page for factors. stale: the sign-in is too long ago for a change; passkey_needed: it was by less. Status 403. */
+/** The user's own page for factors. stale: the sign-in is too long ago for a change; passkey_needed: it was by less. Status 403. */
 export const factors = z.discriminatedUnion('outcome', [
   z.object({
     outcome: z.literal('list'),
@@ -111,7 +111,7 @@ export const factors = z.discriminatedUnion('outcome', [
     recoveryCodes: z
       .object({ left: z.number(), /** Absent without a second factor. */ action: url.optional() })
       .optional(),
-    /** Absent where the person can't add one here. */
+    /** Absent where the user can't add one here. */
     enrolment: EnrolmentModel.optional(),
     notices: z.array(NoticeModel).readonly(),
     /** Why nothing was changed. */

@@ -1,8 +1,8 @@
-// Chooses the language of a page from what the browser, the app and the person asked for.
+// Chooses the language of a page from what the browser, the app and the user asked for.
 
 export const DEFAULT_LOCALE = 'en';
 
-/** What is known of a person's language, each as it came over the wire. */
+/** What is known of a user's language, each as it came over the wire. */
 export type LanguageWishes = {
   /** Chosen on a page of ours: it beats what the app asks for. */
   readonly chosen?: string | undefined;

@@ -27,7 +27,7 @@ export const BrandingModel = z.object({
   termsUri: url.optional(),
   imprintUri: url.optional(),
   supportUri: url.optional(),
-  /** The page where people help themselves, while it is on. */
+  /** The page where users help themselves, while it is on. */
   accountUri: url.optional(),
 });
 export type BrandingModel = z.infer<typeof BrandingModel>;
@@ -61,9 +61,9 @@ export type PageContext = z.infer<typeof PageContext>;
 export const DocumentModel = z.object({
   /** What the app calls itself. */
   name: text.optional(),
-  /** Where the person is sent: a host, or the scheme of an app on their device. */
+  /** Where the user is sent: a host, or the scheme of an app on their device. */
   destination: text,
-  /** back: the host of the document. device: a program on the person's own device. */
+  /** back: the host of the document. device: a program on the user's own device. */
   leads: z.enum(['back', 'elsewhere', 'device']),
 });
 
@@ -72,7 +72,7 @@ const login = z.object({
   /** Form target, absolute. */
   action: url,
   csrf: text,
-  /** Prefilled: what was typed before, login_hint, or the person who has to confirm their password. */
+  /** Prefilled: what was typed before, login_hint, or the user who has to confirm their password. */
   username: text,
   error: z
     .enum(['invalid_credentials', 'factors_off', 'too_many_attempts', 'busy', 'passkey_refused'])
@@ -108,7 +108,7 @@ const consent = z.object({
   document: DocumentModel.optional(),
 });
 
-/** The signed-in person may not use the app. Sent with status 403. */
+/** The signed-in user may not use the app. Sent with status 403. */
 const noAccess = z.object({ ...ofUser, csrf: text });
 
 /** Hands the answer of a sign-in to the app: a form that assets/form-post.js sends. */
@@ -130,13 +130,13 @@ const logout = z.object({
 
 const loggedOut = z.object({
   client: ClientModel.optional(),
-  /** signed_out: just now. stayed: the person kept the session. nobody: there was no session. */
+  /** signed_out: just now. stayed: the user kept the session. nobody: there was no session. */
   outcome: z.enum(['signed_out', 'stayed', 'nobody']),
 });
 
 /** A one-time link. Its outcome is expired with status 410: used before, too old, or there is a newer one; maybe_used with 503. */
 const link = z.discriminatedUnion('outcome', [
-  /** The person's first password, or a new one. */
+  /** The user's first password, or a new one. */
   z.object({
     outcome: z.literal('password'),
     purpose: z.enum(['invite', 'reset']),
@@ -149,12 +149,12 @@ const link = z.discriminatedUnion('outcome', [
     /** Instead of a password. */
     passkey: z.object({ options: text, /** Goes back with the form. */ handle: text }).optional(),
   }),
-  /** The person's first factor. */
+  /** The user's first factor. */
   z.object({ outcome: z.literal('factors'), username: text, enrolment: EnrolmentModel }),
   z.object({
     outcome: z.literal('done'),
     purpose: z.enum(['invite', 'reset', 'factors']),
-    /** The person's page for factors, where they get recovery codes. */
+    /** The user's page for factors, where they get recovery codes. */
     factorsUrl: url.optional(),
   }),
   z.object({ outcome: z.enum(['expired', 'maybe_used']) }),
@@ -169,7 +169,7 @@ const error = z.object({
   description: text.optional(),
   /** A reference for support, which the log has too. */
   requestId: text,
-  /** The app that the person came from, where it is known. */
+  /** The app that the user came from, where it is known. */
   client: ClientModel.optional(),
 });
 
@@ -186,7 +186,7 @@ const tryOut = z.discriminatedUnion('outcome', [
   z.object({
     outcome: z.enum(['ready', 'stale']),
     startUrl: url,
-    /** The demo person, while it is there. */
+    /** The demo user, while it is there. */
     user: z.object({ username: text, password: text }).optional(),
   }),
   z.object({ outcome: z.literal('refused'), startUrl: url, error: text }),

@@ -5,7 +5,7 @@ import type { PageContext, PageModels, PageName } from './models.ts';
 import { renderTemplate, type TemplateLocals, type TemplateSet } from './templates.ts';
 import { fill, toParts, type Texts } from './texts.ts';
 
-/** Something is wrong with a view; people are served the built-in page instead. */
+/** Something is wrong with a view; users are served the built-in page instead. */
 export type ViewProblem = {
   /** The file that can't be read or compiled, the page that can't be rendered, or the folder that isn't there. */
   readonly file: string;
@@ -31,7 +31,7 @@ export interface Pages {
   text(locale: string, key: string): string | undefined;
 }
 
-// A message can hold what a person typed; this bounds the memory that messages cost, and how often they are logged.
+// A message can hold what a user typed; this bounds the memory that messages cost, and how often they are logged.
 const MAX_REPORTED = 100;
 const MAX_MESSAGE_LENGTH = 2000;
 

@@ -8,7 +8,7 @@ export class Refusal extends Error {
   readonly error: string;
   /** One safe sentence. */
   readonly description: string | undefined;
-  /** The app that a person came from and can go back to. */
+  /** The app that a user came from and can go back to. */
   readonly client: ClientModel | undefined;
 
   constructor(status: number, error: string, description?: string, client?: ClientModel) {

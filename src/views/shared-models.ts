@@ -11,7 +11,7 @@ export const ClientModel = z.object({
   name: Text,
   logoUri: Url.optional(),
   clientUri: Url.optional(),
-  /** Where a person can begin anew: the app's own start of a sign-in, or its home page. */
+  /** Where a user can begin anew: the app's own start of a sign-in, or its home page. */
   startUri: Url.optional(),
   policyUri: Url.optional(),
   tosUri: Url.optional(),
@@ -38,12 +38,12 @@ export const PasskeyModel = z.object({
   options: Text,
 });
 
-/** What the pages of a sign-in have for the person whom it is about. */
+/** What the pages of a sign-in have for the user whom it is about. */
 export const ofUser = {
   client: ClientModel,
   /** Form target of "cancel" or "back to …": the app gets access_denied. */
   cancelAction: Url,
   username: Text,
-  /** The sign-in for another person. */
+  /** The sign-in for another user. */
   otherAccountUrl: Url,
 };

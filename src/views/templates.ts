@@ -36,7 +36,7 @@ export type Template = (locals: object) => string;
 export type TemplateSet = ReadonlyMap<string, Template>;
 
 const OPTIONS = {
-  // Otherwise an assignment without `const` in a template makes a global that the next person's page can read.
+  // Otherwise an assignment without `const` in a template makes a global that the next user's page can read.
   strict: true,
   compileDebug: true,
   // EJS's own include reads and compiles again at each render, or keeps one cache for the whole process that outlives a

@@ -30,7 +30,7 @@ type Found = {
 
 export function fastRefresh(parts: FastParts): FastAnswer {
   const { provider, config, findClient, signInPolicy, secrets, audit, maySign, records } = parts;
-  // An API that gets claims of the person needs the engine's request.
+  // An API that gets claims of the user needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
 
   const isPlainClient = (client: Client | undefined): client is Client =>

@@ -1,5 +1,5 @@
-// Who may use which app and API, and which scopes are left to a person (`access` and `scope_groups` of the file): decided by the groups
-// that the person has now, wherever a request of theirs, or what came of one, is looked at.
+// Who may use which app and API, and which scopes are left to a user (`access` and `scope_groups` of the file): decided by the groups
+// that the user has now, wherever a request of theirs, or what came of one, is looked at.
 import { type Account, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { AccessRules, Grouped } from '../../config/access-rules.ts';
 import type { Config, Resource } from '../../config/config.ts';
@@ -29,7 +29,7 @@ type AccessPolicyParts = {
 };
 
 function createDecide({ rules, audiences }: Pick<AccessPolicyParts, 'rules' | 'audiences'>) {
-  /** What denies the person this API. `isNamed`: by the request itself or the token, not by one of the scopes alone. */
+  /** What denies the user this API. `isNamed`: by the request itself or the token, not by one of the scopes alone. */
   function denialAt(
     user: Grouped,
     api: Resource,
@@ -83,13 +83,13 @@ export function createAccessPolicy(parts: AccessPolicyParts) {
   return {
     decide,
 
-    /** Gives a request that goes on the scope that it began with: another person may have signed in since. */
+    /** Gives a request that goes on the scope that it began with: another user may have signed in since. */
     restore({ oidc: { entities, params = {} } }: KoaContextWithOIDC): void {
       const { askedScope } = (entities.Interaction ?? {}) as { readonly askedScope?: unknown };
       if (typeof askedScope === 'string') params['scope'] = askedScope;
     },
 
-    /** Takes from a request what the signed-in person may not have. False: nothing is left, or they may not use the app. */
+    /** Takes from a request what the signed-in user may not have. False: nothing is left, or they may not use the app. */
     narrow(ctx: KoaContextWithOIDC): boolean {
       const { params = {} } = ctx.oidc;
       const decision = decideRequest(ctx);
@@ -105,7 +105,7 @@ export function createAccessPolicy(parts: AccessPolicyParts) {
     /** What an interaction keeps for `restore`. */
     kept: (ctx: KoaContextWithOIDC) => ({ askedScope: askedScopes.get(ctx) }),
 
-    /** Whether the signed-in person may not use the app. Throws where they may, though not the API, or nothing of it. */
+    /** Whether the signed-in user may not use the app. Throws where they may, though not the API, or nothing of it. */
     isDenied(ctx: KoaContextWithOIDC): boolean {
       const decision = decideRequest(ctx);
       if ('left' in decision) return false;

@@ -1,7 +1,7 @@
-// What an app asks a person for, and what a person allowed it.
+// What an app asks a user for, and what a user allowed it.
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
 
-/** In a grant: the person allowed an API that has no scopes. No scope can have quotes (RFC 6749 §3.3), so none is granted by it. */
+/** In a grant: the user allowed an API that has no scopes. No scope can have quotes (RFC 6749 §3.3), so none is granted by it. */
 export const WHOLE_API = '"whole"';
 
 export type AskedFor = {

@@ -1,5 +1,5 @@
 // Which grant an authorization request starts from: the one just consented to, the session's, one made from what the
-// person allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for. And which one ends with that
+// user allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for. And which one ends with that
 // setting.
 import type Provider from 'oidc-provider';
 import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
@@ -23,7 +23,7 @@ type GrantOf = {
   readonly accountId: string;
   readonly clientId: string;
   readonly generation: string | undefined;
-  /** Who allowed what is in it: the file, or the person. */
+  /** Who allowed what is in it: the file, or the user. */
   readonly consent: Client['consent'];
 };
 
@@ -89,12 +89,12 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
   }
 
   return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
-    // Nothing is stored for a person without access; interaction-policy.ts shows them the page.
+    // Nothing is stored for a user without access; interaction-policy.ts shows them the page.
     return access?.narrow(ctx) === false ? undefined : load(ctx);
   };
 }
 
-/** What the person allowed stays apart from what the file does. */
+/** What the user allowed stays apart from what the file does. */
 async function extend(provider: Provider, existing: Grant | undefined, allowed: AskedFor, of: GrantOf) {
   if (covers(existing, allowed)) return existing;
   const isOfSame = existing !== undefined && (consentOf(existing) ?? of.consent) === of.consent;

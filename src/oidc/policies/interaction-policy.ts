@@ -1,4 +1,4 @@
-// When a person must be asked something: the engine's own policy, the choice of an account, and the checks that it lacks.
+// When a user must be asked something: the engine's own policy, the choice of an account, and the checks that it lacks.
 import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { isDocumentClient } from '../../config/client-id-url.ts';
 import type { AccessPolicy } from './access.ts';
@@ -7,7 +7,7 @@ import type { Missing, SignInPolicy } from './sign-in-level.ts';
 
 const { Check, Prompt } = interactionPolicy;
 
-/** What the app reads of a person without access, be it from the engine or from the page. */
+/** What the app reads of a user without access, be it from the engine or from the page. */
 export const NO_ACCESS = 'the person may not use this app';
 
 export type InteractionPolicyParts = {
@@ -28,7 +28,7 @@ export function createInteractionPolicy({
   // They would ask for the password again and again: no password makes a session stronger.
   login?.remove('essential_acr');
   login?.remove('essential_acrs');
-  // A session whose person was disabled or removed: without this the engine's consent check dereferences a grant that
+  // A session whose user was disabled or removed: without this the engine's consent check dereferences a grant that
   // isn't there and answers 500 for ever.
   login?.add(
     new Check(
@@ -40,7 +40,7 @@ export function createInteractionPolicy({
   );
   if (signInPolicy !== undefined) addSignInPrompts(policy, signInPolicy);
   if (access !== undefined) policy.add(accessPrompt(access), policy.length - 1);
-  // The engine asks for scopes alone; the person wouldn't be asked about an API that has none.
+  // The engine asks for scopes alone; the user wouldn't be asked about an API that has none.
   consent?.add(
     new Check(
       'api_missing',
@@ -98,7 +98,7 @@ const documentCheck = () =>
     },
   );
 
-/** A person who is known and may not use the app. RFC 6749 §4.1.2.1: with prompt=none the app gets the error at once. */
+/** A user who is known and may not use the app. RFC 6749 §4.1.2.1: with prompt=none the app gets the error at once. */
 function accessPrompt({ isDenied }: Pick<AccessPolicy, 'isDenied'>): interactionPolicy.Prompt {
   const check = new Check('access_denied', NO_ACCESS, 'access_denied', isDenied);
   return new Prompt({ name: 'access' }, check);

@@ -20,7 +20,7 @@ export function createStillAllowed(loadClient: LoadClient): StillAllowed {
   };
 }
 
-/** The engine asks for these by itself. An earlier version let an app ask for single claims of the person. */
+/** The engine asks for these by itself. An earlier version let an app ask for single claims of the user. */
 function ofEngine({ id_token: asked = {} }: ClaimsParameter): ClaimsParameter {
   const own = Object.entries(asked).filter(([name]) => name === 'acr' || name === 'auth_time');
   return { id_token: Object.fromEntries(own) };

@@ -38,7 +38,7 @@ function resourceOf(requested: unknown, { resource }: RefreshToken): string | un
   return resource;
 }
 
-/** The engine compared the two before the person's groups took scopes from the token. */
+/** The engine compared the two before the user's groups took scopes from the token. */
 function askedOf(scope: unknown, token: RefreshToken): readonly string[] | undefined {
   return scope === undefined ? undefined : scopesIn(scope).filter((one) => token.scopes.has(one));
 }

@@ -1,7 +1,7 @@
-// What a person allowed an app, kept beyond the session: one record for each person and app, with an end, and none for a client by
+// What a user allowed an app, kept beyond the session: one record for each user and app, with an end, and none for a client by
 // document. A sign-out
 // leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
-// ends everything of a person (disabling, sign-out everywhere), also of the sign-in that it was given in.
+// ends everything of a user (disabling, sign-out everywhere), also of the sign-in that it was given in.
 import { isDocumentClient } from '../../config/client-id-url.ts';
 import type { Issued } from '../../users/accounts.ts';
 import { FORM_VERSION, readForm, type StoredForm } from '../../store/form.ts';
@@ -53,7 +53,7 @@ export function createRememberedConsents(parts: ConsentParts) {
   }
 
   return {
-    /** Undefined also when everything of the person has ended since. */
+    /** Undefined also when everything of the user has ended since. */
     find: ({ accountId, clientId }: ConsentOf): Promise<AskedFor | undefined> =>
       findForm(accountId, clientId),
     /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */

@@ -11,7 +11,7 @@ export type Asked = {
   readonly client: Client;
   readonly scopes: readonly string[];
   readonly resource?: string | undefined;
-  /** For a person, or for the client itself (client_credentials). */
+  /** For a user, or for the client itself (client_credentials). */
   readonly isForUser: boolean;
 };
 
@@ -33,7 +33,7 @@ export function createFindRefusal({ config, audiences }: Omit<ScopePolicyParts, 
   const known = knownScopes(config);
 
   function scopeRefusal({ client, scopes, isForUser }: Asked, resource: Resource | undefined) {
-    // A person's own scopes are about the ID token, so they may be asked for beside a resource.
+    // A user's own scopes are about the ID token, so they may be asked for beside a resource.
     const isBeside = (scope: string) => isForUser && audiences.ownersOf([scope]).length === 0;
     for (const scope of scopes) {
       // RFC 6749 §3.3: an unknown scope is refused, never dropped silently.
@@ -83,7 +83,7 @@ function mayHave(client: Client, { scopes, clients }: Resource): boolean {
     : scopes.some((scope) => client.scopes.includes(scope));
 }
 
-/** Every scope that exists: those about a person and those of the resources. */
+/** Every scope that exists: those about a user and those of the resources. */
 export function knownScopes(config: Pick<Config, 'groups' | 'scopes' | 'resources'>): ReadonlySet<string> {
   return new Set([...userScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
 }
@@ -107,7 +107,7 @@ export function createResourceHooks(parts: ResourceHookParts) {
     const device = isToken ? entities.DeviceCode : undefined;
     const granted = (entities.AuthorizationCode ?? device ?? entities.RefreshToken)?.scopes;
     const isForUser = params['grant_type'] !== 'client_credentials';
-    // Of a person's request it was filled in before the engine looked at it.
+    // Of a user's request it was filled in before the engine looked at it.
     if (!isForUser && params['scope'] === undefined) {
       params['scope'] = findDefault({ client, resource, isForUser }).join(' ') || undefined;
     }

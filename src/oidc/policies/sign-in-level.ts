@@ -1,4 +1,4 @@
-// How strongly a person has to be signed in: what an authorization request needs (OIDC Core §3.1.2.1, RFC 9470), and what a token that
+// How strongly a user has to be signed in: what an authorization request needs (OIDC Core §3.1.2.1, RFC 9470), and what a token that
 // came of a weaker sign-in is still good for. None of it is there where the file has neither `sign_in` nor `acr`.
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { Client, Config } from '../../config/config.ts';
@@ -11,7 +11,7 @@ import type { LoadClient } from '../clients.ts';
 import { scopesIn } from './scopes.ts';
 import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';
 
-/** Why the person is asked for more. age: what they proved is too long ago for the app. */
+/** Why the user is asked for more. age: what they proved is too long ago for the app. */
 export type Missing = { readonly level: Level; readonly because: 'level' | 'age' };
 
 export type SignInPolicy = ReturnType<typeof createSignInPolicy>;
@@ -48,14 +48,14 @@ const provedAt = (session: Session): number => factorAtOf(session) ?? session.lo
 const ofTheirs = (signIn: Config['signIn'], own: Factors): Level =>
   signIn !== undefined && hasSecondFactor(own) ? 'second_factor' : 'password';
 
-/** What a person needs, whatever they open, at `at` (epoch seconds). */
+/** What a user needs, whatever they open, at `at` (epoch seconds). */
 export const levelOfUser = (signIn: Config['signIn'], own: Factors, at: number): Level =>
   highest(ofTheirs(signIn, own), ofEverybody(signIn, own, at));
 
 function createMissing({ config: { signIn }, levels, factors, loadClient, now }: SignInPolicyParts) {
   const seconds = () => Math.floor(now() / 1000);
 
-  /** The grace of a person begins at their first sign-in. */
+  /** The grace of a user begins at their first sign-in. */
   async function factorsOf(accountId: string): Promise<Factors> {
     const found = await factors.get(accountId);
     const begins = signIn?.secondFactor === 'required' && found.graceFrom === undefined;
@@ -67,7 +67,7 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
     return changed ?? found;
   }
 
-  /** The level that the request wishes for, as far as the person can. */
+  /** The level that the request wishes for, as far as the user can. */
   function askedLevel({ oidc }: KoaContextWithOIDC, reached: Level, can: (level: Level) => boolean): Level {
     const names = scopesIn(oidc.params?.['acr_values']);
     const asked = names.map(levels.levelNamed).filter((level) => level !== undefined);
@@ -111,7 +111,7 @@ export function createSignInPolicy(parts: SignInPolicyParts) {
   return {
     levels,
     missing: createMissing(parts),
-    /** Whether the session ended when the person's factors changed. */
+    /** Whether the session ended when the user's factors changed. */
     isOver: async ({ oidc: { session, account } }: KoaContextWithOIDC): Promise<boolean> => {
       if (session === undefined || account === undefined) return false;
       // Here, as the first that looks at a session: one from before was by password, and names of levels may have changed.
@@ -120,7 +120,7 @@ export function createSignInPolicy(parts: SignInPolicyParts) {
       if (signIn === undefined) return false;
       return sessionsSinceOf(session) !== (await factors.get(account.accountId)).sessionsSince;
     },
-    /** Whether there is something to tell the person. */
+    /** Whether there is something to tell the user. */
     hasNotices: async ({ oidc }: KoaContextWithOIDC): Promise<boolean> => {
       if (signIn === undefined || oidc.account === undefined || oidc.promptPending('none')) return false;
       const { notices } = await factors.get(oidc.account.accountId);

@@ -51,7 +51,7 @@ export function createDisclose(parts: TokenPolicyParts) {
 
   /**
    * Decides about a live token for both ways of introspection, and resolves what is answered besides what is in the token; undefined where
-   * `caller` may not see it, or its person may not be signed in any more, or may not have what it has. `grant`: the token's own, as the
+   * `caller` may not see it, or its user may not be signed in any more, or may not have what it has. `grant`: the token's own, as the
    * engine found it; a client's own token has none.
    */
   return async function disclose(
@@ -89,7 +89,7 @@ export function createIntrospectionPolicy(disclose: Disclose) {
 }
 
 /**
- * An access token that holds a scope which its person has lost is dead: an API may read its scopes from the JWT. A refresh token goes on
+ * An access token that holds a scope which its user has lost is dead: an API may read its scopes from the JWT. A refresh token goes on
  * with what is left.
  */
 function isLeft(token: PolicedToken, decision: Decision): boolean {
@@ -107,7 +107,7 @@ type RevocationPolicyParts = Pick<ClientLimits, 'takeBeforeUse'> & {
 };
 
 /**
- * RFC 7009 §2.1: only the client that a token was issued to may revoke it. With a person's token goes what the person
+ * RFC 7009 §2.1: only the client that a token was issued to may revoke it. With a user's token goes what the user
  * allowed the app, so that the next sign-in asks again; here, while the token can still be found by a repeated request.
  */
 export function createRevocationPolicy({

@@ -1,4 +1,4 @@
-// People's access tokens: an ordinary engine record in the store, a signed JWT on the wire. Grant, session binding,
+// Users' access tokens: an ordinary engine record in the store, a signed JWT on the wire. Grant, session binding,
 // code replay and refresh reuse stay the engine's own code, because the record is the engine's own.
 import { errors } from 'oidc-provider';
 import type { AccessTokens } from '../../tokens/access-token.ts';

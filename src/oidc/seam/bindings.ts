@@ -13,7 +13,7 @@ export type BoundModel = {
 };
 
 /**
- * A code or a token that ends with its session needs one that lives, and is still the same person's. The engine also wants the grant to
+ * A code or a token that ends with its session needs one that lives, and is still the same user's. The engine also wants the grant to
  * be the one that the session knows for the app. But a session knows one, and requests at the same time write over each other: of two
  * tabs that were allowed something at once, one would get a dead code. A grant that was revoked ends what belongs to it by itself.
  */

@@ -113,10 +113,10 @@ export class PosternProvider extends Provider {
     client.compareClientSecret = function compare(secret) {
       return compareClientSecret(Provider.ctx, this.clientId, secret);
     };
-    // The engine's own version lets the person wait for every app, and tries once.
+    // The engine's own version lets the user wait for every app, and tries once.
     client.backchannelLogout = async function note(accountId, sid) {
       const { ctx } = Provider;
-      // The session also knows an app that the person opened and allowed nothing. A token without `sid` would end all their sessions there.
+      // The session also knows an app that the user opened and allowed nothing. A token without `sid` would end all their sessions there.
       if (ctx !== undefined && sid !== undefined)
         noteLogout(ctx, { clientId: this.clientId, accountId, sid });
     };

@@ -8,7 +8,7 @@ type OfSignIn = OfGeneration & {
   sessionsSince?: number | undefined;
   place?: Place | undefined;
 };
-/** What people know a browser by again. */
+/** What users know a browser by again. */
 export type Place = {
   /** "Firefox, Linux"; empty where that isn't known. */
   readonly browser: string;
@@ -24,13 +24,13 @@ export type SessionClass = {
 
 /** What our own login results have for `keepSignIn`. */
 export type KeptOfLogin = {
-  /** That of the person (accounts.ts). */
+  /** That of the user (accounts.ts). */
   readonly generation: string | undefined;
   /** Epoch seconds of the last second factor. */
   readonly factorAt?: number | undefined;
-  /** That of the person's factors. */
+  /** That of the user's factors. */
   readonly sessionsSince?: number | undefined;
-  /** Where people can see their sessions. */
+  /** Where users can see their sessions. */
   readonly place?: Place | undefined;
 };
 
@@ -52,7 +52,7 @@ export function keepSignIn({ prototype }: SessionClass, current: () => KoaContex
   prototype.authTime = authTime;
 }
 
-/** OIDC Core §2: when the person last proved who they are. The session's own end counts from `loginTs`. */
+/** OIDC Core §2: when the user last proved who they are. The session's own end counts from `loginTs`. */
 function authTime(this: OfSignIn): number | undefined {
   const { loginTs, factorAt = 0 } = this;
   return loginTs === undefined ? undefined : Math.max(loginTs, factorAt);
