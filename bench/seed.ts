@@ -3,7 +3,7 @@
 // grant, access token, refresh token.
 import { randomBytes } from 'node:crypto';
 import { hash as hashPassword } from '@node-rs/argon2';
-import { createStoredUsers } from '../src/users/people.ts';
+import { createStoredUsers } from '../src/users/stored-users.ts';
 import type { Config } from '../src/config/config.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { createAdapter } from '../src/oidc/adapter.ts';

@@ -12,7 +12,7 @@ import { usernameFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
 import { checked } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
-import { newUserId } from './user-people.ts';
+import { newUserId } from './user-context.ts';
 
 type InitOptions = { readonly issuer: string; readonly username: string };
 

@@ -3,11 +3,11 @@
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { StoreConfig } from '../config/config.ts';
-import { rulesDiffer } from '../config/plan-people.ts';
+import { rulesDiffer } from '../config/plan-users.ts';
 import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
 import { canReach, hasSecondFactor, listStoredFactors, NO_FACTORS } from '../users/factors.ts';
-import { listStoredUsers } from '../users/people.ts';
+import { listStoredUsers } from '../users/stored-users.ts';
 import { addVerb, noSecretsOption, readLoaded, type SecretsOptions } from './configuration.ts';
 import { Ended, print, type CliIo } from './io.ts';
 

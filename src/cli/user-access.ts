@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { claimsFault, parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
 import type { VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
-import { addChange, type Done, isGone, type SourcedUser, type UserContext } from './user-people.ts';
+import { addChange, type Done, isGone, type SourcedUser, type UserContext } from './user-context.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 export type GrantedOptions = { readonly claim: Claims; readonly group: readonly string[] };

@@ -5,7 +5,7 @@ import { type Factors, hasSecondFactor, orDamaged } from '../users/factors.ts';
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, print, type CliIo } from './io.ts';
-import { findUser, lookUpUser, type UserContext, withUsers } from './user-people.ts';
+import { findUser, lookUpUser, type UserContext, withUsers } from './user-context.ts';
 
 const ALL = 'all';
 const RECOVERY_CODES = 'recovery-codes';

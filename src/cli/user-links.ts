@@ -5,7 +5,7 @@ import { DAY } from '../config/notation.ts';
 import { usernameFault } from '../config/text.ts';
 import { forgiven, hasSecondFactor } from '../users/factors.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
-import { withName } from '../users/people.ts';
+import { withName } from '../users/stored-users.ts';
 import { addVerb, checked, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
 import { addGrantedOptions, checkGranted, type GrantedOptions } from './user-access.ts';
@@ -18,7 +18,7 @@ import {
   type SourcedUser,
   type UserContext,
   withUsers,
-} from './user-people.ts';
+} from './user-context.ts';
 
 type InviteOptions = VerbOptions & GrantedOptions;
 

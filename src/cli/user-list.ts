@@ -4,7 +4,7 @@ import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { findShadowed } from '../users/shadowed.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';
-import { findUser, type SourcedUser, type UserContext, withUsers } from './user-people.ts';
+import { findUser, type SourcedUser, type UserContext, withUsers } from './user-context.ts';
 
 export function registerList(user: Command, io: CliIo): void {
   addVerb(user, 'list', 'list users; with a name, that user with groups and claims')

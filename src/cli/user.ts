@@ -4,7 +4,7 @@ import { usernameFault } from '../config/text.ts';
 import { type AccountState, nextValidAfter } from '../users/account-state.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
-import { withName } from '../users/people.ts';
+import { withName } from '../users/stored-users.ts';
 import { addVerb, checked, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
 import { print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
@@ -23,7 +23,7 @@ import {
   type UserContext,
   usualPasswordContext,
   withUsers,
-} from './user-people.ts';
+} from './user-context.ts';
 
 type AddOptions = VerbOptions & GrantedOptions;
 type HashOptions = { readonly username: string; readonly config?: string; readonly json?: boolean };

@@ -6,7 +6,7 @@ import { type Difference, differences } from './diff.ts';
 import type { LoadedConfig } from './load.ts';
 import { formatInstant } from './notation.ts';
 import { isRecord } from './parse-fields.ts';
-import { type PlanItem, planUsers, type StoredUsers } from './plan-people.ts';
+import { type PlanItem, planUsers, type StoredUsers } from './plan-users.ts';
 import { needsRestart } from './restart.ts';
 import { secretId } from './secret-strength.ts';
 

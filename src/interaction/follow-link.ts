@@ -4,7 +4,7 @@ import type { Account } from '../users/accounts.ts';
 import type { EnrolmentFault } from '../users/enrolment.ts';
 import { type Factors, hasSecondFactor } from '../users/factors.ts';
 import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
-import type { StoredUser } from '../users/people.ts';
+import type { StoredUser } from '../users/stored-users.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
 import { addFactor } from './enrolment-form.ts';
 import type { Form } from './form.ts';

@@ -2,7 +2,7 @@
 // (`scope.NAME`), then the words of the configuration, then the name itself.
 import { type Config, SPECIFICATION_SCOPES } from '../config/config.ts';
 import { refreshesUnasked } from './policies/offline-access.ts';
-import type { AllowedApp } from './person-grants.ts';
+import type { AllowedApp } from './user-grants.ts';
 import type { ApiModel, PageModels, ScopeModel } from '../views/models.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;

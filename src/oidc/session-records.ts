@@ -3,8 +3,8 @@
 import Provider, { type AdapterPayload } from 'oidc-provider';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordKey } from './record-key.ts';
-import { SESSION, toEnded } from './person-sessions.ts';
-import type { UserLists } from './person-lists.ts';
+import { SESSION, toEnded } from './user-sessions.ts';
+import type { UserLists } from './user-lists.ts';
 import type { RecordParts, RecordPayload } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';
 

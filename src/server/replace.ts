@@ -17,7 +17,7 @@ import {
 } from '../users/changed-credentials.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { createFactorStore, markAll } from '../users/factors.ts';
-import { createStoredUsers } from '../users/people.ts';
+import { createStoredUsers } from '../users/stored-users.ts';
 import { findShadowed } from '../users/shadowed.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';

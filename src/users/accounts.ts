@@ -5,7 +5,7 @@ import { canonicalUsername } from '../config/username.ts';
 import type { StoreClock } from '../store/store.ts';
 import type { AccountState, AccountStates } from './account-state.ts';
 import { costOf } from './passwords.ts';
-import type { StoredUsers } from './people.ts';
+import type { StoredUsers } from './stored-users.ts';
 
 export type Account = {
   readonly id: string;

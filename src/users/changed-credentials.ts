@@ -8,7 +8,7 @@ import { changeDocument } from '../store/documents.ts';
 import { FormFault } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { type AccountStates, nextValidAfter } from './account-state.ts';
-import type { StoredUsers } from './people.ts';
+import type { StoredUsers } from './stored-users.ts';
 
 /** Users looked up, or written, at one time; a first start writes for everybody. */
 const AT_ONCE = 50;

@@ -1,7 +1,7 @@
 // Login names that both the file and the store have.
 import type { User } from '../config/config.ts';
 import { inBatches } from './changed-credentials.ts';
-import type { StoredUsers } from './people.ts';
+import type { StoredUsers } from './stored-users.ts';
 
 /** A user of the store who can't sign in, because a user of the file has the same login name or id. */
 export type Shadowed = { readonly fileId: string; readonly storeId: string };

@@ -16,7 +16,7 @@ import {
   type Passwords,
   type Share,
 } from './passwords.ts';
-import type { StoredUsers } from './people.ts';
+import type { StoredUsers } from './stored-users.ts';
 
 /** One try, as the page sent it. */
 export type Credentials = {

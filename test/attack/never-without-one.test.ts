@@ -7,7 +7,7 @@ import { PROMPTS } from '../../src/oidc/open-interaction.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { LINK_PURPOSES, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createStoredUsers } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
 import { type Browser, type Page } from '../world/browser.ts';
 import { standingClock } from '../world/clock.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createStoredUsers } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
 import type { StoreConfig } from '../../src/config/config.ts';
 import { openStore } from '../../src/store/open.ts';
 import { until } from '../world/redis-groups.ts';

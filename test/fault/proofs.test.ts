@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
-import { createStoredUsers } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { signIn, takeCode } from '../world/app.ts';
 import { formOf, type Page } from '../world/browser.ts';
 import { askForCodes, DEVICE_CONFIG, isDonePage, letIn, poll } from '../world/device.ts';

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { fetchUserInfo } from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { createStoredUsers } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { standingClock, moveClock } from '../world/clock.ts';
 import { anyStore, useWorld } from '../world/each-store.ts';

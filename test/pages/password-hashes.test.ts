@@ -2,7 +2,7 @@
 import { hash } from '@node-rs/argon2';
 import { expect, it } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createStoredUsers } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { anyStore } from '../world/each-store.ts';
 import { begin, silently } from '../world/person.ts';
 import { type OpenWorld } from '../world/world.ts';

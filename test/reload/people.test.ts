@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createStoredUsers } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { exchange, signIn, takeCode } from '../world/app.ts';
 import { askForCodes, DEVICE_CONFIG, isDonePage, letIn, poll } from '../world/device.ts';
 import { eachStore } from '../world/each-store.ts';

@@ -2,7 +2,7 @@
 // version writes the record again; what it wrote in another form is answered with 503, said in the log and left alone.
 import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
-import { createStoredUsers } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
 import type { Client, ClientSecret } from '../../src/config/config.ts';
 import { recordKey } from '../../src/oidc/record-key.ts';
 import { createSecretUses } from '../../src/oidc/secret-uses.ts';

@@ -1,7 +1,7 @@
 // LG-19: does a refused sign-in take as long for who exists, in the file or in the store, as for who doesn't? Statistics over real requests, so it is a
 // script of its own (`npm run timing`) and no test: a busy machine would make it lie.
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createStoredUsers } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { begin } from '../world/person.ts';
 import { startWorld } from '../world/world.ts';
 

@@ -1,6 +1,6 @@
 // The page where people help themselves, as a person uses it in a browser.
 import { hashPassword } from '../../src/users/passwords.ts';
-import { createStoredUsers } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { type Browser, type Page } from './browser.ts';
 import { newBrowser } from './person.ts';
 import { type OpenWorld, PASSWORDS } from './world.ts';

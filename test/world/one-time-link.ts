@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Store } from '../../src/store/store.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { createOneTimeLinks, type LinkPurpose } from '../../src/users/one-time-links.ts';
-import { createStoredUsers } from '../../src/users/people.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { factorsOf } from './second-factors.ts';
 import { hashOf } from './stored.ts';
 

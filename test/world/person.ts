@@ -35,12 +35,7 @@ export async function begin(
   return { browser, page: isPage ? await browser.open(location, { headers }) : { ...first, url: location } };
 }
 
-export async function signInAs(
-  browser: Browser,
-  page: Page,
-  person: User,
-  action = '/login',
-): Promise<Page> {
+export async function signInAs(browser: Browser, page: Page, person: User, action = '/login'): Promise<Page> {
   const password = PASSWORDS[person === 'bob' ? 'bob' : 'alice'];
   return browser.submit(page, action, { username: person, password });
 }

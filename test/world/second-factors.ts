@@ -20,11 +20,7 @@ export async function factorsOf({ openedStore }: Place): Promise<FactorStore> {
 }
 
 /** In the place of all that the person had. */
-export async function setFactors(
-  world: Place,
-  person: User,
-  factors: Partial<Factors> = {},
-): Promise<void> {
+export async function setFactors(world: Place, person: User, factors: Partial<Factors> = {}): Promise<void> {
   const store = await factorsOf(world);
   await store.remove(idOf(person));
   await store.change(idOf(person), () => factors);

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfigWithSources } from '../../../src/config/load.ts';
-import type { StoredUsers } from '../../../src/config/plan-people.ts';
+import type { StoredUsers } from '../../../src/config/plan-users.ts';
 import { toPlan, type Plan, type PlanSide } from '../../../src/config/plan.ts';
 import { settingsForRestart } from '../../../src/config/restart.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';

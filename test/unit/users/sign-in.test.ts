@@ -10,7 +10,7 @@ import { createAccountStates } from '../../../src/users/account-state.ts';
 import { createAccounts } from '../../../src/users/accounts.ts';
 import { createTrustedBrowsers } from '../../../src/users/trusted-browsers.ts';
 import { costOf, createPasswords, hashPassword } from '../../../src/users/passwords.ts';
-import { createStoredUsers } from '../../../src/users/people.ts';
+import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { createSignIn, type CountAttempt } from '../../../src/users/sign-in.ts';
 import { TooManyRequests } from '../../../src/limits/limits.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';

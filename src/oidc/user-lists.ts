@@ -1,10 +1,10 @@
-// Keeps the lists of a user's sessions and grants (person-index.ts) as the adapter saves these.
+// Keeps the lists of a user's sessions and grants (user-index.ts) as the adapter saves these.
 import type { AdapterPayload } from 'oidc-provider';
 import type { Audit } from '../observability/audit.ts';
 import type { RecordStore } from '../store/store.ts';
 import { OWN_CLIENT_ID } from './own-client.ts';
-import type { UserIndex } from './person-index.ts';
-import type { UserSessions } from './person-sessions.ts';
+import type { UserIndex } from './user-index.ts';
+import type { UserSessions } from './user-sessions.ts';
 import type { RecordParts } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';
 

@@ -1,7 +1,7 @@
 // What a user allowed which app, as long as it lives, and the withdrawal of it.
 import { GRANT, type RecordStore } from '../store/store.ts';
-import type { GrantEntry, UserIndex } from './person-index.ts';
-import type { UserSessions } from './person-sessions.ts';
+import type { GrantEntry, UserIndex } from './user-index.ts';
+import type { UserSessions } from './user-sessions.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';

@@ -8,7 +8,7 @@ import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
-import { removeUserLists } from '../oidc/person-index.ts';
+import { removeUserLists } from '../oidc/user-index.ts';
 import { createKeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
@@ -17,10 +17,10 @@ import type { UserSource } from '../users/accounts.ts';
 import { createFactorStore } from '../users/factors.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
 import type { PasswordContext } from '../users/password-rules.ts';
-import { createStoredUsers } from '../users/people.ts';
+import { createStoredUsers } from '../users/stored-users.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
-import { openUserAccount } from './person-account.ts';
+import { openUserAccount } from './user-account.ts';
 
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
 

@@ -3,14 +3,14 @@ import type { Config } from '../config/config.ts';
 import type { AdapterParts } from './adapter.ts';
 import { logoutClientsOf } from './clients.ts';
 import { createLogoutJobs } from './logout-jobs.ts';
-import { createUserIndex } from './person-index.ts';
-import { createUserLists } from './person-lists.ts';
-import { createUserSessions } from './person-sessions.ts';
+import { createUserIndex } from './user-index.ts';
+import { createUserLists } from './user-lists.ts';
+import { createUserSessions } from './user-sessions.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
 import { type Accounts, createAccounts } from '../users/accounts.ts';
-import { createStoredUsers } from '../users/people.ts';
+import { createStoredUsers } from '../users/stored-users.ts';
 
 type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'onDamaged'> & {
   readonly findLive: Accounts['findLive'];

@@ -4,7 +4,7 @@ import { type Accounts } from '../users/accounts.ts';
 import { parseForm } from '../store/form.ts';
 import { GRANT, type NewRecord, type RecordStore, type StoredRecord } from '../store/store.ts';
 import { endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
-import type { UserIndex } from './person-index.ts';
+import type { UserIndex } from './user-index.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';
 import { type Place, sessionsSinceOf } from './seam/session-sign-in.ts';
