@@ -21,7 +21,7 @@ export type Attempted = 'shown again' | { readonly destination: string | undefin
 export const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
 
 export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
-  const { interactions, checkPassword, cookie, second, audit } = host;
+  const { interactions, checkPassword, cookie, second, factors, audit } = host;
 
   return async function attempt(ctx: Context, interaction: OpenInteraction, form: Form): Promise<Attempted> {
     const { clientId } = interaction.settings;
@@ -47,7 +47,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
     const { user, device, at, generation } = result;
     cookie.write(ctx, device);
     try {
-      const own = await second?.factors.get(user.id);
+      const own = second && (await factors.get(user.id));
       const proved = own && { amr: BY_PASSWORD, sessionsSince: own.sessionsSince };
       const login = { accountId: user.id, at, generation, proved };
       const destination = await interactions.finishLogin(ctx, interaction, login);

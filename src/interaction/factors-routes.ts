@@ -117,7 +117,8 @@ function neededOf({ config }: Host, { settings }: SecondFactors, { account }: Vi
 }
 
 function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: ShowList): OwnChanges {
-  const { settings, factors, enrolment } = second;
+  const { factors } = host;
+  const { settings, enrolment } = second;
 
   function record(ctx: Context, { account }: Visitor, action: string, method: string, reason?: string): void {
     const outcome = reason === undefined ? 'success' : 'failure';

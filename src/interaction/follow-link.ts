@@ -28,9 +28,9 @@ const done = ({ config }: Host, { purpose }: OneTimeLink) => ({
   destination: `${config.issuer}/interaction/done/${purpose}`,
 });
 
-async function mayAddFirst({ second }: Host, accountId: string): Promise<boolean> {
+async function mayAddFirst({ second, factors }: Host, accountId: string): Promise<boolean> {
   if (second === undefined) return false;
-  const { settings, factors } = second;
+  const { settings } = second;
   const isOn = settings.passkeys || settings.oneTimeCodes;
   return isOn && !hasSecondFactor(await factors.get(accountId));
 }

@@ -4,7 +4,6 @@ import type { BrowserSessions } from '../oidc/browser-session.ts';
 import type { Interactions } from '../oidc/interactions.ts';
 import type { Engine } from '../oidc/provider.ts';
 import type { Enrolment } from '../users/enrolment.ts';
-import type { FactorStore } from '../users/factors.ts';
 import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
 import type { SignInByPasskey } from '../users/passkey-sign-in.ts';
 import type { ProveCode } from '../users/second-factor.ts';
@@ -15,7 +14,6 @@ import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
 export type SecondFactors = {
   readonly settings: NonNullable<Config['signIn']>;
-  readonly factors: FactorStore;
   readonly enrolment: Enrolment;
   readonly halves: HalfSignIns;
   /** Undefined while passkeys are off. */

@@ -132,7 +132,7 @@ function toPasswordFault(fault: LinkFault | undefined) {
   return fault === 'wrong_code' || fault === 'not_first' ? undefined : fault;
 }
 
-async function open({ links, accounts, second }: Host, token: string): Promise<OpenLink | Dead> {
+async function open({ links, accounts, second, factors }: Host, token: string): Promise<OpenLink | Dead> {
   const link = await links.find(token);
   if (link === undefined) return { reason: 'unknown' };
   if (link.isUsed || link.isOver) return { reason: link.isUsed ? 'used' : 'ended', link };
@@ -140,6 +140,6 @@ async function open({ links, accounts, second }: Host, token: string): Promise<O
   const account = await accounts.findLive(link.accountId, { generation, at: 0 });
   if (account === undefined) return { reason: 'ended', link };
   // It is for the first one; who has one adds further ones by themselves.
-  const own = link.purpose === 'factors' ? await second?.factors.get(account.id) : NO_FACTORS;
+  const own = link.purpose === 'factors' ? second && (await factors.get(account.id)) : NO_FACTORS;
   return own === undefined || hasSecondFactor(own) ? { reason: 'ended', link } : { token, link, account };
 }

@@ -26,7 +26,7 @@ export type OwnPage = ReturnType<typeof createOwnPage>;
 
 /** `path`: of the page, below the issuer. */
 export function createOwnPage(host: Host, path: string) {
-  const { config, sessions, accounts, second, csrf } = host;
+  const { config, sessions, accounts, second, factors, csrf } = host;
   const stepOf = ({ account }: Visitor) => `${path}:${account.id}`;
 
   return {
@@ -38,7 +38,7 @@ export function createOwnPage(host: Host, path: string) {
       const session = await sessions.find(ctx);
       const account = session && (await accounts.findLive(session.accountId, session.issued));
       if (session === undefined || account === undefined) return undefined;
-      const own = (await second?.factors.get(account.id)) ?? NO_FACTORS;
+      const own = second === undefined ? NO_FACTORS : await factors.get(account.id);
       if (second !== undefined && session.sessionsSince !== own.sessionsSince) return undefined;
       const seconds = secondsOf(host);
       if (!reaches(levelOf(session.amr), levelOfUser(config.signIn, own, seconds))) return undefined;

@@ -21,8 +21,7 @@ export function addSecondStepRoutes(
   second: SecondFactors,
   { open, show: pages }: { readonly open: Open; readonly show: Show },
 ): ShowPending {
-  const { interactions } = host;
-  const { factors } = second;
+  const { interactions, factors } = host;
   const show = createShowSecondStep(host, second);
   const step = createSecondStep(host, second);
   const attempt = createPasskeyAttempt(host, second, pages);

@@ -105,7 +105,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
       const isStepUp = half === undefined && prompt === 'second_factor';
       const [id, since] = isStepUp ? [accountId, issued] : [half?.accountId, half?.issued];
       if (id === undefined || since === undefined) return undefined;
-      const [account, factors] = await Promise.all([accounts.findLive(id, since), second.factors.get(id)]);
+      const [account, factors] = await Promise.all([accounts.findLive(id, since), host.factors.get(id)]);
       // Who has none any more signs in by the password.
       const isLeft = half === undefined || hasSecondFactor(factors);
       return account && isLeft ? { account, factors, half } : undefined;

@@ -31,7 +31,6 @@ export function secondFactorsOf(app: App): SecondFactors | undefined {
   const made = { factors, codes, hash, now };
   return {
     settings: signIn,
-    factors,
     enrolment: createEnrolment({
       ...made,
       signIn,
