@@ -9,7 +9,7 @@ const MAX_STEPS = 30;
 const NAVIGATION = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 const FIXTURE_PASSWORD = 'fixture-password-of-ida';
 
-export class User {
+export class Person {
   readonly #cookies = new Map<string, { readonly value: string; readonly path: string }>();
   readonly #username: string;
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { CACHE, type Client } from './clients.ts';
-import { User } from './person.ts';
+import { Person } from './person.ts';
 import { type Stage, startStage } from './stage.ts';
 
 const CLIENT_MS = 180_000;
@@ -75,7 +75,7 @@ async function tryOut(client: Client, stage: Stage): Promise<Row> {
   let version = '';
   const tried: string[] = [];
   const rest: string[] = [];
-  const person = new User();
+  const person = new Person();
   for await (const line of createInterface({ input: child.stdout })) {
     const [, word = '', text = ''] = /^(\w+) (.*)$/.exec(line) ?? [];
     if (word === 'version') version = text;
@@ -98,7 +98,7 @@ async function tryOut(client: Client, stage: Stage): Promise<Row> {
 }
 
 /** Where the person ends up: on the way back to the app, or what stopped her. */
-async function visit(person: User, url: string, app: string): Promise<string> {
+async function visit(person: Person, url: string, app: string): Promise<string> {
   try {
     return (await person.open(url, app)).url;
   } catch (error) {
