@@ -15,7 +15,7 @@ const config = await oidc.discovery(new URL(issuer), clientId, clientSecret);
 const verifier = oidc.randomPKCECodeVerifier();
 const address = oidc.buildAuthorizationUrl(config, {
   redirect_uri: `${app}/callback`,
-  scope: 'imap',
+  scope: 'openid profile imap',
   code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
   code_challenge_method: 'S256',
 });
@@ -49,7 +49,7 @@ const port = Number(new URL(app).port);
 const dovecot = await startDovecot(port);
 try {
   const opened = await login('XOAUTH2', xoauth2('ida', token));
-  check(opened.startsWith('a OK'), 'IMAP by XOAUTH2, user by username of introspection', opened);
+  check(opened.startsWith('a OK'), 'IMAP by XOAUTH2, user by preferred_username of introspection', opened);
   const bearer = `n,a=ida,\u0001host=localhost\u0001port=${port}\u0001auth=Bearer ${token}\u0001\u0001`;
   const too = await login('OAUTHBEARER', bearer);
   check(too.startsWith('a OK'), 'IMAP by OAUTHBEARER', too);

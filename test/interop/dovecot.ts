@@ -25,7 +25,7 @@ export async function startDovecot(port: number): Promise<Dovecot> {
 introspection_url = https://dovecot:${settings.clientSecret}@${host}/oauth/introspect
 active_attribute = active
 active_value = true
-username_attribute = username
+username_attribute = preferred_username
 tls_ca_cert_file = ${folder}/tls.crt
 `,
   );
