@@ -75,6 +75,7 @@ function clientHooks({ findClient, secrets, admitClient, findDefault }: App) {
   }
 
   return {
+    isPublicClient: (clientId) => findClient(clientId)?.tokenEndpointAuthMethod === 'none',
     defaultScopeOf(clientId, resource) {
       const client = findClient(clientId);
       return client && findDefault({ client, resource, isForUser: true }).join(' ');

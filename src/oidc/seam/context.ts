@@ -1,13 +1,24 @@
 // The engine's request context: lets a JWT through introspection and revocation, has every response type but `code` refused alike,
 // fills in default scopes, knows a resource in any spelling, and pins every URL to the issuer.
+import type { IncomingMessage } from 'node:http';
+import { unescape } from 'node:querystring';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
+import { callerOf } from '../../config/endpoints.ts';
 import { formSecretOf } from '../device-forms.ts';
 import { PresentedJwt } from './presented-jwt.ts';
 
 type Params = {
   [
-    name in 'token' | 'response_type' | 'response_mode' | 'resource' | 'scope' | 'nonce' | 'client_id'
+    name in
+      | 'token'
+      | 'response_type'
+      | 'response_mode'
+      | 'resource'
+      | 'scope'
+      | 'nonce'
+      | 'client_id'
+      | 'client_secret'
   ]?: unknown;
 };
 type UrlOptions = Parameters<Provider['urlFor']>[1];
@@ -15,7 +26,7 @@ type UrlOptions = Parameters<Provider['urlFor']>[1];
 type ContextClass = new (...args: unknown[]) => {
   route: string;
   session: { state?: Record<string, unknown> };
-  ctx: Pick<Context, 'state'>;
+  ctx: Pick<Context, 'state'> & { readonly req: Pick<IncomingMessage, 'headers'> };
 };
 
 const ROUTES_TAKING_A_TOKEN = new Set(['introspection', 'revocation']);
@@ -32,6 +43,24 @@ function wantsToken(responseType: unknown): boolean {
 
 /** What the engine refuses without `openid`, before it asks which scopes there are at all. */
 const NEEDING_OPENID = ['acr_values', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
+
+/**
+ * RFC 6749 §2.3.1: a client may leave an empty secret out. Some public clients send theirs in Basic, with nothing behind the colon; the
+ * engine would ask them for a secret.
+ */
+function namePublicClient(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  params: Params,
+  parts: ContextParts,
+) {
+  const [, encoded] = /^basic ([\w+/]+={0,2})$/i.exec(headers.authorization ?? '') ?? [];
+  const [, id] = /^([^:]+):$/.exec(Buffer.from(encoded ?? '', 'base64').toString('latin1')) ?? [];
+  const clientId = unescape(id?.replaceAll('+', ' ') ?? '');
+  if (!parts.isPublicClient(clientId) || params.client_secret !== undefined) return;
+  if (params.client_id !== undefined && params.client_id !== clientId) return;
+  params.client_id = clientId;
+  delete headers.authorization;
+}
 
 /** Refresh tokens have no dot and stay strings; a repeated parameter is an array and still gets its 400. */
 function wrapJwt(params: Params): void {
@@ -63,6 +92,7 @@ function tellApart(params: Params): void {
 export type ContextParts = {
   /** Gives a resource the spelling of the configuration. */
   readonly spell: (resource: string) => string;
+  readonly isPublicClient: (clientId: string) => boolean;
   /** What an authorization request without a scope asks for; empty where there is nothing to fill in. */
   readonly defaultScopeOf: (clientId: string, resource: string | undefined) => string | undefined;
 };
@@ -85,6 +115,7 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       if (this.route === 'code_verification') this.session.state = { secret: formSecretOf(this.ctx) };
       if (this.route === 'authorization' || this.route === 'device_authorization') fillIn(params, parts);
       if (this.route === 'authorization') tellApart(params);
+      if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
       // Codes, refresh tokens and grants are kept by this name.
       if (typeof params.resource === 'string') params.resource = parts.spell(params.resource);
     }

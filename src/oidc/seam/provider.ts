@@ -21,6 +21,7 @@ export type SeamParts = {
   readonly revoked: RevokedTokens;
   readonly findMachineToken: FindMachineToken;
   readonly browsers: BrowserBinding;
+  readonly isPublicClient: ContextParts['isPublicClient'];
   readonly defaultScopeOf: ContextParts['defaultScopeOf'];
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
   readonly compareClientSecret: (
@@ -57,7 +58,7 @@ export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers } = parts;
-    const { defaultScopeOf, compareClientSecret, admitPublicClient } = parts;
+    const { isPublicClient, defaultScopeOf, compareClientSecret, admitPublicClient } = parts;
     const { noteLogout, postAnswer, takeBeforeUse } = parts;
 
     if (postAnswer !== undefined) {
@@ -86,6 +87,7 @@ export class PosternProvider extends Provider {
       OIDCContext: {
         value: contextClass(this.OIDCContext as unknown as Parameters<typeof contextClass>[0], this, {
           spell: (resource) => audiences.findResource(resource)?.resource ?? resource,
+          isPublicClient,
           defaultScopeOf,
         }),
       },
