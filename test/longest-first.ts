@@ -38,7 +38,7 @@ const LONGEST = [
   'fault/redis-clocks',
   'attack/account-page',
   'browser/account',
-  'unit/oidc/logout-sender',
+  'unit/store/outbox',
   'attack/second-factor',
   'pages/second-step',
   'store/redis-old-master',

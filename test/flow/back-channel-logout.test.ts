@@ -169,6 +169,28 @@ describe('what nobody can read', () => {
   });
 });
 
+describe('jobs that another version or process left', () => {
+  const world = useWorld({ config });
+
+  it('are sent, or given up for the reason that the trail has', async () => {
+    const { documents } = world().openedStore;
+    const since = Date.now();
+    const leave = async (sid: string, more: object) => {
+      const job = { clientId: 'web', accountId: PEOPLE.alice, sid, since, notBefore: since, failures: 0 };
+      await documents.put('logouts', sid, JSON.stringify({ ...job, ...more, v: 1 }), 0);
+    };
+    await leave('earlier', {});
+    await leave('ended-processes', { failures: 4 });
+    await leave('of-no-app', { clientId: 'gone', since: since - 25 * HOUR * 1000 });
+    expect((await receiver.wait('earlier'))[0]?.claims.sub).toBe(PEOPLE.alice);
+    await until(() => expect(world().recorded.audit('app_logout')).toHaveLength(3));
+    const reasons = world()
+      .recorded.audit('app_logout')
+      .map(({ client_id: id, reason }) => `${String(id)} ${String(reason)}`);
+    expect(reasons.toSorted()).toEqual(['gone unknown_client', 'web cut_off', 'web undefined']);
+  });
+});
+
 describe('a file that changes', () => {
   const world = useWorld({ config });
 

@@ -1,0 +1,169 @@
+// Jobs that no request waits for: documents of a collection, run by every process that serves. What a job is, its kind says
+// (oidc/logout-sender.ts).
+import { FORM_VERSION, NewerForm, readForm, type StoredForm } from './form.ts';
+import { type Clock, type DocumentStore, type StoredDocument, StoreUnavailable } from './store.ts';
+
+const LOOK_EVERY_MS = 1000;
+/** A job that no process can run is given up after this time. */
+const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
+/** In one look, those that are due longest first. */
+const JOBS_AT_ONCE = 200;
+/** At one target, which delays no other when it hangs. */
+const AT_ONCE = 4;
+/** Hundreds of handshakes at once would delay requests, and each other past their time. */
+const TARGETS_AT_ONCE = 50;
+
+type Schedule = {
+  /** Epoch milliseconds, as `notBefore`: no process runs the job before that time, because a try has begun a moment ago. */
+  readonly since: number;
+  readonly notBefore: number;
+  /** Tries that have begun. One that succeeds removes the job. */
+  readonly failures: number;
+};
+
+type Queued<Job> = Job & Schedule;
+type Found<Job> = { readonly id: string; readonly job: Queued<Job>; readonly version: number };
+
+export type JobForm<Job> = {
+  readonly collection: string;
+  readonly keyOf: (job: Job) => string;
+  readonly isJob: (form: StoredForm) => form is StoredForm & Job;
+};
+
+/** `reason`: a code, `detail`: for the log. With `mayPass` the job is tried again while it has tries left. */
+export type JobFailure = { readonly reason: string; readonly detail?: string; readonly mayPass: boolean };
+
+export type JobKind<Job> = {
+  readonly targetOf: (job: Job) => string;
+  /** One for each try: from its start to the next one, longer than a run takes. Until then the job belongs to one process. */
+  readonly waitsMs: readonly number[];
+  /** False: this process runs nothing at the moment. */
+  readonly mayRun: () => boolean;
+  /** False: another process may be able to run it. After a day it is run all the same, and the run says why it fails. */
+  readonly canRun: (job: Job) => boolean;
+  /** An error that it throws costs a try. */
+  readonly run: (job: Job) => Promise<'done' | JobFailure>;
+  readonly done: (job: Job) => void;
+  /** `isLast`: given up. The reason is `cut_off` where each try ended a process, or ended with it. */
+  readonly failed: (job: Queued<Job>, failure: JobFailure, isLast: boolean) => void;
+  readonly broke: (error: unknown) => void;
+};
+
+/** Every function rejects with StoreUnavailable. */
+export function createJobs<Job>(
+  documents: DocumentStore,
+  now: Clock,
+  { collection, keyOf, isJob }: JobForm<Job>,
+) {
+  const write = (id: string, job: Queued<Job>, version: number) =>
+    documents.put(collection, id, JSON.stringify({ ...job, v: FORM_VERSION }), version);
+
+  /** A damaged job, or one of a form that only a newer version knows, delays no other. */
+  function parse({ id, value, version }: StoredDocument): readonly Found<Job>[] {
+    try {
+      const job = readForm(value, collection);
+      return job !== undefined && isScheduled(job) && isJob(job) ? [{ id, job, version }] : [];
+    } catch (error) {
+      if (error instanceof NewerForm) return [];
+      throw error;
+    }
+  }
+
+  return {
+    /** Resolves once they are stored. A job whose key is stored already stays as it is. */
+    async add(jobs: readonly Job[]): Promise<void> {
+      const since = now();
+      await Promise.all(
+        jobs.map((job) => write(keyOf(job), { ...job, since, notBefore: since, failures: 0 }, 0)),
+      );
+    },
+    list: async () => (await documents.list(collection)).flatMap(parse),
+    /** Undefined: another process was first. */
+    async change({ id, job, version }: Found<Job>, to: Partial<Schedule>): Promise<Found<Job> | undefined> {
+      const changed = { ...job, ...to };
+      return (await write(id, changed, version)) ? { id, job: changed, version: version + 1 } : undefined;
+    },
+    remove: ({ id, version }: Found<Job>) => documents.remove(collection, id, version),
+  };
+}
+
+const isScheduled = (form: StoredForm): form is StoredForm & Schedule =>
+  [form['since'], form['notBefore'], form['failures']].every(Number.isFinite);
+
+/** Runs the jobs of a kind in this process, from `start` to `stop`. `now`: the clock of the store. */
+export function createOutbox<Job>(jobs: ReturnType<typeof createJobs<Job>>, now: Clock, kind: JobKind<Job>) {
+  let timer: NodeJS.Timeout | undefined;
+  let looking: Promise<void> | undefined;
+  const running = new Map<string, Promise<void>>();
+
+  /** Also what waits for longer than any job does: the clock was set back since. */
+  const isDue = ({ notBefore }: Schedule) =>
+    notBefore <= now() || notBefore > now() + Math.max(...kind.waitsMs);
+
+  const isRunnable = (job: Queued<Job>) =>
+    kind.mayRun() && (kind.canRun(job) || now() - job.since >= GIVE_UP_AFTER_MS);
+
+  async function look(): Promise<void> {
+    const due = (await jobs.list())
+      .filter(({ job }) => isDue(job) && !running.has(kind.targetOf(job)) && isRunnable(job))
+      .toSorted((one, other) => one.job.notBefore - other.job.notBefore)
+      .slice(0, JOBS_AT_ONCE);
+    for (const [target, ofTarget] of Map.groupBy(due, ({ job }) => kind.targetOf(job))) {
+      if (running.size >= TARGETS_AT_ONCE) return;
+      const all = runAll(ofTarget).finally(() => running.delete(target));
+      running.set(target, all);
+    }
+  }
+
+  async function runAll(found: readonly Found<Job>[]): Promise<void> {
+    const left = found.values();
+    const lane = async () => {
+      for (const one of left) if (timer !== undefined) await attempt(() => run(one));
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  }
+
+  async function run(found: Found<Job>): Promise<void> {
+    const { job } = found;
+    if (!isRunnable(job)) return;
+    const wait = kind.waitsMs[job.failures];
+    if (wait === undefined) return fail(found, { reason: 'cut_off', mayPass: false });
+    // Counted before it runs, so that a job that ends the process has no more tries than any other.
+    const claimed = await jobs.change(found, { notBefore: now() + wait, failures: job.failures + 1 });
+    if (claimed === undefined) return;
+    const result = await kind.run(claimed.job);
+    if (result !== 'done') return fail(claimed, result);
+    await jobs.remove(claimed);
+    kind.done(claimed.job);
+  }
+
+  async function fail(found: Found<Job>, failure: JobFailure): Promise<void> {
+    const isLast = !failure.mayPass || found.job.failures >= kind.waitsMs.length;
+    if (!isLast || (await jobs.remove(found))) kind.failed(found.job, failure, isLast);
+  }
+
+  /** An outage is reported by the watch on the store, and no job is lost by it. */
+  async function attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) kind.broke(error);
+    }
+  }
+
+  return {
+    start(): void {
+      clearInterval(timer);
+      timer = setInterval(() => {
+        looking ??= attempt(look).finally(() => (looking = undefined));
+      }, LOOK_EVERY_MS).unref();
+    },
+    /** Begins no further run. Resolves when no run is under way. */
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      timer = undefined;
+      await looking;
+      await Promise.all(running.values());
+    },
+  };
+}

@@ -1,0 +1,238 @@
+// The outbox, with the senders of several processes on one store.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createJobs, createOutbox, type JobFailure, type JobForm } from '../../../src/store/outbox.ts';
+import { openStore } from '../../../src/store/open.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { until } from '../../world/clock.ts';
+import { startRedis } from '../../world/servers.ts';
+
+type Made = { readonly store: Store; stop(): Promise<void> };
+
+const STORES: Readonly<Record<string, (now: () => number) => Promise<Made>>> = {
+  async lmdb(now) {
+    const folder = mkdtempSync(path.join(tmpdir(), 'postern-outbox-'));
+    const store = await openStore({ engine: 'lmdb', folder }, now);
+    const stop = async () => {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    };
+    return { store, stop };
+  },
+  async redis(now) {
+    const server = await startRedis();
+    const store = await openStore({ engine: 'redis', url: server.url }, now);
+    const stop = async () => {
+      await store.close();
+      await server.stop();
+    };
+    return { store, stop };
+  },
+};
+
+type Letter = { readonly to: string; readonly name: string };
+const FORM: JobForm<Letter> = {
+  collection: 'letters',
+  keyOf: ({ name }) => name,
+  isJob: (form): form is typeof form & Letter => typeof form['to'] === 'string',
+};
+const DONE = () => Promise.resolve('done' as const);
+const WAITS_MS = [5000, 25_000, 60_000, 5000];
+
+describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
+  let now = 1_800_000_000_000;
+  let made: Made;
+  const jobsOf = ({ documents }: Store) => createJobs(documents, () => now, FORM);
+  const senders: ReturnType<typeof createOutbox<Letter>>[] = [];
+  /** What was posted, by which sender. */
+  let posted: { readonly name: string; readonly by: number }[] = [];
+  /** What was told of the jobs: `web0 done`. */
+  let told: string[] = [];
+
+  beforeAll(async () => {
+    made = await make(() => now);
+  });
+  afterAll(() => made.stop());
+  beforeEach(() => {
+    [posted, told] = [[], []];
+  });
+
+  /** A process that serves; `call` answers its posts. */
+  function serve(
+    by: number,
+    call: (name: string) => Promise<'done' | JobFailure>,
+    jobs = jobsOf(made.store),
+  ): void {
+    const sender = createOutbox(jobs, () => now, {
+      targetOf: ({ to }) => to,
+      waitsMs: WAITS_MS,
+      mayRun: () => true,
+      canRun: ({ to }) => to !== 'gone',
+      run({ name }) {
+        posted.push({ name, by });
+        return call(name);
+      },
+      done: ({ name }) => told.push(`${name} done`),
+      failed: ({ name, failures }, { reason }, isLast) =>
+        told.push(`${name} ${reason} ${failures}${isLast ? ' given up' : ''}`),
+      broke: (error) => told.push(String(error)),
+    });
+    senders.push(sender);
+    sender.start();
+  }
+
+  const stopAll = async () => {
+    await Promise.all(senders.splice(0).map((sender) => sender.stop()));
+  };
+
+  const jobs = (count: number, to = 'web') =>
+    Array.from({ length: count }, (_job, index) => ({ to, name: `${to}${index}` }));
+  const isEmpty = () => until(async () => expect(await jobsOf(made.store).list()).toEqual([]));
+
+  it('send each job once, one after the other as it was given', async () => {
+    await jobsOf(made.store).add(jobs(30));
+    await jobsOf(made.store).add(jobs(30));
+    for (const by of [1, 2, 3]) serve(by, DONE);
+    await isEmpty();
+    await stopAll();
+    expect(posted.map(({ name }) => name).toSorted()).toEqual(
+      jobs(30)
+        .map(({ name }) => name)
+        .toSorted(),
+    );
+  });
+
+  it('call some of a great many apps at a time', async () => {
+    const gate = Promise.withResolvers<void>();
+    let open = 0;
+    let most = 0;
+    await jobsOf(made.store).add(Array.from({ length: 120 }, (_app, app) => jobs(1, `app${app}-`)).flat());
+    serve(1, async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await gate.promise;
+      open -= 1;
+      return 'done';
+    });
+    await until(() => expect(most).toBeGreaterThanOrEqual(50));
+    gate.resolve();
+    await isEmpty();
+    await stopAll();
+    expect([most, posted.length]).toEqual([50, 120]);
+  });
+
+  it('take over what another one began and never ended, when its time is up', async () => {
+    const hang = Promise.withResolvers<'done'>();
+    await jobsOf(made.store).add(jobs(1));
+    serve(1, async (name) => (name === 'web0' ? hang.promise : 'done'));
+    await until(() => expect(posted).toHaveLength(1));
+    serve(2, DONE);
+    // Somebody else's job is not due.
+    await jobsOf(made.store).add(jobs(1, 'web2'));
+    await until(() => expect(posted.map(({ name }) => name)).toContain('web20'));
+    expect(posted.filter(({ name }) => name === 'web0')).toEqual([{ name: 'web0', by: 1 }]);
+    now += 5000;
+    await isEmpty();
+    expect(posted.filter(({ name }) => name === 'web0').map(({ by }) => by)).toEqual([1, 2]);
+    hang.resolve('done');
+    await stopAll();
+  });
+
+  it('F1-01: give a job up that ended the process at each of its four tries', async () => {
+    const hang = Promise.withResolvers<'done'>();
+    await jobsOf(made.store).add(jobs(1));
+    // What doesn't come back is what a process that ended looks like to the others.
+    for (const [tries, wait] of WAITS_MS.entries()) {
+      serve(tries, () => hang.promise);
+      await until(async () => {
+        expect(posted).toHaveLength(tries + 1);
+        expect((await jobsOf(made.store).list())[0]?.job.failures).toBe(tries + 1);
+      });
+      now += wait;
+    }
+    for (const by of [4, 5]) serve(by, DONE);
+    await isEmpty();
+    expect(posted).toHaveLength(4);
+    expect(told).toEqual(['web0 cut_off 4 given up']);
+    hang.resolve('done');
+    await stopAll();
+  });
+
+  it('send what waits for longer than anything ever waits: the clock was set back', async () => {
+    await jobsOf(made.store).add(jobs(1));
+    now -= 60 * 60 * 1000;
+    serve(1, DONE);
+    await isEmpty();
+    await stopAll();
+  });
+
+  it('keep for a day what only another process may be able to run', async () => {
+    await jobsOf(made.store).add(jobs(1, 'gone'));
+    serve(1, DONE);
+    await jobsOf(made.store).add(jobs(1));
+    await until(async () => expect(await jobsOf(made.store).list()).toHaveLength(1));
+    now += 24 * 60 * 60 * 1000;
+    await isEmpty();
+    expect(posted.map(({ name }) => name).toSorted()).toEqual(['gone0', 'web0']);
+    await stopAll();
+  });
+
+  it('try again what may pass, after each wait, and give it up after the last try', async () => {
+    await jobsOf(made.store).add([...jobs(1), ...jobs(1, 'refused')]);
+    const passing = { reason: 'busy', mayPass: true };
+    serve(1, async (name) => (name === 'web0' ? passing : { reason: 'no', mayPass: false }));
+    await until(() => expect(told.toSorted()).toEqual(['refused0 no 1 given up', 'web0 busy 1']));
+    for (const [tries, wait] of WAITS_MS.slice(0, 3).entries()) {
+      now += wait;
+      await until(() => expect(told.at(-1)).toMatch(`web0 busy ${tries + 2}`));
+    }
+    expect(told.at(-1)).toBe('web0 busy 4 given up');
+    await isEmpty();
+    await stopAll();
+  });
+
+  it('count a try that throws, tell the error, and go on with the others', async () => {
+    await jobsOf(made.store).add(jobs(2));
+    serve(1, async (name) => (name === 'web0' ? Promise.reject(new Error('broken')) : 'done'));
+    await until(() => expect(told.toSorted()).toEqual(['Error: broken', 'web1 done']));
+    const [{ job } = { job: undefined }] = await jobsOf(made.store).list();
+    expect(job).toMatchObject({ name: 'web0', failures: 1, notBefore: now + 5000 });
+    await stopAll();
+    now += 5000;
+    serve(2, DONE);
+    await isEmpty();
+    await stopAll();
+  });
+
+  it('take at most 200 of 1,000 jobs in one look, and deliver all', async () => {
+    const many = Array.from({ length: 40 }, (_target, target) => jobs(25, `t${target}-`)).flat();
+    await jobsOf(made.store).add(many);
+    const looks: number[] = [];
+    const stored = jobsOf(made.store);
+    const list = async () => {
+      looks.push(posted.length);
+      return stored.list();
+    };
+    serve(1, DONE, { ...stored, list });
+    await isEmpty();
+    await stopAll();
+    expect(new Set(posted.map(({ name }) => name)).size).toBe(1000);
+    expect(posted).toHaveLength(1000);
+    const taken = looks.map((before, look) => (looks[look + 1] ?? posted.length) - before);
+    expect(Math.max(...taken)).toBeLessThanOrEqual(200);
+  });
+
+  it('skip a job that is damaged or newer, and leave it', async () => {
+    const { documents } = made.store;
+    const unread = { damaged: 'x', other: '{"v":1}', newer: '{"v":99}' };
+    await Promise.all(Object.entries(unread).map(([id, value]) => documents.put('letters', id, value, 0)));
+    await jobsOf(made.store).add(jobs(1));
+    serve(1, DONE);
+    await isEmpty();
+    await stopAll();
+    const left = (await documents.list('letters')).map(({ id }) => id);
+    expect(left.toSorted()).toEqual(['damaged', 'newer', 'other']);
+  });
+});
