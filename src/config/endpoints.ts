@@ -19,6 +19,10 @@ type Row = Called & {
   readonly methods: readonly ('GET' | 'HEAD' | 'POST')[];
   /** Whether scripts in a browser may call it, given an allowed origin. */
   readonly isScriptable: boolean;
+  /** The engine's own page posts here: its form has a secret of the session, and knows no origin. */
+  readonly isEngineForm?: boolean;
+  /** Of a body, where less than elsewhere. */
+  readonly maxBytes?: number;
 };
 
 /** Metrics, log and traces have `name`, because a path can contain anything. */
@@ -80,15 +84,24 @@ const OPTIONAL = {
     path: '/oauth/device_authorization',
     route: 'device_authorization',
     limit: 'token',
+    // It is kept until its codes are forgotten, and anybody may ask in the name of a public client.
+    maxBytes: 4 * 1024,
   },
-  device: { ...PAGE, path: DEVICE_PATH, route: 'code_verification' },
+  device: { ...PAGE, path: DEVICE_PATH, route: 'code_verification', isEngineForm: true },
 } as const satisfies Readonly<Record<string, Row>>;
 
 /** What comes between an authorization or sign-out request and its answer, and what those pages load. */
 const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'home', path: HOME_PATH, methods: ['GET', 'HEAD'] },
   { ...PAGE, name: 'resume', path: '/oauth/authorize/:uid', route: 'resume', methods: ['GET'] },
-  { ...PAGE, name: 'logout', path: '/oauth/logout/confirm', route: 'end_session_confirm', methods: ['POST'] },
+  {
+    ...PAGE,
+    name: 'logout',
+    path: '/oauth/logout/confirm',
+    route: 'end_session_confirm',
+    methods: ['POST'],
+    isEngineForm: true,
+  },
   { ...PAGE, name: 'logout', path: '/oauth/logout/success', route: 'end_session_success', methods: ['GET'] },
   { ...PAGE, name: 'device', path: `${DEVICE_PATH}/:uid`, route: 'device_resume', methods: ['GET'] },
   { ...PAGE, name: 'interaction', path: '/interaction/:uid', methods: ['GET'] },

@@ -12,8 +12,6 @@ const MAX_QUERY_BYTES = 12 * 1024;
 const MAX_PARAMETERS = 100;
 /** As the engine has it, and more than any grant or token needs. */
 const MAX_BODY_BYTES = 56 * 1024;
-/** What a device asks for is kept until its codes are forgotten, and anybody may ask in the name of a public client. */
-const MAX_DEVICE_BYTES = 4 * 1024;
 /** These are kept with the sign-in. Tokens, `state` and `nonce` may be longer. */
 const MAX_LENGTH = 1024;
 /** OIDC Core §3.1.2.1 lets all of these be ignored, so one that is too long is. */
@@ -86,14 +84,11 @@ function isTooLong({ headers }: IncomingMessage, most = MAX_BODY_BYTES): boolean
   return Number(headers['content-length'] ?? 0) > most;
 }
 
-const mostBytesAt = (path: string): number =>
-  findEndpoint(path)?.route === 'device_authorization' ? MAX_DEVICE_BYTES : MAX_BODY_BYTES;
-
 const tooLarge = () => new Refusal(413, 'invalid_request', 'the form is too large');
 
 /** The engine reads its bodies by `iterator`; here is counted what it reads. It has a bound of its own, with 400. */
 function limitBody(ctx: Context): void {
-  const most = mostBytesAt(ctx.path);
+  const { maxBytes: most = MAX_BODY_BYTES } = findEndpoint(ctx.path) ?? {};
   if (isTooLong(ctx.req, most)) throw tooLarge();
   const { req } = ctx;
   const iterate = req.iterator.bind(req);

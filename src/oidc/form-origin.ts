@@ -1,10 +1,7 @@
 // Where a form comes from, as the browser itself says.
 import type { Context, Middleware } from 'koa';
-import { DEVICE_PATH, ENDPOINTS } from '../config/endpoints.ts';
+import { findEndpoint } from '../config/endpoints.ts';
 import { FormRefusal } from '../views/refusal.ts';
-
-/** Of the engine's own pages. They have a secret of the session, and know no origin. */
-const ENGINE_FORMS = new Set<string>([DEVICE_PATH, `${ENDPOINTS.logout}/confirm`]);
 
 /** OWASP CSRF "verifying origin": what the browser itself says about where a form comes from. */
 export function refuseForeignForm(ctx: Context, issuer: string): void {
@@ -17,7 +14,8 @@ export function refuseForeignForm(ctx: Context, issuer: string): void {
 
 export function guardEngineForms(issuer: string): Middleware {
   return function guardEngineForm(ctx, next) {
-    if (ctx.method === 'POST' && ENGINE_FORMS.has(ctx.path)) refuseForeignForm(ctx, issuer);
+    if (ctx.method === 'POST' && findEndpoint(ctx.path)?.isEngineForm === true)
+      refuseForeignForm(ctx, issuer);
     return next();
   };
 }
