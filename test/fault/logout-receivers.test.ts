@@ -1,17 +1,25 @@
 // Apps that don't take their logout token: slow, broken, gone, or where nobody may be called. The person never waits, and each
 // of them is named to the operator.
 import { decodeJwt } from 'jose';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLogoutJobs } from '../../src/oidc/logout-jobs.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
 import { signIn, type SignedIn } from '../world/app.ts';
 import type { CodeClient } from '../world/authorization-request.ts';
 import { HOUR, moveClock, standingClock, until } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { newBrowser, titleOf } from '../world/person.ts';
-import { freePort } from '../world/servers.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { createTurns } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, seedStore, writeWorldConfig } from '../world/world.ts';
+import { type FaultProxy, startProxy } from './proxy.ts';
 
 const NOT_YET = 'an app could not be notified yet that a session has ended';
 const GIVEN_UP = "an app was not notified that a session has ended, and won't be";
@@ -178,6 +186,66 @@ eachStore(
   },
   { config: { ...GENEROUS, clients } },
 );
+
+describe('LO-14, F1-01: kill -9 between a call and its answer, two processes, and a store that is away', () => {
+  const running: ServiceProcess[] = [];
+  let place: { folder: string; redis: RedisServer; proxy: FaultProxy; store: Store };
+  const start = async (name: string) => {
+    const own = path.join(place.folder, name);
+    await mkdir(own, { recursive: true });
+    const store = `redis://127.0.0.1:${place.proxy.port}`;
+    const issuer = 'http://localhost:3000';
+    const config = { ...GENEROUS, outgoing: receiver.outgoing, clients };
+    const { configFile } = await writeWorldConfig(own, { store, issuer, config }, [await freePort(), 0]);
+    if (running.length === 0) await seedStore(configFile);
+    const started = await startProcess(configFile, undefined, undefined, receiver.env);
+    running.push(started);
+    return started;
+  };
+  const leave = async (...sids: readonly string[]) => {
+    const { documents, clock } = place.store;
+    const ended = sids.map((sid) => ({ clientId: 'web', accountId: PEOPLE.alice, sid }));
+    await createLogoutJobs(documents, clock.now).add(ended);
+  };
+  const counts = (sids: readonly string[]) => sids.map((sid) => receiver.of(sid).length);
+  const many = (name: string) => Array.from({ length: 20 }, (_job, index) => `${name}${index}`);
+  const isEmpty = () => until(async () => expect(await place.store.documents.list('logouts')).toEqual([]));
+
+  beforeAll(async () => {
+    const redis = await startRedis();
+    const store = await openStore({ engine: 'redis', url: redis.url }, Date.now);
+    const folder = await mkdtemp(path.join(tmpdir(), 'postern-logouts-'));
+    place = { folder, redis, proxy: await startProxy(redis.port), store };
+  });
+  afterAll(async () => {
+    await Promise.all(running.map((one) => one.end('SIGKILL')));
+    await place.store.close();
+    await place.proxy.close();
+    await place.redis.stop();
+    await rm(place.folder, { recursive: true });
+  });
+
+  it('each app hears of each end, twice of the one that was under way at the kill alone', async () => {
+    const first = await start('a');
+    receiver.answer('/web', () => undefined);
+    await leave('cut-off');
+    await receiver.wait('cut-off');
+    await first.end('SIGKILL');
+    receiver.answer('/web');
+    await Promise.all([start('b'), start('c')]);
+    await leave(...many('later'));
+    await isEmpty();
+    expect(counts(['cut-off', ...many('later')])).toEqual([2, ...many('later').map(() => 1)]);
+
+    await place.proxy.refuse();
+    await leave(...many('away'));
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    expect(counts(many('away'))).toEqual(many('away').map(() => 0));
+    await place.proxy.accept();
+    await isEmpty();
+    expect(counts(many('away'))).toEqual(many('away').map(() => 1));
+  });
+});
 
 function flood(response: ServerResponse): void {
   while (!response.destroyed && response.write('x'.repeat(10_000))) continue;
