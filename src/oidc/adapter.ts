@@ -5,12 +5,11 @@ import { GRANT, type StoredRecord } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { Accounts } from '../users/accounts.ts';
 import type { UserLists } from './user-lists.ts';
+import { modelOf } from './models.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';
 import { createSessionRecords } from './session-records.ts';
 
-/** Models whose records belong to a grant and die with it. */
-const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 export type AdapterParts = Pick<RecordParts, 'hash' | 'clock' | 'onDamaged' | 'tombstoneSeconds'> & {
   readonly records: UnitOfWork;
   readonly accounts: Pick<Accounts, 'findLive'>;
@@ -25,6 +24,8 @@ export const interactionGone = () =>
 /** A record of a form that only a newer version knows throws NewerForm. */
 export function createAdapter(model: string, parts: AdapterParts): Adapter {
   const { records, hash, tombstoneSeconds, lists } = parts;
+  const { traits } = modelOf(model);
+  const isGrantable = traits.includes('grantable');
   const { toText, payloadOf } = createRecordPayload(model, parts.clock, parts.onDamaged);
   const sessions = createSessionRecords(parts, toText);
   const keyOf = (id: string) => recordKey(hash, model, id);
@@ -32,10 +33,13 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 
   function grantOf(id: string, { grantId }: AdapterPayload): string | undefined {
     if (model === GRANT) return keyOf(id);
-    return GRANTABLE.has(model) && grantId !== undefined ? grantKeyOf(grantId) : undefined;
+    return isGrantable && grantId !== undefined ? grantKeyOf(grantId) : undefined;
   }
 
-  const isEndedSession = ({ consumedAt }: StoredRecord) => model === 'Session' && consumedAt !== undefined;
+  function read(record: StoredRecord | undefined, id?: string) {
+    const isEnded = model === 'Session' && record?.consumedAt !== undefined;
+    return record === undefined || isEnded ? undefined : payloadOf(record, id);
+  }
 
   const revokeGrant = (grantId: string) => records.revokeGrant(grantKeyOf(grantId), tombstoneSeconds);
 
@@ -61,22 +65,14 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
         ttlSeconds: expiresIn ?? Number.NaN,
         grant: grantOf(id, payload),
         // Lost, it would be unknown to the revocation that ends the access token of the same answer (RFC 7009 §2.2).
-        isAwaited: model === 'RefreshToken',
+        isAwaited: traits.includes('awaited'),
       });
       // 'grant_revoked' is not an error: a replayed code or token leads to what is dead already.
       return undefined;
     },
 
-    async find(id) {
-      const record = await records.find(model, keyOf(id));
-      return record && !isEndedSession(record) ? payloadOf(record, id) : undefined;
-    },
-
-    async findByUid(uid) {
-      const record = await records.findByAlias(model, hash(`uid:${uid}`));
-      return record && !isEndedSession(record) ? payloadOf(record, undefined) : undefined;
-    },
-
+    find: async (id) => read(await records.find(model, keyOf(id)), id),
+    findByUid: async (uid) => read(await records.findByAlias(model, hash(`uid:${uid}`))),
     // Codes of devices are found by device-codes.ts.
     findByUserCode: () => Promise.resolve(undefined),
 
@@ -94,7 +90,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
       if (model === 'Session') return sessions.end(id);
       // Only a revocation destroys one of these, and it ends the grant: the tombstone first, so that an outage in between
       // leaves nothing of the family alive that a repeat would no longer find.
-      if (GRANTABLE.has(model)) await revokeGrantOf(id);
+      if (isGrantable) await revokeGrantOf(id);
       if (model !== 'Interaction') return void (await records.destroy(model, keyOf(id)));
       // The engine ends an interaction to go on with its result: a second one at the same time would get a code too. Where what comes
       // of it can't be saved, the browser goes on with the same address.

@@ -4,6 +4,7 @@ import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWit
 import type { Limits } from '../limits/limits.ts';
 import { GRANT } from '../store/store.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
+import { modelOf } from './models.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload } from './record-payload.ts';
 
@@ -43,7 +44,7 @@ export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
         ttlSeconds: (expiresIn ?? Number.NaN) + KEPT_SECONDS,
         grant: payload.grantId === undefined ? undefined : recordKey(hash, GRANT, payload.grantId),
         alias: userCode === undefined ? undefined : aliasOf(userCode),
-        isAwaited: true,
+        isAwaited: modelOf(KIND).traits.includes('awaited'),
       });
     },
 

@@ -61,8 +61,7 @@ function useAt(route: string): DocumentUse {
 }
 
 /** `adapter`, where the engine finds clients that it doesn't know from its configuration. */
-export function withDocumentClients(model: string, adapter: Adapter, load: LoadClient): Adapter {
-  if (model !== 'Client') return adapter;
+export function withDocumentClients(adapter: Adapter, load: LoadClient): Adapter {
   return {
     ...adapter,
     async find(id) {

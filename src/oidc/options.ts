@@ -1,5 +1,5 @@
 // Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
-import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import { createAdapter } from './adapter.ts';
@@ -11,6 +11,7 @@ import { createDeviceCodeAdapter } from './device-codes.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
+import { type Model, modelOf } from './models.ts';
 import { narrowScopes } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createRestoreOfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
@@ -20,18 +21,24 @@ import { toEngineKeys } from './signing-keys.ts';
 import { authenticationClaims, claimsForApi } from './token-claims.ts';
 import { createIntrospectionPolicy, createRevocationPolicy } from './policies/token-policies.ts';
 
+const ADAPTERS: Readonly<Record<Model['adapter'], (name: string, app: App) => Adapter>> = {
+  records: createAdapter,
+  grants: (name, app) => endImplicitGrants(createAdapter(name, app), { ...app, ...app.records }),
+  deviceCodes: (_name, app) => createDeviceCodeAdapter(app),
+  clients: (name, app) => withDocumentClients(createAdapter(name, app), app.loadClient),
+};
+
 export function createConfiguration(app: App): Configuration {
   const { config, issuer, keySet, audiences, enginePages, now } = app;
-  const { findClient, loadClient, browsers, access } = app;
+  const { findClient, browsers, access } = app;
   const restoreOfflineAccess = createRestoreOfflineAccess(app.log);
   const checkRefresh = createRefreshCheck(app);
 
   return {
-    adapter(model: string) {
-      const stored = model === 'DeviceCode' ? createDeviceCodeAdapter(app) : createAdapter(model, app);
-      const granted = endImplicitGrants(model, stored, { loadClient, ...app.records });
-      const narrowed = narrowScopes(model, granted, app.stillAllowed);
-      return withDocumentClients(model, narrowed, loadClient);
+    adapter(name: string) {
+      const { adapter, traits } = modelOf(name);
+      const stored = ADAPTERS[adapter](name, app);
+      return traits.includes('scoped') ? narrowScopes(stored, app.stillAllowed) : stored;
     },
     clients: config.clients.map(toClientMetadata),
     jwks: toEngineKeys(keySet),

@@ -4,7 +4,7 @@
 import type Provider from 'oidc-provider';
 import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
-import { type DocumentStore, GRANT } from '../../store/store.ts';
+import type { DocumentStore } from '../../store/store.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
 import type { FindClient, LoadClient } from '../clients.ts';
 import type { AccessPolicy } from './access.ts';
@@ -48,22 +48,17 @@ export const ONCE_IMPLICIT = 'implicit-clients';
 
 /** Revokes what the file allowed a client that has to ask now. */
 export function endImplicitGrants(
-  model: string,
   adapter: Adapter,
-  {
-    loadClient,
-    documents,
-  }: { readonly loadClient: LoadClient; readonly documents: Pick<DocumentStore, 'get'> },
+  parts: { readonly loadClient: LoadClient; readonly documents: Pick<DocumentStore, 'get'> },
 ): Adapter {
-  if (model !== GRANT) return adapter;
   return {
     ...adapter,
     async find(id) {
       const grant = await adapter.find(id);
       if (!grant || grant['consent'] === 'explicit') return grant;
       const { clientId = '', consent } = grant;
-      if ((await loadClient(clientId))?.consent !== 'explicit') return grant;
-      if (consent === undefined && !(await documents.get(ONCE_IMPLICIT, clientId))) return grant;
+      if ((await parts.loadClient(clientId))?.consent !== 'explicit') return grant;
+      if (consent === undefined && !(await parts.documents.get(ONCE_IMPLICIT, clientId))) return grant;
       await adapter.destroy(id);
       return undefined;
     },

@@ -3,8 +3,6 @@
 import type { Adapter, AdapterPayload, ClaimsParameter } from 'oidc-provider';
 import type { LoadClient } from '../clients.ts';
 
-const MODELS_WITH_SCOPE = new Set(['AccessToken', 'AuthorizationCode', 'DeviceCode', 'RefreshToken']);
-
 /** What of a scope its client may still ask for. */
 export type StillAllowed = (clientId: string, scope: string) => Promise<string>;
 
@@ -26,9 +24,7 @@ function ofEngine({ id_token: asked = {} }: ClaimsParameter): ClaimsParameter {
   return { id_token: Object.fromEntries(own) };
 }
 
-export function narrowScopes(model: string, adapter: Adapter, stillAllowed: StillAllowed): Adapter {
-  if (!MODELS_WITH_SCOPE.has(model)) return adapter;
-
+export function narrowScopes(adapter: Adapter, stillAllowed: StillAllowed): Adapter {
   async function narrow(payload: AdapterPayload): Promise<AdapterPayload> {
     const { scope, clientId } = payload;
     if (typeof scope !== 'string' || clientId === undefined) return payload;

@@ -7,13 +7,14 @@ import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
 import type { BrowserBinding } from '../browser-binding.ts';
 import type { EndedSession } from '../logout-jobs.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
+import { modelNames, modelOf } from '../models.ts';
 import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass, type ContextParts } from './context.ts';
 import type { ModelClass } from './model.ts';
 import { bindToBrowser, bindToSession, type BoundInteraction, type BoundModel } from './bindings.ts';
-import { keepSignIn, SIGN_IN_MEMBERS, type SessionClass } from './session-sign-in.ts';
-import { keepMembers } from './stored-members.ts';
+import { keepSignIn, type SessionClass } from './session-sign-in.ts';
+import { keepMembers, type RewrittenModel } from './stored-members.ts';
 
 export type SeamParts = {
   readonly tokens: AccessTokens;
@@ -45,7 +46,7 @@ export type PostAnswer = (ctx: KoaContextWithOIDC, redirectUri: string, answer: 
 
 type FoundClient = { readonly clientId: string; readonly clientAuthMethod: string };
 type ClientFinder = { find(id: string): Promise<FoundClient | undefined> };
-type UsedPrototype = { consume: (this: UsedPrototype) => Promise<void> };
+type UsedModel = { readonly prototype: { consume: () => Promise<void> } };
 type ClientPrototype = {
   clientId: string;
   compareClientSecret(secret: string): Promise<boolean>;
@@ -53,6 +54,15 @@ type ClientPrototype = {
 };
 
 const currentRoute = () => Provider.ctx?.oidc.route;
+
+/** Everything about the code or the token has been checked by then. */
+function countUses({ prototype }: UsedModel, takeBeforeUse: SeamParts['takeBeforeUse']): void {
+  const { consume } = prototype;
+  prototype.consume = async function countAndConsume() {
+    await takeBeforeUse(Provider.ctx);
+    await consume.call(this);
+  };
+}
 
 export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
@@ -67,8 +77,13 @@ export class PosternProvider extends Provider {
       );
     }
 
-    for (const model of [this.AccessToken, this.AuthorizationCode, this.RefreshToken, this.DeviceCode]) {
-      bindToSession(model as unknown as BoundModel, this);
+    // Before AccessToken is replaced by a class that is made of it.
+    for (const name of modelNames) {
+      const { traits, members } = modelOf(name);
+      const model: unknown = this[name];
+      if (traits.includes('sessionBound')) bindToSession(model as BoundModel, this);
+      if (traits.includes('usedOnce')) countUses(model as UsedModel, takeBeforeUse);
+      if (members !== undefined) keepMembers(model as RewrittenModel, members);
     }
     // defineProperties: the types declare these as readonly properties, at run time they are getters on the prototype.
     Object.defineProperties(this, {
@@ -95,20 +110,6 @@ export class PosternProvider extends Provider {
 
     bindToBrowser(this.Interaction as unknown as BoundInteraction, browsers, () => Provider.ctx);
     keepSignIn(this.Session as unknown as SessionClass, () => Provider.ctx);
-    // The adapter hears by oldId which session a new one follows. All other models are written once.
-    keepMembers(this.Session, 'oldId', ...SIGN_IN_MEMBERS);
-    keepMembers(this.Grant, 'generation', 'consent');
-    keepMembers(this.Interaction, 'browser', 'askedScope');
-
-    // Everything about the code or the token has been checked by then.
-    for (const model of [this.AuthorizationCode, this.RefreshToken, this.DeviceCode]) {
-      const used = model.prototype as unknown as UsedPrototype;
-      const { consume } = used;
-      used.consume = async function countAndConsume() {
-        await takeBeforeUse(Provider.ctx);
-        await consume.call(this);
-      };
-    }
 
     // The engine awaits this for client_secret_basic and client_secret_post. Its own version knows a single secret in the clear.
     const client = this.Client.prototype as unknown as ClientPrototype;

@@ -10,7 +10,7 @@ export type RewrittenModel = { readonly IN_PAYLOAD: readonly string[]; readonly 
 type Carrying = AdapterPayload & { readonly [CARRIED]?: Readonly<Record<string, unknown>> };
 
 /** Before the first use of `model`: the engine looks at its members once. `own`: those that this version adds. */
-export function keepMembers(model: RewrittenModel, ...own: readonly string[]): void {
+export function keepMembers(model: RewrittenModel, own: readonly string[]): void {
   const { adapter } = model;
   const names = new Set([...model.IN_PAYLOAD, ...own]);
   Object.defineProperty(model, 'IN_PAYLOAD', { value: [...names, CARRIED] });
