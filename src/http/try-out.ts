@@ -29,7 +29,7 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
   const demo = findDemo(config);
   if (demo === undefined) return undefined;
   const { issuer } = config;
-  const user = demoUserOf(config);
+  const person = demoUserOf(config);
 
   function show(ctx: Context, model: PageModels['try']): void {
     ctx.set({
@@ -45,11 +45,11 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
 
   return async function tryOut(ctx, next) {
     if (ctx.method !== 'GET') return next();
-    if (ctx.path === DEMO_TRY_PATH) return show(ctx, { startUrl, outcome: 'ready', user });
+    if (ctx.path === DEMO_TRY_PATH) return show(ctx, { startUrl, outcome: 'ready', person });
     if (ctx.path === startUrl) return startSignIn(ctx, issuer, demo);
     if (ctx.path === DEMO_CALLBACK_PATH) {
       const model = await finishSignIn(ctx, issuer, demo);
-      return show(ctx, model.outcome === 'stale' ? { ...model, user } : model);
+      return show(ctx, model.outcome === 'stale' ? { ...model, person } : model);
     }
     return next();
   };

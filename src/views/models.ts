@@ -187,7 +187,7 @@ const tryOut = z.discriminatedUnion('outcome', [
     outcome: z.enum(['ready', 'stale']),
     startUrl: url,
     /** The demo user, while it is there. */
-    user: z.object({ username: text, password: text }).optional(),
+    person: z.object({ username: text, password: text }).optional(),
   }),
   z.object({ outcome: z.literal('refused'), startUrl: url, error: text }),
   z.object({
