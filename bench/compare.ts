@@ -1,7 +1,7 @@
-// Two builds, old and new, in turn within one run: whether a change costs CPU. `npm run bench:compare -- ../old [--pairs N] [--only NAME]
-// [--everything]`; `start` and
-// `reload` are names, too. The other folder is a checkout that has been built; `--old-settings FILE` names a JSON file with keys of the
-// configuration in the notation that it knows. Exits with 1 where the lower quartile of a ratio is above 1.05.
+// Two builds, old and new, in turn within one run: whether a change costs CPU, time to start, memory or time to reload.
+// `npm run bench:compare -- ../old [--pairs N] [--only NAME] [--everything] [--old-settings FILE]`. The other folder is a checkout that
+// has been built; FILE has keys of the configuration in the notation that it knows. Exits with 1 where the lower quartile of a ratio is
+// above 1.05. `start` and `reload` are names, too.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
