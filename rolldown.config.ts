@@ -20,11 +20,20 @@ const httpWithoutFetch = {
       : undefined,
 };
 
+const packageOf = (id: string) =>
+  /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1]?.replace('/', '-') ?? 'packages';
+
 export default defineConfig({
   plugins: [httpWithoutFetch],
   input: { main: 'src/main.ts', ...Object.fromEntries(threads) },
   platform: 'node',
   external: ['@node-rs/argon2', 'ioredis', 'koa', 'lmdb', 'pino', 'prom-client'],
   // views/ and package.json are two folders above each module, as in src/.
-  output: { chunkFileNames: 'lib/[name]-[hash].js', sourcemap: true, sourcemapExcludeSources: true },
+  output: {
+    chunkFileNames: 'lib/[name]-[hash].js',
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    // One chunk for each package: with the engine in the same module as ours, an introspection took a third more CPU.
+    codeSplitting: { groups: [{ test: /node_modules/, name: packageOf, debugName: 'packages' }] },
+  },
 });
