@@ -72,7 +72,7 @@ export type App = ReturnType<typeof openApp>;
 export function openApp(process: Process, { config, keySet, views }: ApplicationParts) {
   const { store, hash, now, states, audit } = process;
   const { documents, clock } = store;
-  const { issuer } = config;
+  const { issuer, clientDocuments } = config;
   const { pages } = views;
   const limits = process.limitsOf(config.rateLimits);
   const records = createUnitOfWork(store, now);
@@ -101,11 +101,11 @@ export function openApp(process: Process, { config, keySet, views }: Application
   // Clients, and what they and users may have.
   const clients = createClientLookup(
     config.clients,
-    config.clientDocuments &&
+    clientDocuments &&
       createClientDocuments({
         ...process,
-        hosts: config.clientDocuments.hosts,
-        vet: (document) => vetClientDocument(document, config.clientDocuments?.scope ?? []),
+        hosts: clientDocuments.hosts,
+        vet: (document) => vetClientDocument(document, clientDocuments.scope),
         outgoing: process.outgoingOf(config),
         // The store itself: what is fetched belongs to no request.
         records: store.records,
