@@ -2,7 +2,7 @@
 // service, and find users of both sources. Users of a file are changed in the file, and only there.
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import type { AuditConfig, Config, User } from '../config/config.ts';
+import type { AuditConfig, Config, UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
@@ -24,7 +24,7 @@ import { openUserAccount } from './user-account.ts';
 
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
 
-export type SourcedUser = User & {
+export type SourcedUser = UserEntry & {
   readonly source: UserSource;
   /** 0 for a user of the file. */
   readonly validAfter: number;
@@ -138,7 +138,7 @@ export async function lookUpUser(
   typed: string,
 ): Promise<SourcedUser | undefined> {
   const name = canonicalUsername(typed);
-  const isTyped = ({ id, username }: User) => id === typed || canonicalUsername(username) === name;
+  const isTyped = ({ id, username }: UserEntry) => id === typed || canonicalUsername(username) === name;
   const fromFile = users.find(isTyped);
   if (fromFile !== undefined) return { ...fromFile, source: 'file', validAfter: 0 };
   const fromStore = (await storedUsers.findByUsername(typed)) ?? (await storedUsers.findById(typed));

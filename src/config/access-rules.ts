@@ -1,10 +1,10 @@
 // Who may do what, compiled when the file is read: a question costs what the user's own groups cost, however many users and
 // groups there are. About users only; a service has the scopes that its entry says.
 import { isDocumentClient } from './client-id-url.ts';
-import type { Client, Config, Resource, User } from './config.ts';
+import type { Client, Config, Resource, UserEntry } from './config.ts';
 
 /** Groups that the file doesn't define, which a user of the store may have, give nothing. */
-export type Grouped = Pick<User, 'groups'>;
+export type Grouped = Pick<UserEntry, 'groups'>;
 
 export interface AccessRules {
   /** False also for a client that isn't in the file, but for one by document, which can have no such rule. */

@@ -44,7 +44,7 @@ export type Client = Omit<
 };
 
 /** A user from `users_from`. Standard claims have their OIDC Core §5.1 names; custom ones are beside them. */
-export type User = {
+export type UserEntry = {
   /** `usr_` and at least 16 random characters: the `sub` of this user, for ever. */
   readonly id: string;
   readonly username: string;
@@ -67,7 +67,7 @@ export type Config = Omit<
   readonly encryptionKeys: readonly Buffer[];
   readonly resources: readonly Resource[];
   readonly clients: readonly Client[];
-  readonly users: readonly User[];
+  readonly users: readonly UserEntry[];
   /** Absolute path of the operator's views, when configured. */
   readonly viewsFolder?: string | undefined;
   /** One line each: notices for the operator at the start (keys generated, …). Never a secret. */

@@ -1,7 +1,7 @@
 // Which users lose and which gain something when another configuration takes over: users and things that are in both.
 import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules } from './access-rules.ts';
-import type { Config, User } from './config.ts';
+import type { Config, UserEntry } from './config.ts';
 import { type Level, reaches } from './sign-in-levels.ts';
 import { listedNames } from './wording.ts';
 
@@ -14,7 +14,7 @@ export type PlanItem = {
   readonly message: string;
 };
 
-type Named = Omit<User, 'passwordHash'>;
+type Named = Omit<UserEntry, 'passwordHash'>;
 type Side = Pick<Config, 'signIn' | 'groups' | 'clients' | 'resources' | 'users'>;
 
 /** What the store says: its own users, and the strongest sign-in of each user by the methods that are on. `none`: no factor of theirs is on. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { camelKeys } from './camel-keys.ts';
 import type { Parts } from './check-access.ts';
 import { applicationTypeOf } from './check-clients.ts';
-import type { AuditConfig, Client, ClientSecret, Config, StoreConfig, User } from './config.ts';
+import type { AuditConfig, Client, ClientSecret, Config, StoreConfig, UserEntry } from './config.ts';
 import type { Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import type { KeyName } from './service-keys.ts';
@@ -58,7 +58,7 @@ export function toClient(form: ClientForm, secrets: readonly ClientSecret[]): Cl
   return { ...camelKeys(fields), scopes, defaultScopes, applicationType: applicationTypeOf(form), secrets };
 }
 
-function toUser(form: UserForm): User {
+function toUser(form: UserForm): UserEntry {
   const { id, username, password_hash: passwordHash, disabled, groups, claims: custom, ...standard } = form;
   const known = Object.entries(standard).filter(([, value]) => value !== undefined);
   const claims = { ...custom, ...Object.fromEntries(known) };

@@ -1,6 +1,6 @@
 // The users who exist, their claims, and whether they may still be signed in: looked up in the file first, then in the store.
 // passwords.ts has the password, sign-in.ts the act of signing in.
-import type { User } from '../config/config.ts';
+import type { UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import type { StoreClock } from '../store/store.ts';
 import type { AccountState, AccountStates } from './account-state.ts';
@@ -32,7 +32,7 @@ export type Issued = {
 
 /** Who was meant by a name, and what attempts with it are counted by. */
 export type Found = {
-  readonly user: User | undefined;
+  readonly user: UserEntry | undefined;
   readonly source: UserSource | undefined;
   /** Another one whenever everything of the user ends. */
   readonly generation: string;
@@ -48,7 +48,7 @@ export type Accounts = ReturnType<typeof createAccounts>;
 type AccountsParts = {
   /** `validAfter` is a time of the store. */
   readonly clock: Pick<StoreClock, 'ahead'>;
-  readonly users: readonly User[];
+  readonly users: readonly UserEntry[];
   readonly states: AccountStates;
   readonly storedUsers: StoredUsers;
   /** The file says nothing of second factors: a password, or a session by one, isn't enough for users who have one. */
@@ -141,7 +141,7 @@ export function createAccounts(parts: AccountsParts) {
   };
 }
 
-function toAccount({ id, username, passwordHash, groups, claims }: User): Account {
+function toAccount({ id, username, passwordHash, groups, claims }: UserEntry): Account {
   return { id, username, hasPassword: passwordHash !== undefined, groups, claims };
 }
 
@@ -149,7 +149,7 @@ function toAccount({ id, username, passwordHash, groups, claims }: User): Accoun
  * What an attempt verifies: hashes of the same costs for every name, so that time reveals neither who exists nor in which source. Only
  * the user's own can match; an unknown name has none, nor has who was invited and has no password yet.
  */
-function createComparisons(users: readonly User[]) {
+function createComparisons(users: readonly UserEntry[]) {
   const hashes = users.flatMap(({ passwordHash }) => passwordHash ?? []);
   const ofOtherCosts = new Map(hashes.map((hash) => [costOf(hash), hash]));
   ofOtherCosts.delete(costOf());

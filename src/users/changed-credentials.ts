@@ -2,7 +2,7 @@
 // what is compared), who is gone, and whom an app lets in no more.
 import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules, type Grouped } from '../config/access-rules.ts';
-import type { Config, User } from '../config/config.ts';
+import type { Config, UserEntry } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { changeDocument } from '../store/documents.ts';
 import { FormFault } from '../store/form.ts';
@@ -24,7 +24,7 @@ export type ChangedCredential = { readonly id: string; readonly credential: stri
  * many nodes at once. Resolves whose sessions and tokens it has ended: again and again, until that is kept.
  */
 export async function voidChangedCredentials(
-  { before, users }: { readonly before: readonly User[]; readonly users: readonly User[] },
+  { before, users }: { readonly before: readonly UserEntry[]; readonly users: readonly UserEntry[] },
   states: Pick<AccountStates, 'update'>,
   hash: KeyedHash,
   now: Clock,
@@ -33,7 +33,7 @@ export async function voidChangedCredentials(
   const ended = new Map<string, string>();
   const wasThere = new Set(before.map(({ id }) => id));
 
-  async function compare({ id, passwordHash, disabled }: User): Promise<void> {
+  async function compare({ id, passwordHash, disabled }: UserEntry): Promise<void> {
     const credential = hash(`credential:${passwordHash}:${disabled}`);
     await states.update(id, ({ credential: known, validAfter, removed }) => {
       ended.delete(id);
@@ -83,7 +83,7 @@ export async function inBatches<T>(
 
 /** Who was of a file once, isn't of this one, and isn't noted. One document has all of them: the store may know of many more. */
 export async function findRemoved(
-  users: readonly User[],
+  users: readonly UserEntry[],
   documents: DocumentStore,
   states: Pick<AccountStates, 'get'>,
   onFault: OnFault,

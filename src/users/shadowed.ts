@@ -1,5 +1,5 @@
 // Login names that both the file and the store have.
-import type { User } from '../config/config.ts';
+import type { UserEntry } from '../config/config.ts';
 import { inBatches } from './changed-credentials.ts';
 import type { StoredUsers } from './stored-users.ts';
 
@@ -11,7 +11,7 @@ export type Shadowed = { readonly fileId: string; readonly storeId: string };
  * more itself. Throws StoreUnavailable.
  */
 export async function findShadowed(
-  users: readonly User[],
+  users: readonly UserEntry[],
   storedUsers: Pick<StoredUsers, 'findById' | 'findByUsername'>,
 ): Promise<readonly Shadowed[]> {
   const shadowed = new Map<string, Shadowed>();

@@ -1,6 +1,6 @@
 // The act of signing in with a username and a password. Every failure looks the same from outside and costs the same;
 // attempts are counted before the password is looked at.
-import type { User } from '../config/config.ts';
+import type { UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
@@ -31,7 +31,7 @@ export type Credentials = {
 export type CountAttempt = (attempt: SignInAttempt) => Promise<BegunSignIn>;
 
 type RightPassword = {
-  readonly user: User;
+  readonly user: UserEntry;
   /** Epoch seconds, from before the password was looked at: what voids earlier sign-ins voids this one, however late it is finished. */
   readonly at: number;
   /** As of `at`, for the same reason. */
@@ -51,7 +51,7 @@ export type Refused = {
   readonly user: undefined;
   readonly reason: 'unknown' | 'wrong_password' | 'disabled' | 'factors_off';
   /** Who was meant, where there is such a user. */
-  readonly meant: User | undefined;
+  readonly meant: UserEntry | undefined;
   /** Failures in a row of unknown places, this one included; 0 for a failure that isn't part of that row. */
   readonly failures: number;
 };
@@ -61,7 +61,7 @@ export type NotDecided = {
   readonly user: undefined;
   readonly reason: 'too_many_attempts' | 'busy' | 'unavailable';
   /** As in Refused; undefined also where the store didn't answer. */
-  readonly meant: User | undefined;
+  readonly meant: UserEntry | undefined;
   readonly cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
 };
 
@@ -83,7 +83,7 @@ export function createSignIn(parts: SignInParts): SignIn {
   const { accounts, storedUsers, passwords, trustedBrowsers, countAttempt, factors, now } = parts;
 
   /** The hashes of users of the file are the operator's to renew. */
-  async function renewHash({ id, passwordHash }: User, password: string, share: Share): Promise<void> {
+  async function renewHash({ id, passwordHash }: UserEntry, password: string, share: Share): Promise<void> {
     if (passwordHash === undefined || !isWeakerThanPolicy(passwordHash)) return;
     try {
       const renewed = await passwords.run(() => hashPassword(password), share);

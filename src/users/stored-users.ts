@@ -3,7 +3,7 @@
 //
 // No write spans two documents. The user is written first and the name last, so the name's compare-and-set decides which write
 // wins, and a crash leaves behind at most a user whom no name leads to. Deleting leaves a tombstone under the id.
-import type { StoreConfig, User } from '../config/config.ts';
+import type { StoreConfig, UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { changeDocument, listDocuments } from '../store/documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
@@ -18,16 +18,17 @@ const WHAT = 'a person';
 const NOBODY = 'nobody';
 
 /** A user of the store. */
-export type StoredUser = User & {
+export type StoredUser = UserEntry & {
   /** As that of an AccountState; changes with the password. */
   readonly validAfter: number;
 };
 
-type Granted = Pick<User, 'groups' | 'claims'>;
-type NewUser = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Pick<User, 'groups'>>;
+type Granted = Pick<UserEntry, 'groups' | 'claims'>;
+type NewUser = Pick<UserEntry, 'id' | 'username' | 'passwordHash' | 'claims'> &
+  Partial<Pick<UserEntry, 'groups'>>;
 
 /** The login name is what apps show of a user who has no other name for that. */
-export const withName = (username: string, claims: User['claims']): User['claims'] => ({
+export const withName = (username: string, claims: UserEntry['claims']): UserEntry['claims'] => ({
   preferred_username: username,
   ...claims,
 });
