@@ -3,9 +3,10 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config } from '../config/config.ts';
 import { claimsFault, parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
+import type { User } from '../users/user.ts';
 import type { VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
-import { addChange, type Done, isGone, type SourcedUser, type UserContext } from './user-context.ts';
+import { addChange, type Done, isGone, type UserContext } from './user-context.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 export type GrantedOptions = { readonly claim: Claims; readonly group: readonly string[] };
@@ -75,7 +76,7 @@ function assertFits(claims: Claims): Claims {
 
 const toGroups = (names: readonly string[]) => [...new Set(names)].toSorted();
 
-async function setGranted(context: UserContext, before: SourcedUser, options: SetOptions): Promise<Done> {
+async function setGranted(context: UserContext, before: User, options: SetOptions): Promise<Done> {
   const { id, username } = before;
   const added = checkGranted(context.config, options);
   const { removeClaim, removeGroup } = options;

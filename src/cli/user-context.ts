@@ -2,33 +2,27 @@
 // service, and find users of both sources. Users of a file are changed in the file, and only there.
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import type { AuditConfig, Config, UserEntry } from '../config/config.ts';
-import { canonicalUsername } from '../config/username.ts';
+import type { AuditConfig, Config } from '../config/config.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
+import { accountsOf } from '../oidc/lists-of-users.ts';
 import { removeUserLists } from '../oidc/user-index.ts';
 import { createKeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
-import type { UserSource } from '../users/accounts.ts';
 import { createFactorStore } from '../users/factors.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
 import type { PasswordContext } from '../users/password-rules.ts';
 import { createStoredUsers } from '../users/stored-users.ts';
+import type { User } from '../users/user.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
 import { openUserAccount } from './user-account.ts';
 
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
-
-export type SourcedUser = UserEntry & {
-  readonly source: UserSource;
-  /** 0 for a user of the file. */
-  readonly validAfter: number;
-};
 
 export async function withUsers(
   { config: file }: VerbOptions,
@@ -52,6 +46,7 @@ async function openContext(config: Config, store: Store) {
   const factors = createFactorStore(documents, hash ?? (() => 'none'));
   return {
     config,
+    accounts: accountsOf(config, store),
     states,
     storedUsers: createStoredUsers(documents),
     /** Of the store. */
@@ -87,7 +82,7 @@ async function recordChange(audit: AuditConfig, action: string, accountId: strin
 /** What a verb did, for programs and for users. */
 export type Done = { readonly value: object; readonly text: string };
 
-type Act<Options> = (context: UserContext, user: SourcedUser, options: Options) => Promise<Done>;
+type Act<Options> = (context: UserContext, user: User, options: Options) => Promise<Done>;
 
 /** Adds a verb that finds a user, changes something, records that under the name of the verb, and prints it. */
 export function addChange<Options extends VerbOptions>(
@@ -132,30 +127,20 @@ export function newUserId(): string {
   return `usr_${randomBytes(16).toString('base64url')}`;
 }
 
-/** By login name, the file first as at a sign-in, or by id. */
-export async function lookUpUser(
-  { config: { users }, storedUsers }: UserContext,
-  typed: string,
-): Promise<SourcedUser | undefined> {
-  const name = canonicalUsername(typed);
-  const isTyped = ({ id, username }: UserEntry) => id === typed || canonicalUsername(username) === name;
-  const fromFile = users.find(isTyped);
-  if (fromFile !== undefined) return { ...fromFile, source: 'file', validAfter: 0 };
-  const fromStore = (await storedUsers.findByUsername(typed)) ?? (await storedUsers.findById(typed));
-  return fromStore && { ...fromStore, source: 'store' };
-}
+/** By login name or by id. */
+export const lookUpUser = ({ accounts }: UserContext, typed: string) => accounts.lookUp(typed);
 
 /** The same; throws CommandError where there is nobody. */
-export async function findUser(context: UserContext, typed: string): Promise<SourcedUser> {
+export async function findUser(context: UserContext, typed: string): Promise<User> {
   const user = await lookUpUser(context, typed);
   if (user !== undefined) return user;
   throw new CommandError(`there is no person ${JSON.stringify(typed)}`);
 }
 
 /** The same, for what is only done to users of the store. Throws CommandError. */
-export async function findStoredUser(context: UserContext, typed: string): Promise<SourcedUser> {
+export async function findStoredUser(context: UserContext, typed: string): Promise<User> {
   const user = await findUser(context, typed);
-  if (user.source === 'store') return user;
+  if (!user.isDeclared) return user;
   throw new CommandError(
     `${user.username} is in ${context.config.usersFrom ?? 'a file'}: change that file instead`,
   );

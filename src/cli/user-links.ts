@@ -6,6 +6,7 @@ import { usernameFault } from '../config/text.ts';
 import { forgiven, hasSecondFactor } from '../users/factors.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import { withName } from '../users/stored-users.ts';
+import type { User } from '../users/user.ts';
 import { addVerb, checked, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
 import { addGrantedOptions, checkGranted, type GrantedOptions } from './user-access.ts';
@@ -15,7 +16,6 @@ import {
   isTaken,
   lookUpUser,
   newUserId,
-  type SourcedUser,
   type UserContext,
   withUsers,
 } from './user-context.ts';
@@ -58,7 +58,7 @@ async function invite(
   const user = { id: newUserId(), username, passwordHash: undefined, groups, claims };
   if (!(await context.storedUsers.add(user))) throw isTaken(username);
   await context.changed('add', user.id);
-  const link = await make('invite', { ...user, disabled: false, source: 'store', validAfter: 0 });
+  const link = await make('invite', { ...user, validAfter: 0 });
   await context.changed('invite', user.id);
   printDone(io, options, {
     value: { id: user.id, username, source: 'store', invited: true, ...link.value },
@@ -67,12 +67,12 @@ async function invite(
 }
 
 /** A user who was invited and has no password yet gets another invitation. */
-async function reset(context: UserContext, user: SourcedUser): Promise<Done> {
-  return newLink(context)(user.passwordHash === undefined ? 'invite' : 'reset', user);
+async function reset(context: UserContext, user: User): Promise<Done> {
+  return newLink(context)(user.hasPassword ? 'reset' : 'invite', user);
 }
 
 /** For a user of the file, too: their factors are in the store. */
-async function enrol(context: UserContext, user: SourcedUser): Promise<Done> {
+async function enrol(context: UserContext, user: User): Promise<Done> {
   const { signIn } = context.config;
   if (signIn?.passkeys !== true && signIn?.oneTimeCodes !== true) {
     throw new CommandError('there is nothing to add: sign_in has neither passkeys nor one_time_codes');
@@ -87,12 +87,12 @@ async function enrol(context: UserContext, user: SourcedUser): Promise<Done> {
   return make('factors', user);
 }
 
-function refuseDisabled({ config }: UserContext, { username, disabled }: SourcedUser): void {
+function refuseDisabled({ config }: UserContext, { username, disabled }: User): void {
   if (!disabled) return;
   throw new CommandError(`${username} is disabled in ${config.usersFrom ?? 'a file'}: change that file`);
 }
 
-async function enable(context: UserContext, user: SourcedUser): Promise<Done> {
+async function enable(context: UserContext, user: User): Promise<Done> {
   const { id, username } = user;
   refuseDisabled(context, user);
   await context.states.update(id, { disabled: false, attemptsSince: Date.now() });
@@ -104,7 +104,10 @@ async function enable(context: UserContext, user: SourcedUser): Promise<Done> {
 function newLink(context: UserContext) {
   const links = context.links();
 
-  return async function make(purpose: LinkPurpose, { id, username, validAfter }: SourcedUser): Promise<Done> {
+  return async function make(
+    purpose: LinkPurpose,
+    { id, username, validAfter }: Pick<User, 'id' | 'username' | 'validAfter'>,
+  ): Promise<Done> {
     const state = await context.states.get(id);
     if (state.disabled) {
       throw new CommandError(`${username} is disabled, and no link works: postern user enable`);

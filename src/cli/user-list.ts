@@ -2,9 +2,10 @@
 import type { Command } from 'commander';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { findShadowed } from '../users/shadowed.ts';
+import { type User, userOfFile } from '../users/user.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';
-import { findUser, type SourcedUser, type UserContext, withUsers } from './user-context.ts';
+import { findUser, type UserContext, withUsers } from './user-context.ts';
 
 export function registerList(user: Command, io: CliIo): void {
   addVerb(user, 'list', 'list users; with a name, that user with groups and claims')
@@ -38,18 +39,15 @@ async function list({ config, states, storedUsers, factors }: UserContext, io: C
     findShadowed(config.users, storedUsers),
     config.signIn && factors.list(onFault),
   ]);
-  const everybody: readonly Omit<SourcedUser, 'validAfter'>[] = [
-    ...config.users.map((user) => ({ ...user, source: 'file' as const })),
-    ...stored.map((user) => ({ ...user, source: 'store' as const })),
-  ];
-  return everybody.map(({ id, username, source, disabled, passwordHash }) => ({
+  const everybody: readonly User[] = [...config.users.map(userOfFile), ...stored];
+  return everybody.map(({ id, username, source, disabled, hasPassword, canSetPassword, isDeclared }) => ({
     username,
     id,
     source,
     disabled: disabled || known.get(id)?.disabled === true,
-    invited: source === 'store' && passwordHash === undefined,
-    // A user of the file has the same login name: this one can't sign in.
-    shadowed: source === 'store' && shadowed.some(({ storeId }) => storeId === id),
+    invited: canSetPassword && !hasPassword,
+    // A user of the file has the same login name or id: this one can't sign in.
+    shadowed: !isDeclared && shadowed.some(({ storeId }) => storeId === id),
     ...(own && { factors: countFactors(own.get(id)) }),
   }));
 }

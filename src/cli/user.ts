@@ -5,6 +5,7 @@ import { type AccountState, nextValidAfter } from '../users/account-state.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
 import { withName } from '../users/stored-users.ts';
+import type { User } from '../users/user.ts';
 import { addVerb, checked, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
 import { print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
@@ -19,7 +20,6 @@ import {
   isTaken,
   lookUpUser,
   newUserId,
-  type SourcedUser,
   type UserContext,
   usualPasswordContext,
   withUsers,
@@ -91,7 +91,7 @@ async function add(
   });
 }
 
-async function setPassword(context: UserContext, user: SourcedUser, io: CliIo): Promise<Done> {
+async function setPassword(context: UserContext, user: User, io: CliIo): Promise<Done> {
   const { id, username } = user;
   const password = await readPassword(io, passwordContext(context.config, user));
   const passwordHash = await hashPassword(password);
@@ -105,7 +105,7 @@ async function setPassword(context: UserContext, user: SourcedUser, io: CliIo): 
   };
 }
 
-async function remove(context: UserContext, { id, username }: SourcedUser): Promise<Done> {
+async function remove(context: UserContext, { id, username }: User): Promise<Done> {
   if (!(await context.storedUsers.remove(id))) throw isGone(username);
   await context.factors.remove(id);
   await context.account?.endVoid(id);
@@ -128,7 +128,7 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
 
 async function endAll(
   context: UserContext,
-  { id, username }: SourcedUser,
+  { id, username }: User,
   change: Partial<AccountState> = {},
 ): Promise<Done> {
   const { validAfter } = await context.states.update(id, (before) => ({

@@ -23,19 +23,13 @@ export function createToAccountModel(
   { config, findClient, pages, now }: Host,
   { userSessions, grants, index }: AccountPage,
 ) {
-  const { issuer, users } = config;
+  const { issuer } = config;
   const rules = createAccessRules(config);
   const url = `${issuer}${ACCOUNT_PATH}`;
-  const ofFile = new Set(users.map(({ id }) => id));
   const nameOf = (clientId: string) => {
     const client = findClient(clientId);
     return client === undefined ? clientId : toClientModel(client, issuer).name;
   };
-
-  function passwordOf({ account }: Visitor): AccountModel['password'] {
-    if (!account.hasPassword) return 'none';
-    return ofFile.has(account.id) ? 'operator' : 'here';
-  }
 
   return async function toModel(
     visitor: Visitor,
@@ -58,7 +52,7 @@ export function createToAccountModel(
       groups: account.groups,
       csrf: page.token(visitor),
       signInUrl: isFresh ? undefined : page.signInUrl(true),
-      password: passwordOf(visitor),
+      password: passwordOf(account),
       minLength: config.passwords.minLength,
       passwordAction: `${url}/password`,
       factorsUrl: config.signIn === undefined ? undefined : `${issuer}${FACTORS_PATH}`,
@@ -100,6 +94,11 @@ const isStart = ({ clientUri, redirectUris }: Client) => clientUri !== undefined
 function toAppModel(client: Client, issuer: string): AccountModel['apps'][number] {
   const { name, startUri, clientUri = '', logoUri } = toClientModel(client, issuer);
   return { name, uri: startUri ?? clientUri, logoUri };
+}
+
+function passwordOf({ hasPassword, canSetPassword }: Visitor['account']): AccountModel['password'] {
+  if (!hasPassword) return 'none';
+  return canSetPassword ? 'here' : 'operator';
 }
 
 const textOf = (claim: unknown) => (typeof claim === 'string' ? claim : undefined);

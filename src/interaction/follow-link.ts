@@ -1,11 +1,10 @@
 // What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
 import type { Context } from 'koa';
-import type { Account } from '../users/accounts.ts';
 import type { EnrolmentFault } from '../users/enrolment.ts';
 import { type Factors, hasSecondFactor } from '../users/factors.ts';
 import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
-import type { StoredUser } from '../users/stored-users.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
+import type { User } from '../users/user.ts';
 import { addFactor } from './enrolment-form.ts';
 import type { Form } from './form.ts';
 import type { Host, SecondFactors } from './host.ts';
@@ -14,7 +13,7 @@ import { tidyUp } from './tidy-up.ts';
 /** Of the link that an invitation leads on to. */
 const NEXT_LINK_SECONDS = 15 * 60;
 
-export type OpenLink = { readonly token: string; readonly link: OneTimeLink; readonly account: Account };
+export type OpenLink = { readonly token: string; readonly link: OneTimeLink; readonly account: User };
 export type LinkFault = PasswordFault | 'different' | EnrolmentFault;
 
 /** `fault`: the form is shown again. `dead`: why the link doesn't work any more. */
@@ -36,7 +35,7 @@ async function mayAddFirst({ second, factors }: Host, accountId: string): Promis
 }
 
 /** Where a user goes on to from a new password. */
-async function goOn(host: Host, link: OneTimeLink, { id, validAfter }: StoredUser) {
+async function goOn(host: Host, link: OneTimeLink, { id, validAfter }: User) {
   if (link.purpose !== 'invite' || !(await mayAddFirst(host, id))) return done(host, link);
   const next = { ...link, purpose: 'factors', passwordSince: validAfter } as const;
   const token = await host.links.create(next, NEXT_LINK_SECONDS);

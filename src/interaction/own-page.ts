@@ -5,7 +5,7 @@ import { reaches } from '../config/sign-in-levels.ts';
 import type { BrowserSession } from '../oidc/browser-session.ts';
 import { ownSignInUrl } from '../oidc/own-client.ts';
 import { levelOfUser } from '../oidc/policies/sign-in-level.ts';
-import type { Account } from '../users/accounts.ts';
+import type { User } from '../users/user.ts';
 import { levelOf } from '../users/authentication-methods.ts';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { isFresh } from '../users/recent-proof.ts';
@@ -16,7 +16,7 @@ import { type Host, secondsOf } from './host.ts';
 
 export type Visitor = {
   readonly session: BrowserSession;
-  readonly account: Account;
+  readonly account: User;
   readonly own: Factors;
   /** Enough for a change (users/recent-proof.ts). */
   readonly isFresh: boolean;

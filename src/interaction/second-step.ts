@@ -5,7 +5,7 @@ import { TooManyRequests } from '../limits/limits.ts';
 import { originOf } from '../observability/audit.ts';
 import { untilUnchanged } from '../store/documents.ts';
 import { type CollectionWrite, StoreUnavailable } from '../store/store.ts';
-import type { Account } from '../users/accounts.ts';
+import type { User } from '../users/user.ts';
 import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
 import { type Factors, hasSecondFactor } from '../users/factors.ts';
 import type { FailedCodes, TypedCode } from '../users/second-factor.ts';
@@ -19,7 +19,7 @@ export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
 /** Who is at the second step. */
 export type Pending = {
-  readonly account: Account;
+  readonly account: User;
   readonly factors: Factors;
   /** Undefined: they are signed in. */
   readonly half: HalfSignIn | undefined;

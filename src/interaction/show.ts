@@ -1,6 +1,6 @@
 // Shows an open interaction as a page: its model and its language. routes.ts decides which page is shown, and when.
 import type { Context } from 'koa';
-import type { Account } from '../users/accounts.ts';
+import type { User } from '../users/user.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import type { LanguageWishes } from '../views/locale.ts';
 import type { PageModels } from '../views/models.ts';
@@ -59,7 +59,7 @@ export function createShow(host: Host) {
   const { html, localeOf } = createRender(pages);
 
   /** What every page for a signed-in user has. */
-  function signedInModel(interaction: OpenInteraction, { username }: Account) {
+  function signedInModel(interaction: OpenInteraction, { username }: User) {
     const { client } = interaction;
     return {
       client,
@@ -70,13 +70,13 @@ export function createShow(host: Host) {
   }
 
   /** The signed-in user of an interaction, if they still may be. */
-  async function signedIn({ accountId, issued }: OpenInteraction): Promise<Account | undefined> {
+  async function signedIn({ accountId, issued }: OpenInteraction): Promise<User | undefined> {
     if (accountId === undefined || issued === undefined) return undefined;
     return accounts.findLive(accountId, issued);
   }
 
   /** Throws Refusal when the user is not available any more. */
-  async function mustBeSignedIn(ctx: Context, interaction: OpenInteraction): Promise<Account> {
+  async function mustBeSignedIn(ctx: Context, interaction: OpenInteraction): Promise<User> {
     const account = await signedIn(interaction);
     if (account === undefined) throw expired(ctx, interaction.client);
     return account;

@@ -2,7 +2,7 @@
 import type { AccessRules } from '../config/access-rules.ts';
 import { claimsOfScopes, isTooLong } from '../config/claims-of-scopes.ts';
 import type { Client, Config } from '../config/config.ts';
-import type { Account } from '../users/accounts.ts';
+import type { User } from '../users/user.ts';
 import type { Audience, AudienceRules } from '../tokens/audience.ts';
 
 /** A scope and its one claim. */
@@ -33,7 +33,7 @@ export function createClaims({ config, audiences, rules }: ClaimsParts) {
   const given = (scopes: Iterable<string>) => new Set([...scopes].flatMap((scope) => byScope[scope] ?? []));
 
   /** All claims of the user, with the groups that this client may see. Scopes decide which of them it gets. */
-  function forClient(account: Account, clientId: string | undefined): Values {
+  function forClient(account: User, clientId: string | undefined): Values {
     const groups = hasGroups && clientId !== undefined ? rules.groupsFor(account, { clientId }) : undefined;
     return { ...account.claims, sub: account.id, ...(groups && { [GROUPS]: groups }) };
   }
@@ -61,7 +61,7 @@ export function createClaims({ config, audiences, rules }: ClaimsParts) {
     inAccessToken: (audience: Audience, scopes: Iterable<string>, all: Values): Values =>
       Object.fromEntries(wantedAt(audience, scopes).map((name) => [name, all[name] ?? null])),
     /** What introspection shows of these claims: as they are now, with what else was put into the token. `client`: the token's own. */
-    now(token: TokenWithClaims, account: Account, client: Pick<Client, 'scopes'>): Values {
+    now(token: TokenWithClaims, account: User, client: Pick<Client, 'scopes'>): Values {
       const { clientId, aud = [], extra = {} } = token;
       const names = Object.keys(extra).filter((name) => !OF_SIGN_IN.has(name));
       if (names.length === 0) return extra;

@@ -42,13 +42,5 @@ export function userListsOf(config: Config, store: Store, adapter: ListsParts) {
 export function accountsOf({ users, signIn }: Config, { documents, clock }: Store): Accounts {
   const states = createAccountStates(documents);
   const storedUsers = createStoredUsers(documents);
-  const factorsAreOff = signIn === undefined;
-  return createAccounts({
-    users,
-    states,
-    storedUsers,
-    factorsAreOff,
-    remembered: { states, storedUsers },
-    clock,
-  });
+  return createAccounts({ users, states, storedUsers, factorsAreOff: signIn === undefined, clock });
 }

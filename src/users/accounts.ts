@@ -6,19 +6,7 @@ import type { StoreClock } from '../store/store.ts';
 import type { AccountState, AccountStates } from './account-state.ts';
 import { costOf } from './passwords.ts';
 import type { StoredUsers } from './stored-users.ts';
-
-export type Account = {
-  readonly id: string;
-  readonly username: string;
-  /** Who has none signs in by a passkey. */
-  readonly hasPassword: boolean;
-  /** As User has them. */
-  readonly groups: readonly string[];
-  /** OIDC Core §5.1 names and custom ones, without `sub`. */
-  readonly claims: Readonly<Record<string, unknown>>;
-};
-
-export type UserSource = 'file' | 'store';
+import { type User, userOfFile } from './user.ts';
 
 /** When the sign-in was that something came of. */
 export type Issued = {
@@ -32,8 +20,7 @@ export type Issued = {
 
 /** Who was meant by a name, and what attempts with it are counted by. */
 export type Found = {
-  readonly user: UserEntry | undefined;
-  readonly source: UserSource | undefined;
+  readonly user: User | undefined;
   /** Another one whenever everything of the user ends. */
   readonly generation: string;
   /** Changes with the password and when an operator acts, so that failures from before don't count any more. */
@@ -53,8 +40,8 @@ type AccountsParts = {
   readonly storedUsers: StoredUsers;
   /** The file says nothing of second factors: a password, or a session by one, isn't enough for users who have one. */
   readonly factorsAreOff: boolean;
-  /** The same, each read once a request. Signing in reads again: the password takes time to compare. */
-  readonly remembered: {
+  /** The same, each read once a request, if there are requests. Signing in reads again: the password takes time to compare. */
+  readonly remembered?: {
     readonly states: Pick<AccountStates, 'get'>;
     readonly storedUsers: Pick<StoredUsers, 'findById' | 'idOf'>;
   };
@@ -64,16 +51,23 @@ const NOBODY = 'nobody';
 /** Each costs every attempt one comparison. */
 const MAX_DECOYS = 3;
 
-/** The `validAfter` of the user, 0 for one of the file, and of their state. */
+/** The `validAfter` of the user and of their state. */
 type Ends = readonly [number, number];
 /** Another one whenever everything of the user ends. */
 export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts(parts: AccountsParts) {
-  const { users, states, storedUsers, remembered, clock, factorsAreOff } = parts;
-  const byId = new Map(users.map((user) => [user.id, user]));
-  const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
-  const comparisons = createComparisons(users);
+  const { states, storedUsers, remembered = parts, clock, factorsAreOff } = parts;
+  const declared = parts.users.map(userOfFile);
+  const byId = new Map(declared.map((user) => [user.id, user]));
+  const byUsername = new Map(declared.map((user) => [canonicalUsername(user.username), user]));
+
+  /** The file wins: a user of the store who has a login name of the file isn't here while it does. */
+  function choose(ofFile: User | undefined, ofStore: User | undefined): User | undefined {
+    if (ofFile !== undefined || ofStore === undefined) return ofFile;
+    const isHidden = byUsername.has(canonicalUsername(ofStore.username));
+    return isHidden ? undefined : ofStore;
+  }
 
   function isVoid(issued: Issued | undefined, ends: Ends): boolean {
     if (issued === undefined) return false;
@@ -84,65 +78,54 @@ export function createAccounts(parts: AccountsParts) {
   const isOut = ({ disabled, hasFactors }: AccountState, issued: Issued | undefined) =>
     disabled || (factorsAreOff && hasFactors === true && issued?.isByPassword === true);
 
-  async function findStored(id: string, issued: Issued | undefined): Promise<Account | undefined> {
-    const [user, state] = await Promise.all([remembered.storedUsers.findById(id), remembered.states.get(id)]);
-    // The file wins: who of the store has a login name of it is not here while it does.
-    const isHidden = user === undefined || byUsername.has(canonicalUsername(user.username));
-    if (isHidden || isOut(state, issued)) return undefined;
-    if (isVoid(issued, [user.validAfter, state.validAfter])) return undefined;
-    return toAccount(user);
-  }
-
   return {
-    comparisons,
+    comparisons: createComparisons(parts.users),
     /**
      * Undefined when the user doesn't exist, is disabled, or when everything of the user has ended since `issued`.
      * Throws StoreUnavailable: without an answer no user is called unknown.
      */
-    async findLive(id: string, issued?: Issued): Promise<Account | undefined> {
-      const user = byId.get(id);
-      if (user === undefined) return findStored(id, issued);
-      if (user.disabled) return undefined;
-      const state = await remembered.states.get(id);
-      if (isOut(state, issued) || isVoid(issued, [0, state.validAfter])) return undefined;
-      return toAccount(user);
+    async findLive(id: string, issued?: Issued): Promise<User | undefined> {
+      const ofFile = byId.get(id);
+      const [ofStore, state] = await Promise.all([
+        ofFile === undefined ? remembered.storedUsers.findById(id) : undefined,
+        remembered.states.get(id),
+      ]);
+      const user = choose(ofFile, ofStore);
+      if (user === undefined || user.disabled || isOut(state, issued)) return undefined;
+      return isVoid(issued, [user.validAfter, state.validAfter]) ? undefined : user;
     },
     /** The same store calls for every name. Throws StoreUnavailable. */
     async findByUsername(typed: string): Promise<Found> {
-      const fromFile = byUsername.get(canonicalUsername(typed));
+      const ofFile = byUsername.get(canonicalUsername(typed));
       // The store is asked for users of the file, too: time doesn't reveal which source a user comes from.
       const storedId = (await remembered.storedUsers.idOf(typed)) ?? NOBODY;
-      const [fromStore, state] = await Promise.all([
+      const [ofStore, state] = await Promise.all([
         storedUsers.findById(storedId),
-        states.get(fromFile?.id ?? storedId),
+        states.get(ofFile?.id ?? storedId),
       ]);
-      const user = fromFile ?? fromStore;
-      const passwordSince = fromFile === undefined ? (fromStore?.validAfter ?? 0) : 0;
-      const generation = toGeneration([passwordSince, state.validAfter]);
-      return {
-        user,
-        source: fromFile !== undefined ? 'file' : fromStore && 'store',
-        generation,
-        attemptsSince: `${generation}.${state.attemptsSince ?? 0}`,
-      };
+      const user = choose(ofFile, ofStore);
+      const generation = toGeneration([user?.validAfter ?? 0, state.validAfter]);
+      return { user, generation, attemptsSince: `${generation}.${state.attemptsSince ?? 0}` };
+    },
+    /** By login name or by id, also who can't sign in: for an administrator. Throws StoreUnavailable. */
+    async lookUp(typed: string): Promise<User | undefined> {
+      const ofFile = byUsername.get(canonicalUsername(typed)) ?? byId.get(typed);
+      return ofFile ?? (await storedUsers.findByUsername(typed)) ?? storedUsers.findById(typed);
     },
     /** Whether the user, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
-    async maySignIn({ user, source }: Found): Promise<boolean | 'factors_off'> {
+    async maySignIn({ user }: Found): Promise<boolean | 'factors_off'> {
       const id = user?.id ?? NOBODY;
       // The user is read again: the password may have been changed, or the user deleted, while it was compared.
       const [stored, { disabled, hasFactors }] = await Promise.all([
         storedUsers.findById(id),
         states.get(id),
       ]);
+      const now = user?.isDeclared ? user : stored;
       if (user === undefined || user.disabled || disabled) return false;
-      if (source !== 'file' && stored?.passwordHash !== user.passwordHash) return false;
+      if (now?.passwordHash !== user.passwordHash) return false;
       return factorsAreOff && hasFactors === true ? 'factors_off' : true;
     },
   };
-}
-
-function toAccount({ id, username, passwordHash, groups, claims }: UserEntry): Account {
-  return { id, username, hasPassword: passwordHash !== undefined, groups, claims };
 }
 
 /**

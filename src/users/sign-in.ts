@@ -1,6 +1,5 @@
 // The act of signing in with a username and a password. Every failure looks the same from outside and costs the same;
 // attempts are counted before the password is looked at.
-import type { UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
@@ -17,6 +16,7 @@ import {
   type Share,
 } from './passwords.ts';
 import type { StoredUsers } from './stored-users.ts';
+import type { User } from './user.ts';
 
 /** One try, as the page sent it. */
 export type Credentials = {
@@ -31,7 +31,7 @@ export type Credentials = {
 export type CountAttempt = (attempt: SignInAttempt) => Promise<BegunSignIn>;
 
 type RightPassword = {
-  readonly user: UserEntry;
+  readonly user: User;
   /** Epoch seconds, from before the password was looked at: what voids earlier sign-ins voids this one, however late it is finished. */
   readonly at: number;
   /** As of `at`, for the same reason. */
@@ -51,7 +51,7 @@ export type Refused = {
   readonly user: undefined;
   readonly reason: 'unknown' | 'wrong_password' | 'disabled' | 'factors_off';
   /** Who was meant, where there is such a user. */
-  readonly meant: UserEntry | undefined;
+  readonly meant: User | undefined;
   /** Failures in a row of unknown places, this one included; 0 for a failure that isn't part of that row. */
   readonly failures: number;
 };
@@ -61,7 +61,7 @@ export type NotDecided = {
   readonly user: undefined;
   readonly reason: 'too_many_attempts' | 'busy' | 'unavailable';
   /** As in Refused; undefined also where the store didn't answer. */
-  readonly meant: UserEntry | undefined;
+  readonly meant: User | undefined;
   readonly cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
 };
 
@@ -82,9 +82,9 @@ export type SignInParts = {
 export function createSignIn(parts: SignInParts): SignIn {
   const { accounts, storedUsers, passwords, trustedBrowsers, countAttempt, factors, now } = parts;
 
-  /** The hashes of users of the file are the operator's to renew. */
-  async function renewHash({ id, passwordHash }: UserEntry, password: string, share: Share): Promise<void> {
-    if (passwordHash === undefined || !isWeakerThanPolicy(passwordHash)) return;
+  async function renewHash(user: User, password: string, share: Share): Promise<void> {
+    const { id, passwordHash, canSetPassword } = user;
+    if (!canSetPassword || passwordHash === undefined || !isWeakerThanPolicy(passwordHash)) return;
     try {
       const renewed = await passwords.run(() => hashPassword(password), share);
       await storedUsers.renewHash(id, passwordHash, renewed);
@@ -137,7 +137,7 @@ export function createSignIn(parts: SignInParts): SignIn {
       const refusal = mayGoOn === 'factors_off' ? mayGoOn : 'disabled';
       return { user: undefined, reason: matches ? refusal : 'wrong_password', meant: user, failures };
     }
-    if (found.source === 'store') await renewHash(user, password, share);
+    await renewHash(user, password, share);
     const right = { user, at, generation: found.generation };
     return finish(right, attempt, counted, device);
   }

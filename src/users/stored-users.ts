@@ -3,13 +3,14 @@
 //
 // No write spans two documents. The user is written first and the name last, so the name's compare-and-set decides which write
 // wins, and a crash leaves behind at most a user whom no name leads to. Deleting leaves a tombstone under the id.
-import type { StoreConfig, UserEntry } from '../config/config.ts';
+import type { StoreConfig } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { changeDocument, listDocuments } from '../store/documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { DocumentStore } from '../store/store.ts';
 import { nextValidAfter } from './account-state.ts';
+import { type User, userOfStore } from './user.ts';
 
 const PEOPLE = 'people';
 const NAMES = 'usernames';
@@ -17,18 +18,12 @@ const WHAT = 'a person';
 /** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
 
-/** A user of the store. */
-export type StoredUser = UserEntry & {
-  /** As that of an AccountState; changes with the password. */
-  readonly validAfter: number;
-};
-
-type Granted = Pick<UserEntry, 'groups' | 'claims'>;
-type NewUser = Pick<UserEntry, 'id' | 'username' | 'passwordHash' | 'claims'> &
-  Partial<Pick<UserEntry, 'groups'>>;
+type Stored = Pick<User, 'username' | 'passwordHash' | 'groups' | 'claims' | 'validAfter'>;
+type Granted = Pick<User, 'groups' | 'claims'>;
+type NewUser = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Granted>;
 
 /** The login name is what apps show of a user who has no other name for that. */
-export const withName = (username: string, claims: UserEntry['claims']): UserEntry['claims'] => ({
+export const withName = (username: string, claims: User['claims']): User['claims'] => ({
   preferred_username: username,
   ...claims,
 });
@@ -45,13 +40,13 @@ type UserForm = {
 };
 
 /** For the command line. Rejects when the store can't be opened. */
-export async function listStoredUsers(store: StoreConfig): Promise<readonly StoredUser[]> {
+export async function listStoredUsers(store: StoreConfig): Promise<readonly User[]> {
   // Looking makes no store.
   if (!isStoreMade(store)) return [];
   return withStore(store, ({ documents }) => createStoredUsers(documents).list());
 }
 
-async function readUser(documents: DocumentStore, id: string): Promise<StoredUser | undefined> {
+async function readUser(documents: DocumentStore, id: string): Promise<User | undefined> {
   const document = await documents.get(PEOPLE, id);
   return document && parseUser(id, document.value);
 }
@@ -78,13 +73,13 @@ export function createStoredUsers(documents: DocumentStore) {
   /** Resolves the user as they are then. Undefined where there is none any more, or nothing to change. */
   async function change(
     id: string,
-    to: (before: StoredUser) => Partial<StoredUser> | undefined,
-  ): Promise<StoredUser | undefined> {
-    let changed: StoredUser | undefined;
+    to: (before: User) => Partial<Stored> | undefined,
+  ): Promise<User | undefined> {
+    let changed: User | undefined;
     await changeDocument(documents, { collection: PEOPLE, id, what: WHAT }, (form) => {
       const before = toUser(id, form);
       const next = before && to(before);
-      changed = before && next && { ...before, ...next };
+      changed = before && next && userOfStore({ ...before, ...next });
       return changed && toForm(changed);
     });
     return changed;
@@ -95,7 +90,7 @@ export function createStoredUsers(documents: DocumentStore) {
     findById,
     /** As it was typed. Makes the same store calls whether the name exists or not. */
     findByUsername: async (typed: string) => findById((await idOf(typed)) ?? NOBODY),
-    async list(onFault?: Parameters<typeof listDocuments>[3]): Promise<readonly StoredUser[]> {
+    async list(onFault?: Parameters<typeof listDocuments>[3]): Promise<readonly User[]> {
       const [storedUsers, names] = await Promise.all([
         listDocuments(documents, PEOPLE, parseUser, onFault),
         documents.list(NAMES),
@@ -128,7 +123,7 @@ export function createStoredUsers(documents: DocumentStore) {
     },
     /** Ends everything of the user and frees the login name for somebody else. False: there is no such user. */
     async remove(id: string): Promise<boolean> {
-      let user: StoredUser | undefined;
+      let user: User | undefined;
       for (let isGone = false; !isGone;) {
         const document = await documents.get(PEOPLE, id);
         user = document && parseUser(id, document.value);
@@ -147,8 +142,7 @@ export function createStoredUsers(documents: DocumentStore) {
 /** Stays for ever, so that the id is never given to somebody else; nothing of the user is left in it. */
 const TOMBSTONE = JSON.stringify({ v: FORM_VERSION, deleted: true });
 
-function toForm(user: Omit<StoredUser, 'id' | 'disabled'>): UserForm {
-  const { username, passwordHash, groups, claims, validAfter } = user;
+function toForm({ username, passwordHash, groups, claims, validAfter }: Stored): UserForm {
   return {
     v: FORM_VERSION,
     username,
@@ -162,7 +156,7 @@ function toForm(user: Omit<StoredUser, 'id' | 'disabled'>): UserForm {
 const parseUser = (id: string, text: string) => toUser(id, parseForm(text, WHAT, { collection: PEOPLE, id }));
 
 /** Undefined for who was deleted, or never was. */
-function toUser(id: string, form: StoredForm): StoredUser | undefined {
+function toUser(id: string, form: StoredForm): User | undefined {
   if (!('username' in form)) return undefined;
   const {
     username,
@@ -174,5 +168,5 @@ function toUser(id: string, form: StoredForm): StoredUser | undefined {
   if (typeof username !== 'string' || typeof validAfter !== 'number')
     throw new UnreadableForm(WHAT, { collection: PEOPLE, id }, 'a member is missing or of another type');
   const named = withName(username, claims);
-  return { id, username, passwordHash, disabled: false, groups, claims: named, validAfter };
+  return userOfStore({ id, username, passwordHash, groups, claims: named, validAfter });
 }

@@ -5,7 +5,7 @@ import type Provider from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
-import type { Account } from '../../users/accounts.ts';
+import type { User } from '../../users/user.ts';
 import { recordIssued, UNCONFIRMED } from '../audit-trail.ts';
 import type { Decision } from '../policies/access.ts';
 import { issuedWithGrant } from '../signed-in-at.ts';
@@ -23,7 +23,7 @@ type EngineClient = InstanceType<Provider['Client']>;
 type Found = {
   readonly old: PlainToken;
   readonly grant: Grant;
-  readonly account: Account;
+  readonly account: User;
   readonly client: EngineClient;
   readonly settings: Client;
 };

@@ -40,13 +40,8 @@ let store: Store;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-sign-in-'));
   store = await openLmdb({ folder, now: Date.now });
-  const stored = {
-    id: IDS.store,
-    username: 'stored',
-    passwordHash: await hashPassword(PASSWORD),
-    groups: [],
-    claims: {},
-  };
+  const passwordHash = await hashPassword(PASSWORD);
+  const stored = { id: IDS.store, username: 'stored', passwordHash, claims: {} };
   const people = createStoredUsers(store.documents);
   await people.add(stored);
   await people.add({ ...stored, id: IDS.invited, username: 'invited', passwordHash: undefined });
@@ -73,18 +68,11 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
     claims: {},
   }));
   const costs: string[] = [];
-  const people = createStoredUsers(store.documents);
+  const storedUsers = createStoredUsers(store.documents);
   const states = createAccountStates(store.documents);
   const signIn = createSignIn({
-    accounts: createAccounts({
-      users,
-      states,
-      storedUsers: people,
-      factorsAreOff: false,
-      remembered: { states, storedUsers: people },
-      clock: store.clock,
-    }),
-    storedUsers: people,
+    accounts: createAccounts({ users, states, storedUsers, factorsAreOff: false, clock: store.clock }),
+    storedUsers,
     passwords: {
       ...passwords,
       verify(passwordHash, password) {
@@ -143,7 +131,7 @@ describe('LG-19: what an attempt verifies', () => {
   it('F1-18: is three hashes at most, and has the cost of a person of the store', async () => {
     const old = await hash(PASSWORD, OTHER);
     const person = { id: 'usr_early0000000000000001', username: 'early', passwordHash: old, claims: {} };
-    await createStoredUsers(store.documents).add({ ...person, groups: [] });
+    await createStoredUsers(store.documents).add(person);
     const attempt = setUp({});
     for (const username of ['early', 'stored', 'nobody'])
       expect((await attempt(username, 'wrong password 1')).costs, username).toEqual([costOf(old), POLICY]);
