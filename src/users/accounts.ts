@@ -62,10 +62,10 @@ export function createAccounts(parts: AccountsParts) {
   const byId = new Map(declared.map((user) => [user.id, user]));
   const byUsername = new Map(declared.map((user) => [canonicalUsername(user.username), user]));
 
-  /** The file wins: a user of the store who has a login name of the file isn't here while it does. */
+  /** The file wins: a user of the store who has an id or a login name of the file isn't here while it does. */
   function choose(ofFile: User | undefined, ofStore: User | undefined): User | undefined {
     if (ofFile !== undefined || ofStore === undefined) return ofFile;
-    const isHidden = byUsername.has(canonicalUsername(ofStore.username));
+    const isHidden = byId.has(ofStore.id) || byUsername.has(canonicalUsername(ofStore.username));
     return isHidden ? undefined : ofStore;
   }
 
@@ -120,7 +120,7 @@ export function createAccounts(parts: AccountsParts) {
         storedUsers.findById(id),
         states.get(id),
       ]);
-      const now = user?.isDeclared ? user : stored;
+      const now = byId.get(id) ?? stored;
       if (user === undefined || user.disabled || disabled) return false;
       if (now?.passwordHash !== user.passwordHash) return false;
       return factorsAreOff && hasFactors === true ? 'factors_off' : true;

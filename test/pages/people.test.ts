@@ -203,22 +203,30 @@ describe('a login name that the file has as well', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("is the file’s: the person of the store can't sign in, is listed so, and comes back with the name", async () => {
+  it("is the file’s, as an id is: the person of the store can't sign in, is listed so, and comes back with the name", async () => {
     const before = await startWorld({ store: redis.url });
-    const id = await add(before, 'Ivan');
+    const [id, renamed] = [await add(before, 'Ivan'), await add(before, 'Judy')];
     await before.stop();
     const { stdout } = await postern(['user', 'hash', '-u', 'ivan', '--json'], OTHER);
     const { id: fileId, password_hash } = JSON.parse(stdout) as { id: string; password_hash: string };
     const users = path.join(folder, 'users.json');
-    await writeFile(users, JSON.stringify({ users: [{ id: fileId, username: 'ivan', password_hash }] }));
+    const judith = { id: renamed, username: 'judith', password_hash };
+    await writeFile(
+      users,
+      JSON.stringify({ users: [{ id: fileId, username: 'ivan', password_hash }, judith] }),
+    );
     const { issuer } = before;
     const world = await startWorld({ store: redis.url, issuer, config: { users_from: users } });
     try {
       expect((await tryPassword(world, 'ivan', PASSWORD)).status).toBe(401);
+      // The id is the file's, and the old name with the old password leads nowhere.
+      expect((await tryPassword(world, 'Judy', PASSWORD)).status).toBe(401);
       expect((await tokensOf(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
       expect((await user(world, ['list'])).result).toEqual([
         { id: fileId, username: 'ivan', source: 'file', disabled: false, invited: false, shadowed: false },
+        expect.objectContaining({ id: renamed, username: 'judith', source: 'file', shadowed: false }),
         { id, username: 'Ivan', source: 'store', disabled: false, invited: false, shadowed: true },
+        expect.objectContaining({ id: renamed, username: 'Judy', source: 'store', shadowed: true }),
       ]);
       // By id the one in the store can still be dealt with.
       expect((await user(world, ['delete', id])).code).toBe(0);
