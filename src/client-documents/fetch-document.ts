@@ -16,6 +16,7 @@ export type FetchDocumentParts = {
   readonly vet: (document: ClientDocument) => VettedDocument;
 };
 
+const DEADLINE_MS = 2000;
 /** Where nothing may be asked, or what came may not be read. */
 const REFUSALS: ReadonlySet<OutgoingFault> = new Set<OutgoingFault>(['address', 'url', 'size', 'encoding']);
 const isFailure = (status: number) => status >= 500 || status === 408 || status === 429;
@@ -30,8 +31,13 @@ export async function fetchDocument(parts: FetchDocumentParts, clientId: string)
 }
 
 async function ask({ outgoing, vet }: FetchDocumentParts, clientId: string): Promise<FetchedDocument> {
-  const options = { maxBytes: MOST_DOCUMENT_BYTES, accept: 'application/json' };
-  const { status, headers, body } = await outgoing.get(clientId, options);
+  const { status, headers, body } = await outgoing.request(clientId, {
+    headers: { Accept: 'application/json' },
+    deadlineMs: DEADLINE_MS,
+    maxBytes: MOST_DOCUMENT_BYTES,
+    // The page of a proxy that says 503 may be long, and says nothing else.
+    readsBody: (code) => code === 200,
+  });
   if (isFailure(status)) return { failed: `its host answered ${status}` };
   if (status !== 200) return { refused: `its host answered ${status}` };
   const document = { clientId, contentType: headers['content-type'], body };

@@ -10,6 +10,7 @@ import type { Logouts } from './logouts.ts';
 
 /** The last try starts less than two minutes after the first. */
 const WAITS_MS = [5000, 25_000, 60_000, 5000] as const;
+const DEADLINE_MS = 2000;
 /** It may be better in a moment. */
 const PASSING = /^(?:connection|timeout|name|status_5\d\d)$/;
 
@@ -41,7 +42,14 @@ export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSen
       const uri = apps?.uriOf(job.clientId);
       if (apps === undefined || uri === undefined) return { reason: 'unknown_client', mayPass: false };
       try {
-        const status = await apps.outgoing.post(uri, { logout_token: await apps.sign(job) });
+        const { status } = await apps.outgoing.request(uri, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+          body: new URLSearchParams({ logout_token: await apps.sign(job) }).toString(),
+          deadlineMs: DEADLINE_MS,
+          maxBytes: 0,
+          readsBody: () => false,
+        });
         // Back-Channel Logout §2.8: 200; frameworks make 204 of an answer without a body.
         return [200, 204].includes(status) ? 'done' : failure(`status_${status}`, `it answered ${status}`);
       } catch (error) {

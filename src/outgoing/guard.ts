@@ -1,22 +1,37 @@
-// Every request that the service makes for the configuration or for an unknown caller: https only, to addresses that were checked
-// before anything is sent, bounded in bytes and time, without redirects (OWASP SSRF Prevention).
+// Every request that the service makes for the configuration or for an unknown caller: https, to addresses that were checked before
+// anything is sent, bounded in bytes and time, without redirects (OWASP SSRF Prevention).
 import { lookup } from 'node:dns/promises';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { Agent, request } from 'node:https';
+import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
-import { isLocalAddress, isOwnBroadcast, isPrivateAddress, isPublicAddress } from './special-use.ts';
+import {
+  isLocalAddress,
+  isLoopbackAddress,
+  isOwnBroadcast,
+  isPrivateAddress,
+  isPublicAddress,
+} from './special-use.ts';
 
-/** Name, connection, headers and body together. */
-const DEADLINE_MS = 2000;
-const NOTHING = Promise.resolve(Buffer.alloc(0));
+export type OutgoingRequest = {
+  /** Default: GET. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** For name, connection, headers and body together. */
+  readonly deadlineMs: number;
+  /** An answer whose body is longer is refused. */
+  readonly maxBytes: number;
+  /** By status, whether the body is read; default: always. What isn't read may be long and compressed: it is never refused. */
+  readonly readsBody?: (status: number) => boolean;
+};
 
 export type OutgoingAnswer = {
   /** Also 3xx: no redirect is followed. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Empty unless the status is 200: the page of a proxy that says 503 may be long, and says nothing else. */
+  /** Empty where it isn't read. */
   readonly body: Buffer;
 };
 
@@ -35,18 +50,14 @@ export class OutgoingRefused extends Error {
   }
 }
 
-export type GetOptions = {
-  /** The most bytes that the body may have. */
-  readonly maxBytes: number;
-  readonly accept: string;
-};
-
 export type OutgoingSettings = {
   /** `outgoing.internal_hosts`: names that may have private addresses. */
   readonly internalHosts: readonly string[];
-  /** Only then may internal hosts be on this machine. */
+  /** Only then may internal hosts be on this machine, there also without TLS. */
   readonly issuerIsLoopback: boolean;
 };
+
+const URL_FAULT = 'only https URLs without a user name are called';
 
 type Address = { readonly address: string; readonly family: number };
 
@@ -58,28 +69,29 @@ export function outgoingOf({ issuer, outgoing }: Pick<Config, 'issuer' | 'outgoi
 
 export type Outgoing = ReturnType<typeof createOutgoing>;
 
-/** Both methods throw OutgoingRefused; with the reason `address`, `name` or `url` nothing was sent to the host. */
 export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSettings) {
   const lookups = new Map<string, Promise<readonly Address[]>>();
 
-  function mayCall(hostname: string, address: string): boolean {
+  function mayCall({ hostname, protocol }: URL, address: string): boolean {
     if (isOwnBroadcast(address)) return false;
-    if (isPublicAddress(address)) return true;
-    if (!internalHosts.includes(hostname)) return false;
-    return isPrivateAddress(address) || (issuerIsLoopback && isLocalAddress(address));
+    const isInternal = internalHosts.includes(hostname);
+    const isHere = isInternal && issuerIsLoopback;
+    if (protocol === 'http:') return isHere && isLoopbackAddress(address);
+    if (isPublicAddress(address) || (isInternal && isPrivateAddress(address))) return true;
+    return isHere && isLocalAddress(address);
   }
 
   /** One address that may not be called is enough to call none: the next answer might have it alone. */
-  async function checkedAddresses(hostname: string): Promise<readonly Address[]> {
+  async function checkedAddresses(url: URL): Promise<readonly Address[]> {
+    const { hostname, protocol } = url;
     const literal = hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(literal);
     const addresses = family === 0 ? await resolve(hostname) : [{ address: literal, family }];
-    const refused = addresses.find(({ address }) => !mayCall(hostname, address));
+    const refused = addresses.find(({ address }) => !mayCall(url, address));
     if (refused === undefined) return addresses;
-    throw new OutgoingRefused(
-      'address',
-      `${hostname} has the address ${refused.address}, which is not public`,
-    );
+    if (protocol === 'http:') throw new OutgoingRefused('url', URL_FAULT);
+    const message = `${hostname} has the address ${refused.address}, which is not public`;
+    throw new OutgoingRefused('address', message);
   }
 
   /**
@@ -97,37 +109,21 @@ export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSett
     }
   }
 
-  async function call<Result>(
-    text: string,
-    message: Message,
-    read: (response: IncomingMessage) => Promise<Result>,
-  ): Promise<Result> {
-    const url = URL.parse(text);
-    if (url?.protocol !== 'https:' || url.username + url.password !== '')
-      throw new OutgoingRefused('url', 'only https URLs without a user name are called');
-    const signal = AbortSignal.timeout(DEADLINE_MS);
-    const addresses = await Promise.race([checkedAddresses(url.hostname), timeout(signal, url.hostname)]);
-    return Promise.race([send({ url, addresses, signal }, message, read), timeout(signal, url.hostname)]);
-  }
+  /** Whether it may be called at all, before its name is looked up. */
+  const isCallable = ({ protocol, hostname, username, password }: URL) =>
+    username + password === '' &&
+    (protocol === 'https:' || (protocol === 'http:' && issuerIsLoopback && internalHosts.includes(hostname)));
 
   return {
-    get: (url: string, { accept, maxBytes }: GetOptions): Promise<OutgoingAnswer> =>
-      call(url, { method: 'GET', headers: { Accept: accept } }, async (response) => ({
-        status: response.statusCode ?? 0,
-        headers: response.headers,
-        body: await (response.statusCode === 200 ? readBody(response, maxBytes) : NOTHING),
-      })),
-    /** Resolves the status of the answer, of which nothing else is read. */
-    post: (url: string, form: Readonly<Record<string, string>>) =>
-      call(
-        url,
-        {
-          method: 'POST',
-          headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-          body: new URLSearchParams(form).toString(),
-        },
-        async ({ statusCode = 0 }) => statusCode,
-      ),
+    /** Throws OutgoingRefused; with the reason `address`, `name` or `url` nothing was sent to the host. */
+    async request(text: string, asked: OutgoingRequest): Promise<OutgoingAnswer> {
+      const url = URL.parse(text);
+      if (!url || !isCallable(url)) throw new OutgoingRefused('url', URL_FAULT);
+      const signal = AbortSignal.timeout(asked.deadlineMs);
+      const late = timeout(signal, `${url.hostname} did not answer within ${asked.deadlineMs / 1000} s`);
+      const addresses = await Promise.race([checkedAddresses(url), late]);
+      return Promise.race([send({ url, addresses, signal }, asked), late]);
+    },
   };
 }
 
@@ -136,18 +132,11 @@ type Target = {
   readonly addresses: readonly Address[];
   readonly signal: AbortSignal;
 };
-type Message = {
-  readonly method: 'GET' | 'POST';
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-};
 
 /** A request that connects to one of `addresses` and nowhere else. */
-function send<Result>(
-  { url, addresses, signal }: Target,
-  { method, headers, body }: Message,
-  read: (response: IncomingMessage) => Promise<Result>,
-): Promise<Result> {
+function send({ url, addresses, signal }: Target, asked: OutgoingRequest): Promise<OutgoingAnswer> {
+  const { method = 'GET', headers, body } = asked;
+  const { request, Agent } = url.protocol === 'http:' ? http : https;
   return new Promise((resolve, reject) => {
     const sent = request(url, {
       method,
@@ -164,13 +153,19 @@ function send<Result>(
     };
     sent.on('error', fail);
     sent.on('response', (response) => {
-      read(response).then((result) => {
-        resolve(result);
+      answerOf(response, asked).then((answer) => {
+        resolve(answer);
         sent.destroy();
       }, fail);
     });
     sent.end(body);
   });
+}
+
+async function answerOf(response: IncomingMessage, asked: OutgoingRequest): Promise<OutgoingAnswer> {
+  const { statusCode: status = 0, headers } = response;
+  const { maxBytes, readsBody = () => true } = asked;
+  return { status, headers, body: readsBody(status) ? await readBody(response, maxBytes) : Buffer.alloc(0) };
 }
 
 /**
@@ -208,10 +203,8 @@ function toRefused(error: Error, hostname: string): OutgoingRefused {
   return new OutgoingRefused('connection', `${hostname} did not answer: ${code}`, { cause: error });
 }
 
-function timeout(signal: AbortSignal, hostname: string): Promise<never> {
+function timeout(signal: AbortSignal, message: string): Promise<never> {
   return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => {
-      reject(new OutgoingRefused('timeout', `${hostname} did not answer within ${DEADLINE_MS / 1000} s`));
-    });
+    signal.addEventListener('abort', () => reject(new OutgoingRefused('timeout', message)));
   });
 }

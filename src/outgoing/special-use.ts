@@ -40,8 +40,10 @@ const GLOBAL = subnets(['0.0.0.0/0', ...IPV6_GLOBAL]);
 const SPECIAL = subnets([...IPV4_SPECIAL, ...IPV6_SPECIAL]);
 /** Of a private network, shared address space (RFC 6598) with it. */
 const PRIVATE = subnets(['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']);
+const LOOPBACK = ['127.0.0.0/8', '::1/128'];
+const THIS_MACHINE = subnets(LOOPBACK);
 /** This machine and its link, where a cloud's metadata service is. */
-const LOCAL = subnets(['127.0.0.0/8', '169.254.0.0/16', '::1/128', 'fe80::/10']);
+const LOCAL = subnets([...LOOPBACK, '169.254.0.0/16', 'fe80::/10']);
 
 export function isPublicAddress(address: string): boolean {
   return contains(GLOBAL, address) && !contains(SPECIAL, address);
@@ -49,6 +51,10 @@ export function isPublicAddress(address: string): boolean {
 
 export function isPrivateAddress(address: string): boolean {
   return contains(PRIVATE, address);
+}
+
+export function isLoopbackAddress(address: string): boolean {
+  return contains(THIS_MACHINE, address);
 }
 
 /** Loopback and link-local. */

@@ -74,7 +74,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     const [, , status, ...target] = (url ?? '').split('/');
     response.writeHead(Number(status), { location: decodeURIComponent(target.join('/')) }).end();
   },
-  status: (response, { url }) => response.writeHead(Number(url?.split('/')[2])).end(),
+  status: (response, { url }) => flood(response.writeHead(Number(url?.split('/')[2])), 100_000),
   length: (response) => flood(response.setHeader('content-length', 5_000_000), 5_000_000),
   chunked: (response) => flood(response, 5_000_000),
   endless: (response) => flood(response, Number.MAX_SAFE_INTEGER),
@@ -277,7 +277,7 @@ const api = {
     const outgoing = createOutgoing({ internalHosts, issuerIsLoopback });
     return watch(async () => {
       try {
-        const { status } = await outgoing.get(url, { maxBytes: 5120, accept: 'application/json' });
+        const { status } = await outgoing.request(url, { maxBytes: 5120, deadlineMs: 2000 });
         return { outcome: String(status) };
       } catch (error) {
         if (error instanceof OutgoingRefused) return { outcome: error.reason };

@@ -140,6 +140,22 @@ describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
     },
   );
 
+  it.each([
+    ['127.0.0.1', true, 'timeout', ['127.0.0.1 80']],
+    ['::1', true, 'timeout', ['::1 80']],
+    ['127.0.0.1', false, 'url', []],
+    ['169.254.169.254', true, 'url', []],
+    ['10.0.0.5', true, 'url', []],
+    [PUBLIC, true, 'url', []],
+  ])(
+    'MC-03: without TLS, an internal host may be at %s, issuer on loopback %s: %s',
+    async (address, isLoopback, outcome, connections) => {
+      await inside.script('inner.example', [[address]]);
+      const answer = await inside.get('http://inner.example/c', ['inner.example'], isLoopback);
+      expect(answer).toMatchObject({ outcome, seen: { connections, strays: 0 } });
+    },
+  );
+
   it('F1-01: no request goes to everyone in a network of this machine', async () => {
     for (const [address, host] of [
       ['93.184.217.255', 'docs.example'],

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogoutJobs } from '../../src/oidc/logout-jobs.ts';
+import type { OutgoingAnswer } from '../../src/outgoing/guard.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { signIn, type SignedIn } from '../world/app.ts';
@@ -147,13 +148,12 @@ eachStore(
 );
 
 describe('PR-05: an app that hangs', () => {
-  const hang = Promise.withResolvers<number>();
+  const hang = Promise.withResolvers<OutgoingAnswer>();
   const called = Promise.withResolvers<void>();
   const world = useWorld({
     config: { ...GENEROUS, clients },
     outgoing: {
-      get: () => Promise.reject(new Error('nothing is fetched')),
-      post() {
+      request() {
         called.resolve();
         return hang.promise;
       },
@@ -166,7 +166,7 @@ describe('PR-05: an app that hangs', () => {
     await called.promise;
     expect(titleOf(await signOut(world(), second))).toBe('You’re signed out');
     expect(outcomes(world())).toEqual([]);
-    hang.resolve(200);
+    hang.resolve({ status: 200, headers: {}, body: Buffer.alloc(0) });
     await until(() => expect(outcomes(world())).toEqual(['web success', 'web success']));
   });
 });

@@ -124,7 +124,7 @@ describe('MC-32: a pinned document', () => {
     ['a document that would be refused', { client_secret: 'canary-8f2k' }, 200, 'it has client_secret'],
     ['no document', undefined, 200, 'its host answered 404'],
     ['a redirect', {}, 302, 'its host answered 302'],
-    ['an outage', {}, 503, 'its host answered 503'],
+    ['an outage with a long page', { note: 'x'.repeat(6000) }, 503, 'its host answered 503'],
   ])('differs from %s', async (_, changes, status, words) => {
     host.publish(changes && published(changes), status);
     const { code, stdout } = await pin('--check', '--json');

@@ -1,6 +1,11 @@
 // Hosts that publish metadata documents of clients, in the place of what asks other hosts. What may be asked at all is not tried here.
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Outgoing, type OutgoingAnswer, OutgoingRefused } from '../../src/outgoing/guard.ts';
+import {
+  type Outgoing,
+  type OutgoingAnswer,
+  OutgoingRefused,
+  type OutgoingRequest,
+} from '../../src/outgoing/guard.ts';
 
 type Page = {
   readonly status?: number;
@@ -44,11 +49,8 @@ export class DocumentHost implements Outgoing {
     return this.asked.filter((one) => one === url).length;
   }
 
-  async post(): Promise<number> {
-    throw new OutgoingRefused('connection', 'it takes no form');
-  }
-
-  async get(url: string): Promise<OutgoingAnswer> {
+  async request(url: string, { method }: OutgoingRequest): Promise<OutgoingAnswer> {
+    if (method === 'POST') throw new OutgoingRefused('connection', 'it takes no form');
     this.asked.push(url);
     const page = await this.#pages.get(url);
     if (page === undefined) throw new OutgoingRefused('timeout', 'it did not answer in two seconds');

@@ -1,68 +1,49 @@
 // The one way out, against real TLS servers on this machine, which stand for everything that must not be called.
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import type { RequestListener, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { createOutgoing, OutgoingRefused } from '../../../src/outgoing/guard.ts';
-import { isLocalAddress, isPrivateAddress, isPublicAddress } from '../../../src/outgoing/special-use.ts';
-import { requireServer } from '../../world/servers.ts';
+import {
+  isLocalAddress,
+  isLoopbackAddress,
+  isPrivateAddress,
+  isPublicAddress,
+} from '../../../src/outgoing/special-use.ts';
+import { startTlsServer } from '../../world/tls-server.ts';
 
 const before = getCACertificates('default');
 const here = createOutgoing({ internalHosts: ['localhost'], issuerIsLoopback: true });
-const OPTIONS = { maxBytes: 1000, accept: 'application/json' };
+const OPTIONS = { maxBytes: 1000, deadlineMs: 2000 };
 
-let server: Server;
-let port: number;
-let certificate: string;
-let connections = 0;
 let answer: RequestListener;
+const server = await startTlsServer((request, response) => answer(request, response));
+const trusted = getCACertificates('default');
+/** The same without TLS. */
+const plain = createServer((request, response) => answer(request, response)).listen(0);
+await once(plain, 'listening');
+const plainOrigin = `http://localhost:${(plain.address() as AddressInfo).port}`;
+const at = (host: string) => `${server.origin.replace('localhost', host)}/client.json`;
 
-beforeAll(async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'postern-outgoing-'));
-  const file = (name: string) => path.join(folder, name);
-  const made = [
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-subj',
-    '/CN=localhost',
-    '-days',
-    '2',
-  ];
-  const names = ['-addext', 'subjectAltName=DNS:localhost'];
-  const files = ['-keyout', file('key'), '-out', file('cert')];
-  execFileSync(requireServer('openssl'), ['req', ...made, ...names, ...files], { stdio: 'ignore' });
-  const key = readFileSync(file('key'), 'utf8');
-  certificate = readFileSync(file('cert'), 'utf8');
-  rmSync(folder, { recursive: true });
-  setDefaultCACertificates([...before, certificate]);
-  server = createServer({ key, cert: certificate }, (request, response) => answer(request, response));
-  server.on('connection', () => {
-    connections += 1;
-  });
-  await new Promise<void>((resolve) => server.listen(0, resolve));
-  ({ port } = server.address() as AddressInfo);
-});
+let plainConnections = 0;
+plain.on('connection', () => (plainConnections += 1));
+const allConnections = () => server.connections() + plainConnections;
+let earlier = 0;
+/** In this test. */
+const connections = () => allConnections() - earlier;
+
 beforeEach(() => {
-  connections = 0;
+  earlier = allConnections();
   answer = (_request, response) => response.end('{"a":1}');
 });
 afterAll(() => {
-  setDefaultCACertificates(before);
-  server.closeAllConnections();
-  server.close();
+  server.stop();
+  plain.closeAllConnections();
+  plain.close();
 });
-
-const at = (host: string, scheme = 'https') => `${scheme}://${host}:${port}/client.json`;
 
 async function reasonOf(asked: Promise<unknown>): Promise<string> {
   const error: unknown = await asked.then(
@@ -128,6 +109,7 @@ describe('an address', () => {
       local: isLocalAddress(address),
     });
     expect(kinds.filter(([, is]) => is).map(([name]) => name)).toEqual(kind === 'special' ? [] : [kind]);
+    expect(isLoopbackAddress(address)).toBe(['127.0.0.1', '::1'].includes(address));
   });
 });
 
@@ -144,8 +126,8 @@ describe('what is called', { retry: 2 }, () => {
     '0.0.0.0',
     '[::]',
   ])('MC-01: is not this machine: %s sees no connection', async (host) => {
-    expect(await reasonOf(here.get(at(host), OPTIONS))).toBe('address');
-    expect(connections).toBe(0);
+    expect(await reasonOf(here.request(at(host), OPTIONS))).toBe('address');
+    expect(connections()).toBe(0);
   });
 
   it.each([
@@ -154,18 +136,62 @@ describe('what is called', { retry: 2 }, () => {
     ['a listed name, spelled as another', ['localhost.'], true],
   ])('MC-03: is not %s', async (_, internalHosts, issuerIsLoopback) => {
     const outgoing = createOutgoing({ internalHosts, issuerIsLoopback });
-    expect(await reasonOf(outgoing.get(at('localhost'), OPTIONS))).toBe('address');
-    expect(connections).toBe(0);
+    expect(await reasonOf(outgoing.request(at('localhost'), OPTIONS))).toBe('address');
+    expect(connections()).toBe(0);
   });
 
   it.each([
-    ['http', at('localhost', 'http')],
     ['ftp', 'ftp://localhost/client.json'],
     ['a user name', 'https://user@localhost/client.json'],
+    ['a password, without TLS', 'http://:secret@localhost/client.json'],
     ['no URL', 'localhost'],
   ])('is https alone: %s', async (_, url) => {
-    expect(await reasonOf(here.get(url, OPTIONS))).toBe('url');
-    expect(connections).toBe(0);
+    expect(await reasonOf(here.request(url, OPTIONS))).toBe('url');
+    expect(connections()).toBe(0);
+  });
+
+  it('is an internal host of this machine without TLS, while the issuer is on it too', async () => {
+    const { status, body } = await here.request(plainOrigin, OPTIONS);
+    expect([status, body.toString(), connections()]).toEqual([200, '{"a":1}', 1]);
+  });
+
+  it.each([
+    ['where the issuer is elsewhere', 'localhost', ['localhost'], false],
+    ['whose name is not listed', 'localhost', [], true],
+    ['by its address', '127.0.0.1', ['localhost'], true],
+    ['at a public address', '93.184.216.34', ['93.184.216.34'], true],
+    ['at a private address', '10.0.0.5', ['10.0.0.5'], true],
+    ['of the link', '169.254.169.254', ['169.254.169.254'], true],
+  ])('MC-03: is no host without TLS %s', async (_, host, internalHosts, issuerIsLoopback) => {
+    const outgoing = createOutgoing({ internalHosts, issuerIsLoopback });
+    const url = plainOrigin.replace('localhost', host);
+    expect(await reasonOf(outgoing.request(url, OPTIONS))).toBe('url');
+    expect(connections()).toBe(0);
+  });
+
+  it('is sent what the caller says, and the host is told nothing else', async () => {
+    let asked: unknown;
+    answer = (request, response) => {
+      void text(request).then((body) => {
+        asked = { method: request.method, headers: request.headers, body };
+        response.end();
+      });
+    };
+    const headers = { Authorization: 'Basic d2ViOnNlY3JldA==', 'Content-Type': 'text/plain' };
+    await here.request(at('localhost'), { ...OPTIONS, method: 'PUT', headers, body: 'äb' });
+    expect(asked).toEqual({
+      method: 'PUT',
+      headers: {
+        authorization: 'Basic d2ViOnNlY3JldA==',
+        'content-type': 'text/plain',
+        'content-length': '3',
+        'accept-encoding': 'identity',
+        'user-agent': 'Postern',
+        host: new URL(server.origin).host,
+        connection: 'close',
+      },
+      body: 'äb',
+    });
   });
 
   it('is an internal host that is listed, while the issuer is on this machine', async () => {
@@ -174,7 +200,10 @@ describe('what is called', { retry: 2 }, () => {
       asked = headers;
       response.setHeader('Cache-Control', 'max-age=60').end('{"a":1}');
     };
-    const { status, headers, body } = await here.get(at('localhost'), OPTIONS);
+    const { status, headers, body } = await here.request(at('localhost'), {
+      ...OPTIONS,
+      headers: { Accept: 'application/json' },
+    });
     expect([status, headers['cache-control'], body.toString()]).toEqual([200, 'max-age=60', '{"a":1}']);
     expect(asked).toMatchObject({ accept: 'application/json', 'accept-encoding': 'identity' });
   });
@@ -183,19 +212,37 @@ describe('what is called', { retry: 2 }, () => {
     setDefaultCACertificates(before);
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
-      expect(await reasonOf(here.get(at('localhost'), OPTIONS))).toBe('connection');
+      expect(await reasonOf(here.request(at('localhost'), OPTIONS))).toBe('connection');
     } finally {
       delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-      setDefaultCACertificates([...before, certificate]);
+      setDefaultCACertificates(trusted);
     }
+  });
+
+  it('is nobody whose certificate has another name', async () => {
+    const outgoing = createOutgoing({ internalHosts: ['127.0.0.1'], issuerIsLoopback: true });
+    expect(await reasonOf(outgoing.request(at('127.0.0.1'), OPTIONS))).toBe('connection');
   });
 });
 
 describe('an answer', { retry: 2 }, () => {
   it.each([301, 302, 303, 307, 308])('MC-05: %i is handed back and not followed', async (status) => {
     answer = (_request, response) => response.writeHead(status, { Location: at('localhost') }).end();
-    expect((await here.get(at('localhost'), OPTIONS)).status).toBe(status);
-    expect(connections).toBe(1);
+    const headers = { Authorization: 'Bearer secret' };
+    expect((await here.request(at('localhost'), { ...OPTIONS, headers })).status).toBe(status);
+    expect(connections()).toBe(1);
+  });
+
+  it.each([201, 400, 401, 404, 500])('with the status %i has its body', async (status) => {
+    answer = (_request, response) => response.writeHead(status).end('{"error":"invalid_client"}');
+    const { status: seen, body } = await here.request(at('localhost'), OPTIONS);
+    expect([seen, body.toString()]).toEqual([status, '{"error":"invalid_client"}']);
+  });
+
+  it('MC-12: may take as long as the caller says', async () => {
+    answer = () => undefined;
+    const asked = here.request(at('localhost'), { ...OPTIONS, deadlineMs: 100 });
+    await expect(asked).rejects.toThrow('localhost did not answer within 0.1 s');
   });
 
   const flood = (response: ServerResponse) => {
@@ -209,6 +256,7 @@ describe('an answer', { retry: 2 }, () => {
       (_, response) => response.setHeader('Content-Length', 1001).flushHeaders(),
     ],
     ['is longer by a byte', 'size', (_, response) => response.write('x'.repeat(1001))],
+    ['is an error and longer', 'size', (_, response) => response.writeHead(400).write('x'.repeat(1001))],
     ['has no end', 'size', (_, response) => flood(response)],
     [
       'is compressed',
@@ -232,27 +280,30 @@ describe('an answer', { retry: 2 }, () => {
       },
     ],
   ])('MC-10, MC-12: that %s is refused: %s, and the connection closed', async (_, reason, listener) => {
-    const closed = new Promise((resolve) =>
-      server.once('secureConnection', (socket) => socket.once('close', resolve)),
-    );
-    answer = listener;
-    expect(await reasonOf(here.get(at('localhost'), OPTIONS))).toBe(reason);
+    const closed = new Promise((resolve) => {
+      answer = (request, response) => {
+        request.socket.once('close', resolve);
+        listener(request, response);
+      };
+    });
+    expect(await reasonOf(here.request(at('localhost'), OPTIONS))).toBe(reason);
     await closed;
   });
 
   it.each([404, 503])(
-    'with the status %i is that status, however long and compressed its page is',
+    'with the status %i is that status, however long and compressed its page is, where nobody reads it',
     async (status) => {
       answer = (_request, response) => {
         response.writeHead(status, { 'Content-Encoding': 'br' }).write('x'.repeat(5000));
       };
-      const { status: seen, body } = await here.get(at('localhost'), OPTIONS);
+      const readsBody = (code: number) => code === 200;
+      const { status: seen, body } = await here.request(at('localhost'), { ...OPTIONS, readsBody });
       expect([seen, body.length]).toEqual([status, 0]);
     },
   );
 
   it('MC-10: may be as long as is allowed', async () => {
     answer = (_request, response) => response.end('x'.repeat(1000));
-    expect((await here.get(at('localhost'), OPTIONS)).body).toHaveLength(1000);
+    expect((await here.request(at('localhost'), OPTIONS)).body).toHaveLength(1000);
   });
 });
