@@ -36,7 +36,7 @@ async function readKnown(file: string): Promise<Known> {
     readConfig(file, { writeKeys: false, readSecrets, secretFiles: 'any_mode' });
   try {
     const config = await read(true);
-    return { config, results: await runCheck('store', (report) => checkStore(config, report)) };
+    return { config, results: await runCheck('store', (report) => checkStore(config.store, report)) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const config = await read(false);

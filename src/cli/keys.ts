@@ -1,10 +1,9 @@
 // `postern keys …`. The verbs work on the configured store directly, so that they do the same with and without a running
 // service.
 import type { Command } from 'commander';
-import type { Config } from '../config/config.ts';
 import { familyOf } from '../keys/families.ts';
 import type { KeyStore } from '../keys/key-store.ts';
-import { keyStoreFor } from '../keys/open-keys.ts';
+import { type KeyConfig, keyStoreFor } from '../keys/open-keys.ts';
 import { activeKey, type Ring, stateOf } from '../keys/ring.ts';
 import { compromiseKey, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
@@ -77,7 +76,7 @@ async function compromise({ keyStore, now }: KeysContext, kid: string): Promise<
 }
 
 type KeysContext = {
-  readonly config: Config;
+  readonly config: KeyConfig;
   readonly keyStore: KeyStore;
   readonly now: Clock;
 };

@@ -3,13 +3,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
-import type { Config } from '../config/config.ts';
+import type { Branding } from '../config/config.ts';
 import { didYouMean } from '../config/wording.ts';
 import { checkViews, type ViewFault } from '../views/view-check.ts';
 import { BUILT_IN_FOLDER, listViewFiles } from '../views/view-files.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, Ended, EXIT, print, printDone } from './io.ts';
 
+type OwnViews = { readonly viewsFolder?: string | undefined; readonly branding: Branding };
 type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: boolean };
 
 export function registerViews(program: Command, io: CliIo): void {
@@ -29,13 +30,13 @@ export function registerViews(program: Command, io: CliIo): void {
 }
 
 /** A designer's machine has no secrets, and needs none. */
-async function readViews({ config: file }: VerbOptions): Promise<Config> {
+function readViews({ config: file }: VerbOptions) {
   return readConfig(file, { writeKeys: false, readSecrets: false });
 }
 
 function eject(
   typed: string,
-  { viewsFolder }: Config,
+  { viewsFolder }: OwnViews,
   { options, io }: { readonly options: EjectOptions; readonly io: CliIo },
 ): void {
   const builtIn = listViewFiles(BUILT_IN_FOLDER);
@@ -67,7 +68,7 @@ function eject(
   printDone(io, options, { value: { name, file: target }, text: target });
 }
 
-function check({ viewsFolder, branding }: Config, options: VerbOptions, io: CliIo): void {
+function check({ viewsFolder, branding }: OwnViews, options: VerbOptions, io: CliIo): void {
   const faults = viewsFolder === undefined ? [] : checkViews({ overrideFolder: viewsFolder, branding });
   const ok = faults.length === 0;
   if (options.json !== true)

@@ -1,7 +1,7 @@
 // Who may do what, compiled when the file is read: a question costs what the user's own groups cost, however many users and
 // groups there are. About users only; a service has the scopes that its entry says.
 import { isDocumentClient } from './client-id-url.ts';
-import type { Client, Config, Resource, UserEntry } from './config.ts';
+import type { AccessSettings, Client, Resource, UserEntry } from './config.ts';
 
 /** Groups that the file doesn't define, which a user of the store may have, give nothing. */
 export type Grouped = Pick<UserEntry, 'groups'>;
@@ -26,11 +26,7 @@ export interface AccessRules {
 
 type Names = ReadonlySet<string> | undefined;
 
-export function createAccessRules({
-  groups,
-  clients,
-  resources,
-}: Pick<Config, 'groups' | 'clients' | 'resources'>): AccessRules {
+export function createAccessRules({ groups, clients, resources }: AccessSettings): AccessRules {
   const defined: ReadonlySet<string> = new Set(Object.keys(groups));
   const ofClient = new Map(
     clients.map(({ clientId, access, groupsClaim }) => [

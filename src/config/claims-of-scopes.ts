@@ -1,6 +1,6 @@
 // Which claims each scope about a user gives (OIDC Core §5.4), with what `groups` and `scopes` of the file add, and when they are
 // too long for an ID token.
-import { userScopes, type Config } from './config.ts';
+import { type ScopeSettings, userScopes } from './config.ts';
 import { STANDARD_CLAIMS } from './schema-user.ts';
 
 const isOfEmail = (claim: string) => claim.startsWith('email');
@@ -13,9 +13,7 @@ const STANDARD: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** Scopes that give no claim aren't in it. */
-export function claimsOfScopes(
-  config: Pick<Config, 'groups' | 'scopes'>,
-): Readonly<Record<string, string[]>> {
+export function claimsOfScopes(config: ScopeSettings): Readonly<Record<string, string[]>> {
   const given = userScopes(config).map((scope): [string, string[]] => [
     scope,
     [...(STANDARD.get(scope) ?? []), ...(config.scopes[scope]?.claims ?? [])],

@@ -13,6 +13,9 @@ export type RateLimits = ServiceForm['rate_limits'];
 /** All in seconds. */
 export type Lifetimes = ServiceForm['lifetimes'];
 export type Branding = ServiceForm['branding'];
+export type SigningKeys = ServiceForm['signing_keys'];
+/** Undefined where the file has no `sign_in`. */
+export type SignInSettings = ServiceForm['sign_in'];
 
 export type StoreConfig =
   | { readonly engine: 'lmdb'; readonly folder: string }
@@ -74,17 +77,17 @@ export type Config = Omit<
   readonly notices: readonly string[];
 };
 
+/** Which scopes there are. */
+export type ScopeSettings = Pick<Config, 'groups' | 'scopes' | 'resources'>;
+
+/** Who may use what. */
+export type AccessSettings = Pick<Config, 'groups' | 'clients' | 'resources'>;
+
 /** The scopes of the issuer itself; all others belong to a resource. */
 export const SPECIFICATION_SCOPES = ['openid', 'email', 'profile', 'offline_access'] as const;
 
 /** Every scope that is about a user and of no API: the specification's, and those that the file switches on. */
-export function userScopes({
-  groups = {},
-  scopes = {},
-}: {
-  readonly groups?: Config['groups'] | undefined;
-  readonly scopes?: Config['scopes'] | undefined;
-}): readonly string[] {
+export function userScopes({ groups = {}, scopes = {} }: Partial<ScopeSettings>): readonly string[] {
   const ofGroups = Object.keys(groups).length > 0 ? ['groups'] : [];
   return [...new Set([...SPECIFICATION_SCOPES, ...ofGroups, ...Object.keys(scopes)])];
 }

@@ -1,7 +1,6 @@
 // Where the management listener is, read from its file without anything else of it: no secret, no client, no user. A health check
 // must work while the file is edited.
 import * as z from 'zod';
-import type { Config } from './config.ts';
 import { readDocument } from './document.ts';
 import { ProblemList } from './problems.ts';
 import { configSchema } from './schema.ts';
@@ -9,7 +8,7 @@ import { configSchema } from './schema.ts';
 const addressSchema = z.object({ management: configSchema.shape.management });
 
 /** Undefined when `file` can't be read or the address is wrong. */
-export async function readManagementAddress(file: string): Promise<Config['management'] | undefined> {
+export async function readManagementAddress(file: string) {
   const document = await readDocument(file, new ProblemList());
   return addressSchema.safeParse(document?.content).data?.management;
 }

@@ -1,7 +1,7 @@
 // Which users lose and which gain something when another configuration takes over: users and things that are in both.
 import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules } from './access-rules.ts';
-import type { Config, UserEntry } from './config.ts';
+import type { AccessSettings, SignInSettings, UserEntry } from './config.ts';
 import { type Level, reaches } from './sign-in-levels.ts';
 import { listedNames } from './wording.ts';
 
@@ -15,12 +15,15 @@ export type PlanItem = {
 };
 
 type Named = Omit<UserEntry, 'passwordHash'>;
-type Side = Pick<Config, 'signIn' | 'groups' | 'clients' | 'resources' | 'users'>;
+type Side = AccessSettings & {
+  readonly signIn?: SignInSettings;
+  readonly users: readonly UserEntry[];
+};
 
 /** What the store says: its own users, and the strongest sign-in of each user by the methods that are on. `none`: no factor of theirs is on. */
 export type StoredUsers = {
   readonly users: readonly Named[];
-  readonly reachedBy: (signIn: Config['signIn'], accountId: string) => Level | 'none';
+  readonly reachedBy: (signIn: Side['signIn'], accountId: string) => Level | 'none';
 };
 
 /** Whether the two may let other users in, so that those of the store have to be looked at. */

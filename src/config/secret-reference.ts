@@ -1,13 +1,13 @@
 // Reads what a secret reference points to: `env:NAME` or `file:PATH`. No message here ever holds a secret.
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Config } from './config.ts';
 import { readFault } from './document.ts';
 import { readInTime, statRegular } from './regular-file.ts';
+import type { ServiceForm } from './schema.ts';
 
 const LARGEST_SECRET_BYTES = 65_536;
 
-export type SecretFiles = Config['secretFiles'];
+export type SecretFiles = ServiceForm['secret_files'];
 
 /** What all references of one configuration are read against. */
 export type ReferenceSource = {

@@ -1,5 +1,5 @@
 // How strong a sign-in is, from a password alone to a passkey, and what tokens call that in `acr` (OIDC Core §2).
-import type { Config } from './config.ts';
+import type { SignInSettings } from './config.ts';
 
 /** From weak to strong: each has what those before it have. */
 export const LEVELS = ['password', 'second_factor', 'passkey'] as const;
@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<Level, string>> = {
 };
 
 /** Undefined: the file says nothing of sign-ins, and tokens neither. */
-export function levelsOf({ signIn }: Pick<Config, 'signIn'>) {
+export function levelsOf({ signIn }: { readonly signIn?: SignInSettings }) {
   if (signIn === undefined) return undefined;
   const isOn: Readonly<Record<Level, boolean>> = {
     password: true,

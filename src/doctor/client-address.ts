@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Config } from '../config/config.ts';
+import type { AuditConfig } from '../config/config.ts';
 import { isLoopbackHost } from '../config/uri.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { askEndpoint, Skipped, type ReportFault, type Target } from './check.ts';
@@ -25,7 +25,7 @@ export async function checkClientAddress(target: Target, report: ReportFault): P
   const { config, issuer } = target;
   if (config === undefined) throw new Skipped('whose address Postern sees needs the configuration');
   const { trustedProxies } = config;
-  if (issuer.startsWith('https:') && lacksProxy(config))
+  if (issuer.startsWith('https:') && lacksProxy(trustedProxies, config.listen.host))
     report(
       'trusted-proxies-wrong',
       'trusted_proxies lacks the proxy: all callers share its address and limits',
@@ -57,7 +57,7 @@ function judgeSeen(seen: string, from: string, { trustedProxies, report }: Judge
 }
 
 /** TLS ends at a proxy, which is on this machine where nothing else reaches the service. */
-function lacksProxy({ trustedProxies, listen: { host } }: Config): boolean {
+function lacksProxy(trustedProxies: readonly string[], host: string): boolean {
   if (!isLoopbackHost(host)) return trustedProxies.length === 0;
   return !isTrusted(trustedProxies, host === 'localhost' ? LOOPBACK : host);
 }
@@ -82,7 +82,7 @@ async function askForRecord(target: Target, headers: Readonly<Record<string, str
 }
 
 /** The addresses in the records of these requests; none unless there is a record of each. */
-async function readAddresses(audit: Config['audit'], ids: readonly string[]): Promise<readonly string[]> {
+async function readAddresses(audit: AuditConfig, ids: readonly string[]): Promise<readonly string[]> {
   for (let attempt = 0; audit.to === 'file' && attempt < ATTEMPTS; attempt += 1) {
     const lines = (await readTail(audit.file)).split('\n');
     const records = ids.map((id) =>

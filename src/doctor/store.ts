@@ -1,9 +1,9 @@
 // What Redis says of itself and would make it lose data; a folder of lmdb has no settings.
-import type { Config } from '../config/config.ts';
+import type { StoreConfig } from '../config/config.ts';
 import { inspectServers } from '../store/open.ts';
 import type { ReportFault } from './check.ts';
 
-export async function checkStore({ store }: Pick<Config, 'store'>, report: ReportFault) {
+export async function checkStore(store: StoreConfig, report: ReportFault) {
   if (store.engine === 'lmdb') return undefined;
   const servers = await inspectServers(store.url).catch((error: unknown) =>
     error instanceof Error ? error.message : String(error),

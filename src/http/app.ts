@@ -33,14 +33,14 @@ export function createApp(host: Host): App {
 
   const documents = createCachedDocuments();
   const clientAddress = createClientAddress(trustedProxies);
-  const fastPath = createFastPath({ config, fastAnswers, documents, clientAddress, metrics, log });
+  const fastPath = createFastPath({ issuer, fastAnswers, documents, clientAddress, metrics, log });
 
   app.use(observeRequests(host));
-  app.use(setSecurityHeaders(config));
+  app.use(setSecurityHeaders(issuer));
   app.use(setLanguage(pages, issuer));
   app.use(answerErrors(pages, host));
   app.use(admitRequests(issuer, clientAddress));
-  app.use(allowOrigins(config));
+  app.use(allowOrigins(config.cors.allowedOrigins));
   app.use(limitAddresses(limits, host.tokens, fastPath));
   app.use(refuseMalformed(issuer));
   app.use(documents.serve);

@@ -1,12 +1,11 @@
 // Cross-origin access by allowlist, in front of the engine, which would allow everybody. Exact origins,
 // never credentials, nothing on pages.
 import type { Context, Middleware } from 'koa';
-import type { Config } from '../config/config.ts';
 import { findEndpoint } from '../config/endpoints.ts';
 
 const PREFLIGHT_SECONDS = 600;
 
-export function allowOrigins({ cors }: Pick<Config, 'cors'>): Middleware {
+export function allowOrigins(allowed: readonly string[]): Middleware {
   return async function allowOrigin(ctx, next) {
     const isPreflight = ctx.method === 'OPTIONS';
     try {
@@ -16,7 +15,7 @@ export function allowOrigins({ cors }: Pick<Config, 'cors'>): Middleware {
       // Also on the way out of an error, so that a script can read why.
       removeCorsHeaders(ctx);
       const origin = findEndpoint(ctx.path)?.isScriptable === true ? ctx.get('Origin') : '';
-      if (cors.allowedOrigins.includes(origin)) allow(ctx, origin, isPreflight);
+      if (allowed.includes(origin)) allow(ctx, origin, isPreflight);
     }
   };
 }

@@ -9,12 +9,12 @@ import type { Metrics } from '../observability/metrics.ts';
 import { type CachedDocuments, JSON_TYPE } from './cached-documents.ts';
 import type { ClientAddress } from './client-address.ts';
 import { hasOneHost, ownPath } from './edge.ts';
-import { type Headers, scriptableHeaders, securityHeaders, type SecurityHeadersParts } from './headers.ts';
+import { type Headers, scriptableHeaders, securityHeaders } from './headers.ts';
 import { routeName } from './route-name.ts';
 import { headerFault } from './malformed.ts';
 
 type FastPathParts = {
-  readonly config: SecurityHeadersParts;
+  readonly issuer: string;
   /** By path below the issuer. */
   readonly fastAnswers: ReadonlyMap<string, FastAnswer>;
   readonly documents: CachedDocuments;
@@ -34,9 +34,9 @@ const UNUSUAL_HEADERS = new Set(['origin', 'content-length', 'transfer-encoding'
 const WITH_CONDITION = new Set(['cache-control', 'if-modified-since']);
 
 export function createFastPath(parts: FastPathParts) {
-  const { config, fastAnswers, documents, clientAddress, metrics, log } = parts;
-  const prefix = new URL(config.issuer).pathname.replace(/\/$/, '');
-  const common = securityHeaders(config);
+  const { issuer, fastAnswers, documents, clientAddress, metrics, log } = parts;
+  const prefix = new URL(issuer).pathname.replace(/\/$/, '');
+  const common = securityHeaders(issuer);
   const refusals = new WeakMap<IncomingMessage, unknown>();
   const turnEnd = createTurnEnd();
 

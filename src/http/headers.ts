@@ -1,6 +1,5 @@
 // The headers that our answers share, as plain functions: the middleware and the fast path send the same.
 import type { Middleware } from 'koa';
-import type { Config } from '../config/config.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -23,10 +22,8 @@ function contentSecurityPolicy(issuer: string): string {
   ].join('; ');
 }
 
-export type SecurityHeadersParts = Pick<Config, 'issuer'>;
-
 /** On every answer, the engine's and the errors' included (ASVS 3.4). */
-export function securityHeaders({ issuer }: SecurityHeadersParts): Headers {
+export function securityHeaders(issuer: string): Headers {
   return {
     'Content-Security-Policy': contentSecurityPolicy(issuer),
     'X-Frame-Options': 'DENY',
@@ -46,8 +43,8 @@ export function scriptableHeaders(requestId: string): Headers {
   return { 'X-Request-Id': requestId, Vary: 'Origin' };
 }
 
-export function setSecurityHeaders(parts: SecurityHeadersParts): Middleware {
-  const entries = Object.entries(securityHeaders(parts));
+export function setSecurityHeaders(issuer: string): Middleware {
+  const entries = Object.entries(securityHeaders(issuer));
 
   return function setHeaders({ res }, next) {
     for (const [name, value] of entries) res.setHeader(name, value);

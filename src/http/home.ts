@@ -1,13 +1,12 @@
 // The page at the issuer itself: where a newcomer begins on this machine, elsewhere the name of the service and nothing else.
 import type { Middleware } from 'koa';
-import type { Config } from '../config/config.ts';
 import { ENDPOINTS, HOME_PATH } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import type { Pages } from '../views/pages.ts';
-import { tryUrlOf } from './try-out.ts';
+import { type DemoSettings, tryUrlOf } from './try-out.ts';
 
-export function showHome(config: Config, pages: Pages): Middleware {
+export function showHome(config: DemoSettings, pages: Pages): Middleware {
   const { issuer } = config;
   const start = isLoopbackUrl(issuer)
     ? { issuer, discoveryUrl: `${issuer}${ENDPOINTS.discovery}`, tryUrl: tryUrlOf(config) }

@@ -2,7 +2,6 @@
 import { isIP } from 'node:net';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
-import type { Config } from '../config/config.ts';
 import { METRICS_CONTENT_TYPE, type Snapshot } from '../observability/metrics.ts';
 
 /** Which configuration runs, and what is wrong with the file that was not taken over. */
@@ -38,7 +37,7 @@ export function summaryOf({ problems, configuration: { hash, problem } }: Status
 }
 
 type ManagementParts = {
-  readonly address: Config['management'];
+  readonly address: { readonly host: string; readonly hosts: readonly string[] };
   readonly status: () => Promise<Status>;
   /** The text that Prometheus reads, of all processes. */
   readonly metrics: () => Promise<string>;

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { Context, Middleware } from 'koa';
 import { isDemoSecret } from '../config/client-secrets.ts';
-import type { Client, Config } from '../config/config.ts';
+import type { Client, UserEntry } from '../config/config.ts';
 import {
   DEMO_CALLBACK_PATH,
   DEMO_CLIENT_ID,
@@ -21,11 +21,17 @@ const COOKIE = 'postern_try';
 const startUrl = `${DEMO_TRY_PATH}/start`;
 
 type TokenAnswer = { readonly access_token: string; readonly id_token: string; readonly error?: string };
-type DemoConfig = Pick<Config, 'clients' | 'management' | 'workers'>;
+export type DemoSettings = {
+  readonly issuer: string;
+  readonly clients: readonly Client[];
+  readonly users: readonly UserEntry[];
+  readonly management: { readonly port: number };
+  readonly workers: number;
+};
 type Demo = { readonly client: Client; readonly callback: string };
 
 /** Undefined where there is no demo client to try. */
-export function createTryOut({ config, pages }: { config: Config; pages: Pages }): Middleware | undefined {
+export function createTryOut(config: DemoSettings, pages: Pages): Middleware | undefined {
   const demo = findDemo(config);
   if (demo === undefined) return undefined;
   const { issuer } = config;
@@ -56,7 +62,7 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
 }
 
 /** The shipped demo client with its callback on the management listener, if it is still there. */
-export function findDemo({ clients, management, workers }: DemoConfig): Demo | undefined {
+export function findDemo({ clients, management, workers }: DemoSettings): Demo | undefined {
   if (workers > 1) return undefined;
   const client = clients.find(
     ({ clientId, secrets }) => clientId === DEMO_CLIENT_ID && secrets.some(isDemoSecret),
@@ -69,13 +75,13 @@ export function findDemo({ clients, management, workers }: DemoConfig): Demo | u
 }
 
 /** Where the try-out begins, if there is one. */
-export function tryUrlOf(config: DemoConfig): string | undefined {
+export function tryUrlOf(config: DemoSettings): string | undefined {
   const demo = findDemo(config);
   return demo && new URL(DEMO_TRY_PATH, demo.callback).href;
 }
 
 /** The shipped demo user with its public password, if it is still there. */
-export function demoUserOf({ users }: Pick<Config, 'users'>) {
+export function demoUserOf({ users }: DemoSettings) {
   const user = users.find(({ passwordHash }) => passwordHash === DEMO_PASSWORD_HASH);
   return user && { username: user.username, password: DEMO_PASSWORD };
 }

@@ -1,5 +1,5 @@
 // What the pages of one application are made of: the application and its engine, and what only pages need.
-import type { Config } from '../config/config.ts';
+import type { SignInSettings } from '../config/config.ts';
 import type { BrowserSessions } from '../oidc/browser-session.ts';
 import type { Interactions } from '../oidc/interactions.ts';
 import type { Engine } from '../oidc/provider.ts';
@@ -13,7 +13,7 @@ import type { Tell } from './tell.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
 export type SecondFactors = {
-  readonly settings: NonNullable<Config['signIn']>;
+  readonly settings: NonNullable<SignInSettings>;
   readonly enrolment: Enrolment;
   readonly halves: HalfSignIns;
   /** Undefined while passkeys are off. */

@@ -1,13 +1,19 @@
 // The keys of one configuration: the vault of its encryption keys, the ring in its store, and the pepper of its keyed hashes.
-import type { Config } from '../config/config.ts';
+import type { StoreConfig } from '../config/config.ts';
 import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { generateKey } from './generate-key.ts';
 import { type KeySettings, KeyStore } from './key-store.ts';
 import { KeyStoreError } from './ring-document.ts';
-import { toTiming, toTimingInput } from './timing.ts';
+import { type TimingSettings, toTiming, toTimingInput } from './timing.ts';
 import { Vault } from './vault.ts';
+
+export type KeyConfig = TimingSettings & {
+  readonly encryptionKeys: readonly Buffer[];
+  /** Undefined: also a store of another issuer. */
+  readonly issuer: string | undefined;
+};
 
 export type OpenKeys = {
   readonly keyStore: KeyStore;
@@ -15,7 +21,7 @@ export type OpenKeys = {
 };
 
 /** Rejects with one line when the stored keys can't be read with the encryption keys of `config`. */
-export async function openKeys(config: Config, store: Store): Promise<OpenKeys> {
+export async function openKeys(config: KeyConfig, store: Store): Promise<OpenKeys> {
   const keyStore = keyStoreFor(config, store);
   await keyStore.ensure();
   return { keyStore, hash: createKeyedHash(keyStore.pepper) };
@@ -25,7 +31,9 @@ export async function openKeys(config: Config, store: Store): Promise<OpenKeys> 
 type KeyVerdict = { readonly fault?: string | undefined; readonly unknown?: string | undefined };
 
 /** What a start with `config` would say of the keys in the store, for commands that look before it does. Changes nothing. */
-export async function judgeStoredKeys(config: Config): Promise<KeyVerdict> {
+export async function judgeStoredKeys(
+  config: KeyConfig & { readonly store: StoreConfig },
+): Promise<KeyVerdict> {
   if (!isStoreMade(config.store)) return {};
   try {
     await withStore(config.store, (store) => keyStoreFor(config, store).check());
@@ -36,11 +44,7 @@ export async function judgeStoredKeys(config: Config): Promise<KeyVerdict> {
   }
 }
 
-/** `config.issuer` undefined: also a store of another issuer. */
-export function keyStoreFor(
-  config: Omit<Config, 'issuer'> & { readonly issuer: string | undefined },
-  { documents, clock }: Store,
-): KeyStore {
+export function keyStoreFor(config: KeyConfig, { documents, clock }: Store): KeyStore {
   const vault = new Vault(config.encryptionKeys);
   return new KeyStore({
     ...keySettingsOf(config),
@@ -51,7 +55,7 @@ export function keyStoreFor(
   });
 }
 
-export function keySettingsOf(config: Pick<Config, 'signingKeys' | 'lifetimes' | 'resources'>): KeySettings {
+export function keySettingsOf(config: TimingSettings): KeySettings {
   const { modulus, algorithms } = config.signingKeys;
   return {
     timing: toTiming(toTimingInput(config)),

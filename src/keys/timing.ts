@@ -1,5 +1,5 @@
 // How long each part of a signing key's life must last so that no live token outlives its key.
-import type { Config } from '../config/config.ts';
+import type { Lifetimes, Resource, SigningKeys } from '../config/config.ts';
 
 /** What careful verifiers cache although we say less (mod_auth_openidc, AWS API Gateway): an hour. */
 const VERIFIER_CACHE_SECONDS = 3600;
@@ -8,6 +8,13 @@ export const ID_TOKEN_SECONDS = 3600;
 export const PROPAGATION_SECONDS = 15;
 /** The bound on the difference between any two nodes' clocks. */
 export const SKEW_SECONDS = 120;
+
+/** What of a configuration these times depend on. */
+export type TimingSettings = {
+  readonly lifetimes: Lifetimes;
+  readonly resources: readonly Resource[];
+  readonly signingKeys: SigningKeys;
+};
 
 /** The configured side. All in seconds. */
 type TimingInput = {
@@ -36,12 +43,7 @@ export type Timing = {
   readonly publishAhead: number;
 };
 
-/** What these times depend on in a configuration. */
-export function toTimingInput({
-  lifetimes,
-  resources,
-  signingKeys,
-}: Pick<Config, 'lifetimes' | 'resources' | 'signingKeys'>): TimingInput {
+export function toTimingInput({ lifetimes, resources, signingKeys }: TimingSettings): TimingInput {
   return {
     accessToken: Math.max(lifetimes.accessToken, ...resources.map(({ accessToken }) => accessToken ?? 0)),
     rotateEvery: signingKeys.rotateEvery,

@@ -1,7 +1,7 @@
 // Which claims of a user a client and an API get: by scope (OIDC Core §5.4), in access tokens and at introspection.
 import type { AccessRules } from '../config/access-rules.ts';
 import { claimsOfScopes, isTooLong } from '../config/claims-of-scopes.ts';
-import type { Client, Config } from '../config/config.ts';
+import type { Client, ScopeSettings } from '../config/config.ts';
 import type { User } from '../users/user.ts';
 import type { Audience, AudienceRules } from '../tokens/audience.ts';
 
@@ -11,7 +11,7 @@ const GROUPS = 'groups';
 type Values = Readonly<Record<string, unknown>>;
 
 type ClaimsParts = {
-  readonly config: Pick<Config, 'groups' | 'scopes'>;
+  readonly config: ScopeSettings;
   readonly audiences: Pick<AudienceRules, 'findResource'>;
   readonly rules: Pick<AccessRules, 'groupsFor'>;
 };

@@ -1,7 +1,7 @@
 // The pages of the device flow (RFC 8628 §3.3): the code that a device shows, what a yes would allow, and the end. Nothing is approved
 // before the user has said yes to what they see here, whatever they allowed before.
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
-import type { Config } from '../config/config.ts';
+import type { ScopeSettings } from '../config/config.ts';
 import { DEVICE_CODE_GRANT } from '../config/device-grant.ts';
 import { DEVICE_PATH } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
@@ -25,7 +25,7 @@ import { pageContextOf, sendPage } from './send-page.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
 export type DevicePagesParts = {
-  readonly config: Pick<Config, 'issuer' | 'groups' | 'resources' | 'scopes'>;
+  readonly config: ScopeSettings & { readonly issuer: string };
   readonly pages: Pages;
   readonly findClient: FindClient;
   readonly findLive: Accounts['findLive'];

@@ -1,8 +1,8 @@
 // How long each artefact of the engine lives, in seconds. A function for each, because the engine prints a notice when
 // one of its own defaults runs.
 import type { Configuration } from 'oidc-provider';
-import type { Config, Lifetimes } from '../config/config.ts';
-import { ID_TOKEN_SECONDS, toTimingInput } from '../keys/timing.ts';
+import type { Lifetimes } from '../config/config.ts';
+import { ID_TOKEN_SECONDS, type TimingSettings, toTimingInput } from '../keys/timing.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import type { Clock } from '../store/store.ts';
 
@@ -49,7 +49,7 @@ export function createLifetimes(
 }
 
 /** How long a revoked grant is remembered: never shorter than under a configuration that ran before in this process. */
-export function createTombstoneSeconds(): (config: Config) => number {
+export function createTombstoneSeconds(): (config: TimingSettings) => number {
   let longest = 0;
   return (config) => {
     const { accessToken } = toTimingInput(config);

@@ -1,7 +1,7 @@
 // The client of the service's own pages for users, which is the only way from them to the sign-in. Its codes are worthless: it has no
 // secret, so nobody can say to be it at the token endpoint.
 import { randomBytes } from 'node:crypto';
-import type { Client, Config } from '../config/config.ts';
+import type { Branding, Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { toClient } from '../config/resolve.ts';
 import { clientSchema } from '../config/schema-client.ts';
@@ -10,7 +10,7 @@ import { clientSchema } from '../config/schema-client.ts';
 export const OWN_CLIENT_ID = 'postern:account';
 
 export function createOwnClient(
-  { issuer, branding }: Pick<Config, 'issuer' | 'branding'>,
+  { issuer, branding }: { readonly issuer: string; readonly branding: Branding },
   paths: readonly string[],
 ): Client {
   const form = clientSchema.parse({

@@ -1,13 +1,11 @@
 // Scopes in plain words for the consent page, sorted by whom they belong to. A text of the page's language wins
 // (`scope.NAME`), then the words of the configuration, then the name itself.
-import { type Config, SPECIFICATION_SCOPES } from '../config/config.ts';
+import { type Resource, type ScopeSettings, SPECIFICATION_SCOPES } from '../config/config.ts';
 import { refreshesUnasked } from './policies/offline-access.ts';
 import type { AllowedApp } from './user-grants.ts';
 import type { ApiModel, PageModels, ScopeModel } from '../views/models.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
-
-type WordsConfig = Pick<Config, 'groups' | 'resources' | 'scopes'>;
 
 /** Of an open interaction (interactions.ts). */
 type AskedNow = {
@@ -22,7 +20,7 @@ export type FindText = (key: string) => string | undefined;
 /** What an app was allowed before. */
 export function toAllowedModels(
   { scopes, resourceScopes }: Pick<AllowedApp, 'scopes' | 'resourceScopes'>,
-  config: WordsConfig,
+  config: ScopeSettings,
   findText: FindText,
 ): Requested {
   const { describeOwn, describeApi } = createDescribe(config, findText);
@@ -39,7 +37,7 @@ export function toAllowedModels(
 /** Of ours what is still to be granted; of an API everything that is asked for, so that each token's API is on the page. */
 export function toScopeModels(
   { asked, missing, settings }: AskedNow,
-  config: WordsConfig,
+  config: ScopeSettings,
   findText: FindText,
 ): Requested {
   const { resources } = config;
@@ -59,7 +57,7 @@ export function toScopeModels(
   };
 }
 
-function createDescribe({ scopes: configured }: WordsConfig, findText: FindText) {
+function createDescribe({ scopes: configured }: ScopeSettings, findText: FindText) {
   const describe = (name: string, words?: string): ScopeModel => ({
     name,
     description: findText(`scope.${name}`) ?? words ?? name,
@@ -73,7 +71,7 @@ function createDescribe({ scopes: configured }: WordsConfig, findText: FindText)
     },
     /** With those of `asked` that are its own, in that order. */
     describeApi: (
-      { resource, name, scopes, scopeDescriptions }: Config['resources'][number],
+      { resource, name, scopes, scopeDescriptions }: Resource,
       asked: readonly string[],
     ): ApiModel => ({
       resource,

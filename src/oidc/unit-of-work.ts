@@ -2,7 +2,7 @@
 // can't be kept isn't given.
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
-import type { Config } from '../config/config.ts';
+import type { SignInSettings } from '../config/config.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
@@ -17,7 +17,7 @@ import { issuedBySession } from './signed-in-at.ts';
 const ENDS = /expires=Thu, 01 Jan 1970/;
 
 type UnitOfWorkParts = Pick<AdapterParts, 'records' | 'hash' | 'accounts'> & {
-  readonly config: Pick<Config, 'issuer' | 'signIn'>;
+  readonly config: { readonly issuer: string; readonly signIn?: SignInSettings };
   readonly factors: Pick<FactorStore, 'get'>;
 };
 

@@ -176,7 +176,7 @@ async function compose(
           address: next.config.management,
           status: readStatus,
           metrics: async () => toText(new Map([['', await metrics.read()]])),
-          tryOut: createTryOut({ config: next.config, pages: next.views.pages }),
+          tryOut: createTryOut(next.config, next.views.pages),
         }),
       );
       await viewsWatch.follow(next.config.viewsFolder, next.views.readAt);

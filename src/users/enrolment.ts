@@ -1,6 +1,6 @@
 // Adding factors to a user: what that does to their sessions, and what they read on the next page. Who may is decided by the caller: by a link of an
 // operator, or a sign-in of a moment ago.
-import type { Config } from '../config/config.ts';
+import type { SignInSettings } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
@@ -65,7 +65,7 @@ const isRefused = ({ isFirst }: EnrolmentFor, before: Factors, { passkeys = [] }
   (isFirst && hasSecondFactor(before)) || passkeys.length > MAX_PASSKEYS;
 
 type EnrolmentParts = {
-  readonly signIn: NonNullable<Config['signIn']>;
+  readonly signIn: NonNullable<SignInSettings>;
   readonly factors: FactorStore;
   readonly codes: ReturnType<typeof createOneTimeCodes>;
   /** Undefined while passkeys are off. */

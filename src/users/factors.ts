@@ -1,5 +1,5 @@
 // What users have besides a password, of the file and of the store alike: one document a user, under their id.
-import type { Config, StoreConfig } from '../config/config.ts';
+import type { SignInSettings, StoreConfig } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { changeDocument, listDocuments, removeDocument } from '../store/documents.ts';
@@ -84,7 +84,7 @@ export const isProvisional = ({ recovered, createdAt }: Passkey | OneTimeCodes, 
   recovered === true && at - createdAt < PROVISIONAL_SECONDS;
 
 /** Whether the user could reach this level at `at` (epoch seconds); Infinity: once no factor is provisional any more. */
-export function canReach(signIn: Config['signIn'], own: Factors, level: Level, at: number): boolean {
+export function canReach(signIn: SignInSettings, own: Factors, level: Level, at: number): boolean {
   const { oneTimeCodes = false, passkeys = false } = signIn ?? {};
   const usable = passkeys ? own.passkeys.filter(({ suspect }) => suspect !== true) : [];
   if (level === 'passkey') return usable.some((one) => one.verifiesUser && !isProvisional(one, at));
@@ -93,7 +93,7 @@ export function canReach(signIn: Config['signIn'], own: Factors, level: Level, a
 }
 
 /** Whether the user can be asked for it: a recovery code stands in for a second factor that is lost, refused or off. */
-export function canProve(signIn: Config['signIn'], own: Factors, level: Level, at: number): boolean {
+export function canProve(signIn: SignInSettings, own: Factors, level: Level, at: number): boolean {
   if (canReach(signIn, own, level, at)) return true;
   const hasCodes = (signIn?.recoveryCodes ?? 0) > 0 && own.recoveryCodes.length > 0;
   return level === 'second_factor' && hasSecondFactor(own) && hasCodes;

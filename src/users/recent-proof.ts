@@ -1,5 +1,5 @@
 // What a session has to have proved before its user's factors or password change (NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1).
-import type { Config } from '../config/config.ts';
+import type { SignInSettings } from '../config/config.ts';
 import { type Amr, hasKey, isRecovered, levelOf } from './authentication-methods.ts';
 import { canReach, type Factors, hasSecondFactor, isProvisional } from './factors.ts';
 
@@ -20,7 +20,7 @@ export function isFresh({ amr, issued, factorAt }: Proved, own: Factors, at: num
 }
 
 /** A user who has a passkey changes their factors with it, or after a recovery. */
-export function mayChangeFactors(signIn: Config['signIn'], { amr }: Proved, own: Factors, at: number) {
+export function mayChangeFactors(signIn: SignInSettings, { amr }: Proved, own: Factors, at: number) {
   if (isRecovered(amr)) return true;
   // With a provisional one alone, the owner can still remove it by a code.
   const passkeys = own.passkeys.filter((one) => !isProvisional(one, at));

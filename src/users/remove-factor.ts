@@ -1,5 +1,5 @@
 // Taking a factor from a user, by their own wish or an operator's.
-import type { Config } from '../config/config.ts';
+import type { SignInSettings } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import { canReach, type Factors, type FactorStore, hasSecondFactor, type Method } from './factors.ts';
 import { withNotice } from './notices.ts';
@@ -34,7 +34,7 @@ function without({ passkeys, oneTimeCode }: Factors, factorId: string): Left | u
 /** Sessions that rested on it end, but for the one that goes on with what this resolves. Undefined: it was gone. Throws StoreUnavailable. */
 export async function removeFactor(
   factors: FactorStore,
-  signIn: Config['signIn'],
+  signIn: SignInSettings,
   { accountId, factorId, needed = [], at, by }: Removal,
 ): Promise<Removed | 'still_needed' | undefined> {
   const reached = (own: Factors, when: number) =>

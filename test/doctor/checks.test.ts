@@ -85,8 +85,7 @@ describe('cookies', () => {
 describe('the store', () => {
   it('is judged by what its server says of itself', async () => {
     const redis = await startRedis({ settings: ['--maxmemory-policy', 'allkeys-lru'] });
-    const look = () =>
-      runCheck('store', (report) => checkStore({ store: { engine: 'redis', url: redis.url } }, report));
+    const look = () => runCheck('store', (report) => checkStore({ engine: 'redis', url: redis.url }, report));
     const results = await look();
     await redis.stop();
     expect(names(results)).toContain('problem store-settings');

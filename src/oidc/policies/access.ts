@@ -2,7 +2,7 @@
 // that the user has now, wherever a request of theirs, or what came of one, is looked at.
 import { type Account, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { AccessRules, Grouped } from '../../config/access-rules.ts';
-import type { Config, Resource } from '../../config/config.ts';
+import type { AccessSettings, Resource } from '../../config/config.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import { scopesIn } from './scopes.ts';
@@ -22,7 +22,7 @@ export type Decision =
 export type AccessPolicy = NonNullable<ReturnType<typeof createAccessPolicy>>;
 
 type AccessPolicyParts = {
-  readonly config: Pick<Config, 'clients' | 'resources'>;
+  readonly config: AccessSettings;
   readonly rules: AccessRules;
   readonly audiences: AudienceRules;
   readonly audit: Audit;

@@ -1,7 +1,7 @@
 // Which scopes and which resource a request may name (RFC 6749 §3.3, RFC 8707). The engine drops what it doesn't know and takes any
 // resource, so all of it is refused here. Which audience a token has is in tokens/audience.ts; a refresh is in refreshed-scope.ts.
 import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
-import { userScopes, type Client, type Config, type Resource } from '../../config/config.ts';
+import { userScopes, type Client, type Resource, type ScopeSettings } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { FindClient } from '../clients.ts';
 import { createFindDefault } from './default-scopes.ts';
@@ -19,7 +19,7 @@ export type Asked = {
 export type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
 
 export type ScopePolicyParts = {
-  readonly config: Pick<Config, 'groups' | 'scopes' | 'resources'>;
+  readonly config: ScopeSettings;
   readonly audiences: AudienceRules;
   readonly findClient: FindClient;
 };
@@ -84,7 +84,7 @@ function mayHave(client: Client, { scopes, clients }: Resource): boolean {
 }
 
 /** Every scope that exists: those about a user and those of the resources. */
-export function knownScopes(config: Pick<Config, 'groups' | 'scopes' | 'resources'>): ReadonlySet<string> {
+export function knownScopes(config: ScopeSettings): ReadonlySet<string> {
   return new Set([...userScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
 }
 

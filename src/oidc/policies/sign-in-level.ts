@@ -1,7 +1,7 @@
 // How strongly a user has to be signed in: what an authorization request needs (OIDC Core §3.1.2.1, RFC 9470), and what a token that
 // came of a weaker sign-in is still good for. None of it is there where the file has neither `sign_in` nor `acr`.
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
-import type { Client, Config } from '../../config/config.ts';
+import type { Client, SignInSettings } from '../../config/config.ts';
 import { type Level, LEVELS, type Levels, reaches } from '../../config/sign-in-levels.ts';
 import type { Clock } from '../../store/store.ts';
 import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
@@ -25,7 +25,7 @@ type TokenOfSignIn = {
 };
 
 type SignInPolicyParts = {
-  readonly config: Pick<Config, 'signIn'>;
+  readonly config: { readonly signIn?: SignInSettings };
   readonly levels: Levels;
   readonly factors: FactorStore;
   readonly loadClient: LoadClient;
@@ -36,7 +36,7 @@ const highest = (...levels: readonly Level[]): Level =>
   LEVELS.findLast((level) => levels.includes(level)) ?? 'password';
 
 /** What everybody needs, wherever they sign in, at `at` (epoch seconds). */
-function ofEverybody(signIn: Config['signIn'], { graceFrom }: Factors, at: number): Level {
+function ofEverybody(signIn: SignInSettings, { graceFrom }: Factors, at: number): Level {
   const isRequired = signIn?.secondFactor === 'required' && graceFrom !== undefined;
   return isRequired && at >= graceFrom + signIn.grace ? 'second_factor' : 'password';
 }
@@ -45,11 +45,11 @@ function ofEverybody(signIn: Config['signIn'], { graceFrom }: Factors, at: numbe
 const provedAt = (session: Session): number => factorAtOf(session) ?? session.loginTs ?? 0;
 
 /** Who has a second factor is never signed in without one, also while its method is off. */
-const ofTheirs = (signIn: Config['signIn'], own: Factors): Level =>
+const ofTheirs = (signIn: SignInSettings, own: Factors): Level =>
   signIn !== undefined && hasSecondFactor(own) ? 'second_factor' : 'password';
 
 /** What a user needs, whatever they open, at `at` (epoch seconds). */
-export const levelOfUser = (signIn: Config['signIn'], own: Factors, at: number): Level =>
+export const levelOfUser = (signIn: SignInSettings, own: Factors, at: number): Level =>
   highest(ofTheirs(signIn, own), ofEverybody(signIn, own, at));
 
 function createMissing({ config: { signIn }, levels, factors, loadClient, now }: SignInPolicyParts) {
