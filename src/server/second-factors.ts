@@ -23,23 +23,21 @@ export function secondFactorsOf(app: App): SecondFactors | undefined {
   });
   const isOn = { oneTimeCodes: signIn.oneTimeCodes, recoveryCodes: signIn.recoveryCodes > 0 };
   const passkeys = signIn.passkeys ? createPasskeyAuthentication(app) : undefined;
-  const registration = createPasskeyRegistration({
-    ...app,
-    serviceName: branding.name,
-    random: randomBytes,
-  });
-  const made = { factors, codes, hash, now };
+  const registration = createPasskeyRegistration(app, branding.name, randomBytes);
   return {
     settings: signIn,
     enrolment: createEnrolment({
-      ...made,
+      factors,
+      codes,
+      hash,
+      now,
       signIn,
       random: randomBytes,
       passkeys: signIn.passkeys ? registration : undefined,
     }),
     halves: createHalfSignIns(records, hash),
     passkeys,
-    proveCode: createProveCode({ ...made, isOn }),
-    signInByPasskey: createPasskeySignIn({ ...app, passkeys }),
+    proveCode: createProveCode({ factors, codes, hash, now, isOn }),
+    signInByPasskey: createPasskeySignIn(app, passkeys),
   };
 }

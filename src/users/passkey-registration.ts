@@ -45,12 +45,6 @@ type Answer = {
   readonly mustVerifyUser: boolean;
 };
 
-type PasskeyRegistrationParts = PasskeysParts & {
-  /** What the browser calls the service. */
-  readonly serviceName: string;
-  readonly random: (bytes: number) => Buffer;
-};
-
 async function isFormatKnown({ response }: RegistrationResponseJSON): Promise<boolean> {
   const { decodeAttestationObject, isoBase64URL } = await loadWebAuthnHelpers();
   try {
@@ -64,8 +58,13 @@ async function isFormatKnown({ response }: RegistrationResponseJSON): Promise<bo
 
 const bindingOf = (binding: string, handle: string) => `${binding}:${handle}`;
 
-export function createPasskeyRegistration(parts: PasskeyRegistrationParts) {
-  const { issuer, serviceName, factors, now, random } = parts;
+/** `serviceName`: what the browser calls the service. */
+export function createPasskeyRegistration(
+  parts: PasskeysParts,
+  serviceName: string,
+  random: (bytes: number) => Buffer,
+) {
+  const { issuer, factors, now } = parts;
   const { origin, hostname: rpId } = new URL(issuer);
   const challenges = createChallenges(parts);
 

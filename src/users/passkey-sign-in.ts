@@ -37,16 +37,16 @@ export type SignInByPasskey = (answer: PasskeyAnswer) => Promise<SignedInByPassk
 
 export type PasskeySignInParts = {
   readonly accounts: Pick<Accounts, 'findLive' | 'findByUsername' | 'maySignIn'>;
-  /** Undefined while passkeys are off. */
-  readonly passkeys: Pick<PasskeyAuthentication, 'authenticate'> | undefined;
   readonly limits: Pick<Limits, 'takePasskey' | 'finishSignIn'>;
   readonly trustedBrowsers: TrustedBrowsers;
   readonly now: Clock;
 };
 
-export function createPasskeySignIn(parts: PasskeySignInParts): SignInByPasskey {
-  const { accounts, passkeys, limits, trustedBrowsers, now } = parts;
-
+/** `passkeys` undefined: they are off. */
+export function createPasskeySignIn(
+  { accounts, limits, trustedBrowsers, now }: PasskeySignInParts,
+  passkeys: PasskeyAuthentication | undefined,
+): SignInByPasskey {
   /** By name, as a sign-in with a password finds them: who is hidden by a user of the file can't sign in. */
   async function findUser(accountId: string) {
     const account = await accounts.findLive(accountId);

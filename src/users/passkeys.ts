@@ -34,7 +34,7 @@ export const toDescriptor = ({ id, transports }: Passkey) => ({
 });
 
 /** `binding` says what a challenge is for: the interaction, and the form. */
-export function createChallenges({ hash, now }: Pick<PasskeysParts, 'hash' | 'now'>) {
+export function createChallenges({ hash, now }: PasskeysParts) {
   const proofOf = (binding: string, time: string) => hash(`webauthn challenge:${binding}:${time}`);
 
   return {
