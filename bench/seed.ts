@@ -32,7 +32,6 @@ export async function seedGrants(configFile: string, count: number): Promise<voi
     records: createUnitOfWork(bulk, Date.now),
     hash,
     clock: { now: Date.now, ahead: 0 },
-    accounts: { findLive: () => Promise.resolve(undefined) },
     onDamaged: () => undefined,
     tombstoneSeconds: 90 * DAY,
   };

@@ -3,16 +3,14 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { GRANT, type StoredRecord } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
-import type { Accounts } from '../users/accounts.ts';
 import type { UserLists } from './user-lists.ts';
 import { modelOf } from './models.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';
 import { createSessionRecords } from './session-records.ts';
 
-export type AdapterParts = Pick<RecordParts, 'hash' | 'clock' | 'onDamaged' | 'tombstoneSeconds'> & {
+export type AdapterParts = RecordParts & {
   readonly records: UnitOfWork;
-  readonly accounts: Pick<Accounts, 'findLive'>;
   /** Undefined where nobody asks for what a user has. */
   readonly lists?: UserLists | undefined;
 };

@@ -180,7 +180,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
     signInPolicy,
     stillAllowed,
     findDefault: createFindDefault(audiences),
-    findRefusal: createFindRefusal({ config, audiences }),
+    findRefusal: createFindRefusal(config, audiences),
     disclose: createDisclose({ audiences, claims, loadClient, findLive, access, signInPolicy }),
     lists: held?.lists,
     consents,

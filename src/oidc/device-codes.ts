@@ -19,10 +19,8 @@ const KEPT_SECONDS = 600;
 const typedOf = (ctx: KoaContextWithOIDC | undefined) =>
   String(ctx?.oidc.params?.['user_code'] ?? ctx?.state['userCode'] ?? '');
 
-export type DeviceCodeParts = AdapterParts & { readonly limits: Pick<Limits, 'takeUserCode'> };
-
-export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
-  const { records, hash, limits } = parts;
+export function createDeviceCodeAdapter(parts: AdapterParts, limits: Pick<Limits, 'takeUserCode'>): Adapter {
+  const { records, hash } = parts;
   const { toText, payloadOf } = createRecordPayload(KIND, parts.clock, parts.onDamaged);
   const keyOf = (id: string) => (id.startsWith(HANDLE) ? id.slice(HANDLE.length) : recordKey(hash, KIND, id));
   const aliasOf = (userCode: string) => hash(`user-code:${userCode}`);

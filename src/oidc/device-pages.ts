@@ -44,9 +44,7 @@ const WRONG = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError', 'NoC
 const FORGED = 'xsrf token invalid';
 const MAX_SHOWN = 32;
 
-type ShowParts = Omit<DevicePagesParts, 'enginePages' | 'audit' | 'records'>;
-
-function createShow({ config, pages, findClient, findLive }: ShowParts) {
+function createShow({ config, pages, findClient, findLive }: DevicePagesParts) {
   const { issuer } = config;
   const action = `${issuer}${DEVICE_PATH}`;
 

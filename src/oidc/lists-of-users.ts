@@ -1,8 +1,8 @@
 // The lists of what a user has, for one application: what the adapter writes and the account page reads.
 import type { Config } from '../config/config.ts';
-import type { AdapterParts } from './adapter.ts';
 import { logoutClientsOf } from './clients.ts';
 import { createLogoutJobs } from './logout-jobs.ts';
+import type { RecordParts } from './record-payload.ts';
 import { createUserIndex } from './user-index.ts';
 import { createUserLists } from './user-lists.ts';
 import { createUserSessions } from './user-sessions.ts';
@@ -12,7 +12,7 @@ import { createAccountStates } from '../users/account-state.ts';
 import { type Accounts, createAccounts } from '../users/accounts.ts';
 import { createStoredUsers } from '../users/stored-users.ts';
 
-type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'onDamaged'> & {
+type ListsParts = RecordParts & {
   readonly findLive: Accounts['findLive'];
   readonly audit?: Audit;
 };

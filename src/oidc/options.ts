@@ -15,7 +15,7 @@ import { type Model, modelOf } from './models.ts';
 import { narrowScopes } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createRestoreOfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
-import { createResourceHooks, knownScopes, type ResourceHookParts } from './policies/scopes.ts';
+import { createResourceHooks, knownScopes, type RestoreScope } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { authenticationClaims, claimsForApi } from './token-claims.ts';
@@ -24,7 +24,7 @@ import { createIntrospectionPolicy, createRevocationPolicy } from './policies/to
 const ADAPTERS: Readonly<Record<Model['adapter'], (name: string, app: App) => Adapter>> = {
   records: createAdapter,
   grants: (name, app) => endImplicitGrants(createAdapter(name, app), { ...app, ...app.records }),
-  deviceCodes: (_name, app) => createDeviceCodeAdapter(app),
+  deviceCodes: (_name, app) => createDeviceCodeAdapter(app, app.limits),
   clients: (name, app) => withDocumentClients(createAdapter(name, app), app.loadClient),
 };
 
@@ -89,12 +89,9 @@ export function createConfiguration(app: App): Configuration {
         })
       : authenticationClaims,
     renderError: enginePages.renderError,
-    features: featuresOf(app, {
-      ...app,
-      restoreScope(ctx, client) {
-        access?.restore(ctx);
-        restoreOfflineAccess(ctx, client);
-      },
+    features: featuresOf(app, (ctx, client) => {
+      access?.restore(ctx);
+      restoreOfflineAccess(ctx, client);
     }),
   };
 }
@@ -155,7 +152,7 @@ function wantsFullIdToken({ oidc }: KoaContextWithOIDC, findClient: FindClient):
 }
 
 /** What is offered besides the core; everything that is not named is off. */
-function featuresOf(app: App, scopePolicy: ResourceHookParts): NonNullable<Configuration['features']> {
+function featuresOf(app: App, restoreScope: RestoreScope): NonNullable<Configuration['features']> {
   const { config, disclose, enginePages, devicePages } = app;
   return {
     devInteractions: { enabled: false },
@@ -177,7 +174,7 @@ function featuresOf(app: App, scopePolicy: ResourceHookParts): NonNullable<Confi
     resourceIndicators: {
       enabled: true,
       useGrantedResource: () => true,
-      ...createResourceHooks(scopePolicy),
+      ...createResourceHooks(app, restoreScope),
     },
     rpInitiatedLogout: {
       enabled: true,

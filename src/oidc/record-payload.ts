@@ -3,7 +3,6 @@ import type { AdapterPayload } from 'oidc-provider';
 import { FORM_VERSION, readForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { StoreClock, StoredRecord } from '../store/store.ts';
-import type { Accounts } from '../users/accounts.ts';
 
 /** Stands for the record's own id inside its stored payload. Raw, as JSON never has it: nobody can send it. */
 const OWN_ID = '\u0001';
@@ -18,7 +17,6 @@ export type RecordParts = {
   readonly onDamaged: OnDamaged;
   /** Seconds that a revoked grant is remembered: longer than any of its tokens lives. */
   readonly tombstoneSeconds: number;
-  readonly findLive: Accounts['findLive'];
 };
 
 export type RecordPayload = {

@@ -1,14 +1,16 @@
 // How a browser's session is saved and ended. The engine saves it at the end of every request, also of one that began before it
 // ended, and gives it a new id when somebody signs in, also in two tabs at once.
 import Provider, { type AdapterPayload } from 'oidc-provider';
+import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordKey } from './record-key.ts';
 import { SESSION, toEnded } from './user-sessions.ts';
 import type { UserLists } from './user-lists.ts';
-import type { RecordParts, RecordPayload } from './record-payload.ts';
+import type { RecordPayload } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';
 
-type SessionParts = Pick<RecordParts, 'hash'> & {
+type SessionParts = {
+  readonly hash: KeyedHash;
   readonly records: UnitOfWork;
   /** Undefined where nobody asks for the sessions of a user. */
   readonly lists?: UserLists | undefined;

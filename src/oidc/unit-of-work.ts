@@ -3,10 +3,12 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { SignInSettings } from '../config/config.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
 import { StoreUnavailable } from '../store/store.ts';
+import type { UnitOfWork } from '../store/unit-of-work.ts';
+import type { Accounts } from '../users/accounts.ts';
 import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
-import type { AdapterParts } from './adapter.ts';
 import { cookieNames } from './cookie-names.ts';
 import { recordKey } from './record-key.ts';
 import { sessionsSinceOf } from './seam/session-sign-in.ts';
@@ -16,12 +18,15 @@ import { issuedBySession } from './signed-in-at.ts';
 /** How the engine takes a cookie away. */
 const ENDS = /expires=Thu, 01 Jan 1970/;
 
-type UnitOfWorkParts = Pick<AdapterParts, 'records' | 'hash' | 'accounts'> & {
+type UnitOfWorkParts = {
+  readonly records: UnitOfWork;
+  readonly hash: KeyedHash;
+  readonly findLive: Accounts['findLive'];
   readonly config: { readonly issuer: string; readonly signIn?: SignInSettings };
   readonly factors: Pick<FactorStore, 'get'>;
 };
 
-export function unitOfWork({ config, records, hash, accounts, factors }: UnitOfWorkParts): Middleware {
+export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfWorkParts): Middleware {
   const { session: sessionCookie } = cookieNames(config.issuer);
   const isSession = new RegExp(`^${sessionCookie}(?:\\.sig)?=`);
 
@@ -40,7 +45,7 @@ export function unitOfWork({ config, records, hash, accounts, factors }: UnitOfW
     const session = sessionOf(ctx);
     if (session?.accountId === undefined) return false;
     const [live, own, kept] = await Promise.all([
-      accounts.findLive(session.accountId, issuedBySession(session)),
+      findLive(session.accountId, issuedBySession(session)),
       config.signIn && factors.get(session.accountId),
       records.find('Session', recordKey(hash, 'Session', session.jti)),
     ]).catch(() => []);

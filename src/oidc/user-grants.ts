@@ -1,5 +1,6 @@
 // What a user allowed which app, as long as it lives, and the withdrawal of it.
 import { GRANT, type RecordStore } from '../store/store.ts';
+import type { Accounts } from '../users/accounts.ts';
 import type { GrantEntry, UserIndex } from './user-index.ts';
 import type { UserSessions } from './user-sessions.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
@@ -14,6 +15,7 @@ export type AllowedApp = {
 };
 
 type UserGrantsParts = RecordParts & {
+  readonly findLive: Accounts['findLive'];
   readonly index: Pick<UserIndex, 'grantsOf' | 'removeGrants'>;
   readonly records: Pick<RecordStore, 'find' | 'revokeGrant'>;
   readonly consents: Pick<RememberedConsents, 'withdraw'>;

@@ -1,16 +1,17 @@
 // Keeps the lists of a user's sessions and grants (user-index.ts) as the adapter saves these.
 import type { AdapterPayload } from 'oidc-provider';
 import type { Audit } from '../observability/audit.ts';
-import type { RecordStore } from '../store/store.ts';
+import type { RecordStore, StoreClock } from '../store/store.ts';
 import { OWN_CLIENT_ID } from './own-client.ts';
 import type { UserIndex } from './user-index.ts';
 import type { UserSessions } from './user-sessions.ts';
-import type { RecordParts } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';
 
 type Session = AdapterPayload & { readonly place?: Place };
 
-type UserListsParts = Pick<RecordParts, 'clock' | 'tombstoneSeconds'> & {
+type UserListsParts = {
+  readonly clock: StoreClock;
+  readonly tombstoneSeconds: number;
   readonly index: UserIndex;
   readonly sessions: Pick<UserSessions, 'end'>;
   readonly records: Pick<RecordStore, 'revokeGrant'>;

@@ -24,6 +24,7 @@ export function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): Ne
 type UserSessionsParts = RecordParts & {
   readonly index: Pick<UserIndex, 'sessionsOf'>;
   readonly records: Pick<RecordStore, 'findByAlias' | 'save' | 'revokeGrant'>;
+  readonly findLive: Accounts['findLive'];
   /** As `findLive`, with what this request itself has changed. */
   readonly findLiveNow: Accounts['findLive'];
   readonly logoutJobs: Pick<LogoutJobs, 'add'>;

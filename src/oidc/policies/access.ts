@@ -28,7 +28,7 @@ type AccessPolicyParts = {
   readonly audit: Audit;
 };
 
-function createDecide({ rules, audiences }: Pick<AccessPolicyParts, 'rules' | 'audiences'>) {
+function createDecide(rules: AccessRules, audiences: AudienceRules) {
   /** What denies the user this API. `isNamed`: by the request itself or the token, not by one of the scopes alone. */
   function denialAt(
     user: Grouped,
@@ -58,15 +58,14 @@ function createDecide({ rules, audiences }: Pick<AccessPolicyParts, 'rules' | 'a
 }
 
 /** Undefined where the file has no such rules. */
-export function createAccessPolicy(parts: AccessPolicyParts) {
-  const { config, audit } = parts;
+export function createAccessPolicy({ config, rules, audiences, audit }: AccessPolicyParts) {
   const hasRules =
     config.clients.some(({ access }) => access !== undefined) ||
     config.resources.some(
       ({ access, scopeGroups }) => access !== undefined || Object.keys(scopeGroups).length > 0,
     );
   if (!hasRules) return undefined;
-  const decide = createDecide(parts);
+  const decide = createDecide(rules, audiences);
   const askedScopes = new WeakMap<KoaContextWithOIDC, string>();
 
   function decideRequest({ oidc: { account, client, params = {} } }: KoaContextWithOIDC): Decision {

@@ -9,10 +9,9 @@ type Wanted = {
   readonly isForUser: boolean;
 };
 
-export function createFindDefault({
-  findResource,
-  ownersOf,
-}: Pick<AudienceRules, 'findResource' | 'ownersOf'>) {
+export type FindDefault = ReturnType<typeof createFindDefault>;
+
+export function createFindDefault({ findResource, ownersOf }: AudienceRules) {
   /** All of them, where one token can have them all. */
   function whole({ scopes }: Client): readonly string[] {
     const isOfApi = (scope: string) => ownersOf([scope]).length > 0;

@@ -1,22 +1,14 @@
 // What a refresh may ask for (RFC 6749 §6, RFC 8707 §2.2). The engine looks at `resource` only after the refresh token is used up, and
 // the client's second try would then look like theft; so all of it is decided before.
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import {
-  createFindRefusal,
-  scopesBeside,
-  scopesIn,
-  type ScopePolicyParts,
-  tooManyResources,
-} from './scopes.ts';
+import { scopesBeside, scopesIn, type ScopePolicyParts, tooManyResources } from './scopes.ts';
 
 type RefreshToken = NonNullable<KoaContextWithOIDC['oidc']['entities']['RefreshToken']>;
 
 /** Throws what a refresh is refused with, and sets the parameters as the engine needs them. */
-export function createRefreshCheck(parts: ScopePolicyParts): (ctx: KoaContextWithOIDC) => void {
-  const { audiences, findClient } = parts;
-  const findRefusal = createFindRefusal(parts);
-
-  return function checkRefresh({ oidc: { client: engineClient, params = {}, entities } }) {
+export function createRefreshCheck({ audiences, findClient, findRefusal }: ScopePolicyParts) {
+  return function checkRefresh({ oidc }: KoaContextWithOIDC): void {
+    const { client: engineClient, params = {}, entities } = oidc;
     const client = findClient(engineClient?.clientId ?? '');
     const token = entities.RefreshToken;
     if (client === undefined || token === undefined) throw new errors.InvalidGrant();

@@ -3,11 +3,11 @@
 // leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
 // ends everything of a user (disabling, sign-out everywhere), also of the sign-in that it was given in.
 import { isDocumentClient } from '../../config/client-id-url.ts';
-import type { Issued } from '../../users/accounts.ts';
+import type { Accounts, Issued } from '../../users/accounts.ts';
 import { FORM_VERSION, readForm, type StoredForm } from '../../store/form.ts';
 import type { KeyedHash } from '../../store/keyed-hash.ts';
-import type { RecordStore } from '../../store/store.ts';
-import type { RecordParts } from '../record-payload.ts';
+import type { RecordStore, StoreClock } from '../../store/store.ts';
+import type { OnDamaged } from '../record-payload.ts';
 import type { AskedFor } from './asked-for.ts';
 
 export const CONSENT = 'Consent';
@@ -29,7 +29,11 @@ type ConsentOf = {
   readonly clientId: string;
 };
 
-type ConsentParts = Omit<RecordParts, 'tombstoneSeconds'> & {
+type ConsentParts = {
+  readonly hash: KeyedHash;
+  readonly clock: StoreClock;
+  readonly onDamaged: OnDamaged;
+  readonly findLive: Accounts['findLive'];
   readonly records: RecordStore;
   /** 0 remembers nothing. */
   readonly lifetimeSeconds: number;

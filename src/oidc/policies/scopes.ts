@@ -4,7 +4,7 @@ import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provi
 import { userScopes, type Client, type Resource, type ScopeSettings } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { FindClient } from '../clients.ts';
-import { createFindDefault } from './default-scopes.ts';
+import type { FindDefault } from './default-scopes.ts';
 
 /** What a token is asked for. */
 export type Asked = {
@@ -19,17 +19,16 @@ export type Asked = {
 export type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
 
 export type ScopePolicyParts = {
-  readonly config: ScopeSettings;
   readonly audiences: AudienceRules;
   readonly findClient: FindClient;
+  readonly findDefault: FindDefault;
+  readonly findRefusal: FindRefusal;
 };
 
-export type ResourceHookParts = ScopePolicyParts & {
-  /** Called for each request with the engine's own view of its scope. */
-  readonly restoreScope: (ctx: KoaContextWithOIDC, client: Client) => void;
-};
+/** Called for each request with the engine's own view of its scope. */
+export type RestoreScope = (ctx: KoaContextWithOIDC, client: Client) => void;
 
-export function createFindRefusal({ config, audiences }: Omit<ScopePolicyParts, 'findClient'>): FindRefusal {
+export function createFindRefusal(config: ScopeSettings, audiences: AudienceRules): FindRefusal {
   const known = knownScopes(config);
 
   function scopeRefusal({ client, scopes, isForUser }: Asked, resource: Resource | undefined) {
@@ -91,10 +90,8 @@ export function knownScopes(config: ScopeSettings): ReadonlySet<string> {
 type EngineClient = { readonly clientId: string };
 
 /** The engine's two hooks; one of them runs for each request that names scopes, before anything else is decided. */
-export function createResourceHooks(parts: ResourceHookParts) {
-  const { audiences, findClient, restoreScope } = parts;
-  const findRefusal = createFindRefusal(parts);
-  const findDefault = createFindDefault(audiences);
+export function createResourceHooks(parts: ScopePolicyParts, restoreScope: RestoreScope) {
+  const { audiences, findClient, findDefault, findRefusal } = parts;
 
   function check(ctx: KoaContextWithOIDC, { clientId }: EngineClient, resource?: string): Client {
     refuseRemovedRedirectUri(ctx);

@@ -23,7 +23,6 @@ beforeAll(async () => {
   parts = {
     records,
     hash,
-    accounts: { findLive: () => Promise.resolve(undefined) },
     clock: store.clock,
     tombstoneSeconds: 3600,
     onDamaged: () => undefined,

@@ -18,7 +18,7 @@ eachStore('an answer that uses something up and signs somebody in', (running) =>
   async function answersTo(work: (records: UnitOfWork) => Promise<unknown>, requests = 1) {
     const { openedStore: store } = running();
     const records = createUnitOfWork(store, store.clock.now);
-    const accounts = { findLive: () => Promise.resolve(undefined) };
+    const findLive = () => Promise.resolve(undefined);
     const config = { issuer: 'http://id.example', signIn: undefined };
     const factors = { get: () => Promise.reject(new TypeError('not asked')) };
     const app = new Koa();
@@ -28,7 +28,7 @@ eachStore('an answer that uses something up and signs somebody in', (running) =>
         ctx.status = error instanceof Refusal ? error.status : 500;
       }),
     );
-    app.use(unitOfWork({ config, records, hash: createKeyedHash(Buffer.alloc(32, 3)), accounts, factors }));
+    app.use(unitOfWork({ config, records, hash: createKeyedHash(Buffer.alloc(32, 3)), findLive, factors }));
     app.use(async (ctx) => {
       await work(records);
       ctx.cookies.set('postern_session', 'made');
