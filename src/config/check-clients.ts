@@ -127,7 +127,7 @@ const RULES = [
 /** Scopes of a client, or of all clients by document, that belong to nobody. */
 export function foreignScopesFault(
   scope: readonly string[],
-  { apiOf, userScopes }: Pick<ClientContext, 'apiOf' | 'userScopes'>,
+  { apiOf, userScopes }: ClientContext,
 ): string | undefined {
   const unknown = scope.filter((token) => !userScopes.includes(token) && apiOf(token) === undefined);
   if (unknown.includes('groups')) return 'has the scope groups, but there are none: define them in groups';

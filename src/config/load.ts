@@ -15,7 +15,7 @@ import { entriesOf, findFiles, type Listing, readListing, type SourceList } from
 import { isRecord, parse } from './parse-fields.ts';
 import { type Path, ProblemList, type Report } from './problems.ts';
 import { withoutRemoved } from './removed-keys.ts';
-import { type Sources, toConfig } from './resolve.ts';
+import { toConfig } from './resolve.ts';
 import { Unreadable } from './regular-file.ts';
 import type { Entry } from './rules.ts';
 import { type ClientForm, clientSchema, resourceSchema } from './schema-client.ts';
@@ -96,11 +96,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   }
 }
 
-async function load(
-  file: string,
-  options: LoadOptions,
-  sources: SourceList,
-): Promise<Pick<LoadedConfig, 'config' | 'generatedKeys'>> {
+async function load(file: string, options: LoadOptions, sources: SourceList) {
   const { env = process.env, checks = [], writeKeys = true, readSecrets } = options;
   const problems = new ProblemList();
   sources.files.add(resolve(file));
@@ -194,40 +190,30 @@ function withoutFaults(content: Readonly<Record<string, unknown>>) {
 
 function checkParts({ service, clients, resources, users }: Parts, issuerIsLoopback: boolean): void {
   checkService(service);
-  const {
-    features,
-    issuer,
-    sign_in: signIn,
-    signing_keys: keys,
-    client_documents: documents,
-  } = service.value;
-  const scopes = userScopes(service.value);
+  const { features, issuer, sign_in: signIn, client_documents: documents } = service.value;
   const owners = new Map(
     resources.list.flatMap((entry) => entry.value.scopes.map((scope) => [scope, entry])),
   );
   const apiOf = (scope: string): unknown => owners.get(scope) ?? (resources.isWhole ? undefined : scope);
-  checkClients(clients.list, {
+  const context = {
     issuerIsLoopback,
     ...features,
     offered: levelsOf({ signIn })?.offered ?? ['password'],
-    algorithms: keys.algorithms,
+    algorithms: service.value.signing_keys.algorithms,
     apiOf,
-    userScopes: scopes,
-  });
-  const fault = documents && foreignScopesFault(documents.scope, { apiOf, userScopes: scopes });
+    userScopes: userScopes(service.value),
+  };
+  checkClients(clients.list, context);
+  const fault = documents && foreignScopesFault(documents.scope, context);
   if (documents?.scope.length === 0)
     service.report(['client_documents', 'scope'], 'must name at least one scope');
   if (fault !== undefined) service.report(['client_documents', 'scope'], fault);
-  checkResources(resources.list, { issuer, clients, userScopes: scopes });
+  checkResources(resources.list, { issuer, clients, userScopes: context.userScopes });
   checkUsers(users.list, { issuerIsLoopback, passkeys: signIn?.passkeys === true });
   checkAccess({ service, clients, resources, users });
 }
 
-type Secrets = Pick<Sources, 'clientSecrets' | 'keys'> & {
-  readonly store: Sources['store'] | undefined;
-};
-
-async function resolveSecrets({ service, clients }: Parts, context: SecretContext): Promise<Secrets> {
+async function resolveSecrets({ service, clients }: Parts, context: SecretContext) {
   const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
   for (let start = 0; start < clients.list.length; start += CLIENTS_AT_ONCE) {
     const some = clients.list.slice(start, start + CLIENTS_AT_ONCE);
