@@ -81,14 +81,14 @@ type First = {
 
 /** Reads the keys and builds the first application; nothing listens yet. */
 export async function createServer(first: First, options: ServerOptions = {}): Promise<Server> {
-  const { telemetry = silentTelemetry(), now = Date.now } = options;
+  const { telemetry = silentTelemetry() } = options;
   const config = first.started === undefined ? first.config : keepUntilRestart(first.started, first.config);
   const opened = options.store ?? (await openStore(config.store, options.now, telemetry.log));
   const watched = watchStore(opened, telemetry);
   try {
     const keys = await openKeys(config, watched.store);
     await sealAnew(config, watched.store, keys.keyStore, telemetry);
-    return await compose(config, first, { ...options, ...telemetry, ...watched, ...keys, now });
+    return await compose(config, first, { options, telemetry, watched, keys });
   } catch (error) {
     await watched.store.close();
     throw error;
@@ -100,7 +100,7 @@ async function sealAnew(
   { encryptionKeys }: Config,
   { documents }: Store,
   keyStore: KeyStore,
-  { log }: Pick<Telemetry, 'log'>,
+  { log }: Telemetry,
 ): Promise<void> {
   const vault = new Vault(encryptionKeys);
   if (!(await pepperNeedsRewrap(documents, vault))) return;
@@ -118,14 +118,22 @@ async function sealAnew(
     );
 }
 
-type Parts = Omit<ServerOptions, 'store'> & WatchedStore & OpenKeys & Telemetry & Pick<Process, 'now'>;
+type Opened = {
+  readonly options: ServerOptions;
+  readonly telemetry: Telemetry;
+  readonly watched: WatchedStore;
+  readonly keys: OpenKeys;
+};
 
 async function compose(
   config: Config,
   { config: wanted, hash: configurationHash = '' }: First,
-  parts: Parts,
+  { options, telemetry, watched, keys }: Opened,
 ) {
-  const { store, hash, now, keyStore, log, audit, metrics, hasManagement = true } = parts;
+  const { now = Date.now, hasManagement = true } = options;
+  const { log, audit, metrics } = telemetry;
+  const { store } = watched;
+  const { hash, keyStore } = keys;
   metrics.startAtZero({ routes: ROUTE_NAMES, limits: LIMIT_NAMES, storeOperations: operationsOf(store) });
 
   // These outlive every replacement, and counters, leases and proven secrets with them.
@@ -148,10 +156,10 @@ async function compose(
     verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
     limitsOf: createReportedLimits({ counters: store.counters, hash, now, log, audit, metrics }),
     onSecretUsed: uses.note,
-    outgoingOf: (of) => parts.outgoing ?? outgoingOf(of),
+    outgoingOf: (of) => options.outgoing ?? outgoingOf(of),
     tombstoneSecondsOf: createTombstoneSeconds(),
   };
-  const status = createConfigurationStatus({ running: config, wanted, hash: configurationHash }, parts);
+  const status = createConfigurationStatus({ running: config, wanted, hash: configurationHash }, telemetry);
   const listen = createListener('listen', config.listen);
   const management = createListener('management', config.management);
   const views = createViews({
@@ -193,12 +201,12 @@ async function compose(
     now: store.clock.now,
     onKeySet: (keySet) => replace({ keySet }),
     onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
-    timer: parts.rotationTimer,
+    timer: options.rotationTimer,
   });
 
   // What operators see.
   async function readStatus(): Promise<Status> {
-    return { ...(await readinessOf(parts, rotation)), configuration: status.read() };
+    return { ...(await readinessOf(watched, rotation)), configuration: status.read() };
   }
 
   metrics.describe(async () =>
@@ -215,7 +223,7 @@ async function compose(
   return {
     ...createLifecycle({
       listeners: hasManagement ? [listen, management] : [listen],
-      cutStore: parts.cutStore,
+      cutStore: watched.cutStore,
       closing: [
         viewsWatch,
         rotation,
@@ -243,7 +251,7 @@ type LifecycleParts = {
   readonly configurationHash: string;
 };
 
-function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop' | 'abandon'> {
+function createLifecycle(parts: LifecycleParts) {
   const { listeners, cutStore, closing, audit, configurationHash: configuration } = parts;
   let hasStarted = false;
 

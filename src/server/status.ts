@@ -12,7 +12,7 @@ import type { Telemetry } from '../observability/telemetry.ts';
 import type { Views } from '../views/views.ts';
 
 export async function readinessOf(
-  { storeProblem }: Pick<WatchedStore, 'storeProblem'>,
+  { storeProblem }: WatchedStore,
   rotation: Rotation,
 ): Promise<Omit<Status, 'configuration'>> {
   const [problems, warning] = [rotation.problems(), rotation.warning()];
@@ -38,7 +38,7 @@ const LOOK_SOON_MS = 200;
  * Checks the store periodically, and at once when an operation fails, and writes one line to the log whenever what is wrong with
  * it changes.
  */
-export function watchStore(given: Store, { log, metrics }: Pick<Telemetry, 'log' | 'metrics'>): WatchedStore {
+export function watchStore(given: Store, { log, metrics }: Telemetry): WatchedStore {
   let known: unknown;
   let asking: Promise<string | undefined> | undefined;
   let isClosed = false;
@@ -107,7 +107,7 @@ type SnapshotParts = {
   readonly rotation: Rotation;
   readonly timing: Timing;
   readonly store: Store;
-  readonly views: Pick<Views, 'faultCount'>;
+  readonly views: Views;
 };
 
 /** Beyond these, secrets with an end aren't shown. */
