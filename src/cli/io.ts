@@ -16,22 +16,18 @@ export type CliIo = {
 type JsonOption = { readonly json?: boolean | undefined };
 type Printed = { readonly value: unknown; readonly text?: string };
 
-export function printJson({ stdout }: Pick<CliIo, 'stdout'>, value: unknown): void {
+export function printJson({ stdout }: CliIo, value: unknown): void {
   stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
 /** What a verb found: with `--json` the value, else the text; without one, the value in lines and tables. */
-export function print(io: Pick<CliIo, 'stdout'>, { json }: JsonOption, { value, text }: Printed): void {
+export function print(io: CliIo, { json }: JsonOption, { value, text }: Printed): void {
   if (json === true) printJson(io, value);
   else io.stdout.write(text ?? renderValue(value));
 }
 
 /** What a verb did, in one line for users or for programs. */
-export function printDone(
-  { stdout }: Pick<CliIo, 'stdout'>,
-  { json }: JsonOption,
-  { value, text }: Required<Printed>,
-): void {
+export function printDone({ stdout }: CliIo, { json }: JsonOption, { value, text }: Required<Printed>): void {
   stdout.write(`${json === true ? JSON.stringify(value) : text}\n`);
 }
 

@@ -7,11 +7,7 @@ import type { AddressEndpoint, Limits } from '../limits/limits.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
 import type { FastPath } from './fast-path.ts';
 
-export function limitAddresses(
-  limits: Limits,
-  tokens: Pick<AccessTokens, 'verify'>,
-  fastPath: Pick<FastPath, 'assertNotRefused'>,
-): Middleware {
+export function limitAddresses(limits: Limits, tokens: AccessTokens, fastPath: FastPath): Middleware {
   /** Behind the address of an app are its callers, and what they made up must not count against what they were given. */
   async function userinfoOf(ctx: Context): Promise<AddressEndpoint> {
     const [, token = ''] = /^bearer ([^ ]+)$/i.exec(ctx.get('authorization')) ?? [];

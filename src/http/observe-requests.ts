@@ -4,7 +4,7 @@ import type { Middleware } from 'koa';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { routeName } from './route-name.ts';
 
-export function observeRequests({ metrics, log }: Pick<Telemetry, 'metrics' | 'log'>): Middleware {
+export function observeRequests({ metrics, log }: Telemetry): Middleware {
   return async function observeRequest(ctx, next) {
     const startedAt = performance.now();
     try {

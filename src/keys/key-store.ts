@@ -27,20 +27,21 @@ const GONE = 'the key ring is gone from the store';
 const PEPPER_GONE = 'the pepper is gone from the store';
 const PUT_BACK = 'put the whole backup back, or empty the store to begin anew';
 
-export type KeyStoreOptions = {
-  readonly documents: DocumentStore;
-  readonly vault: Vault;
-  readonly now: Clock;
+/** What a new configuration may change. */
+export type KeySettings = {
   readonly timing: Timing;
   readonly generateKey: (alg: Algorithm) => Promise<KeyMaterial>;
   /** Which families the ring is to have; by itself RS256 alone. */
   readonly algorithms?: readonly Algorithm[] | undefined;
+};
+
+export type KeyStoreOptions = KeySettings & {
+  readonly documents: DocumentStore;
+  readonly vault: Vault;
+  readonly now: Clock;
   /** Whose ring it must be. Absent: any issuer's. */
   readonly issuer?: string | undefined;
 };
-
-/** What a new configuration may change. */
-export type KeySettings = Pick<KeyStoreOptions, 'timing' | 'generateKey' | 'algorithms'>;
 
 type Found = {
   readonly decoded: DecodedRing | undefined;

@@ -10,7 +10,9 @@ const MAX_WRITE_BYTES = 4096;
 const RETRY_MS = 200;
 const CLOSE_WITHIN_MS = 1000;
 
-export class Lines {
+export type Writer = { write(line: string): void };
+
+export class Lines implements Writer {
   readonly #to: string | number;
   readonly #onFailed: (error: Error) => void;
   #fd: number;

@@ -1,6 +1,6 @@
 // The service's log: JSON lines, with one redaction list. No caller passes a request or a form to it.
 import { type Logger, pino } from 'pino';
-import type { Lines } from './lines.ts';
+import type { Writer } from './lines.ts';
 
 export type Log = Logger;
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -21,7 +21,7 @@ const REDACTED = [
 ];
 
 /** `worker` names the process, where there are several. */
-export function createLog(level: LogLevel, lines: Pick<Lines, 'write'>, worker?: string): Log {
+export function createLog(level: LogLevel, lines: Writer, worker?: string): Log {
   return pino(
     {
       name: 'postern',

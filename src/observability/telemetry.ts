@@ -1,6 +1,6 @@
 // Log, audit trail and metrics of one process, opened and closed together; where each is written, and in which format.
 import type { Audit } from './audit.ts';
-import { Lines } from './lines.ts';
+import { Lines, type Writer } from './lines.ts';
 import { createLog, type Log, type LogLevel } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 
@@ -28,8 +28,6 @@ export type TelemetrySettings = {
   /** Which of several processes this is. */
   readonly worker?: string | undefined;
 };
-
-type Writer = Pick<Lines, 'write'>;
 
 const STDOUT = 1;
 const STDERR = 2;

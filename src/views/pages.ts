@@ -2,8 +2,8 @@
 import { type LoadedViews, loadViews, type Report, type ViewsOptions } from './load-views.ts';
 import { chooseLocale, DEFAULT_LOCALE, directionOf, type LanguageWishes } from './locale.ts';
 import type { PageContext, PageModels, PageName } from './models.ts';
-import { renderTemplate, type TemplateLocals, type TemplateSet } from './templates.ts';
-import { fill, toParts, type Texts } from './texts.ts';
+import { renderTemplate, type TemplateSet } from './templates.ts';
+import { fill, toParts, type Texts, type TextValues } from './texts.ts';
 
 /** Something is wrong with a view; users are served the built-in page instead. */
 export type ViewProblem = {
@@ -88,11 +88,7 @@ function reportOnce(onProblem: PagesOptions['onProblem']): Report {
   };
 }
 
-function localsOf(
-  { texts, branding, stylesheets }: LoadedViews,
-  locale: string,
-  report: Report,
-): Pick<TemplateLocals, 't' | 'parts'> & Pick<PageContext, 'locale' | 'dir' | 'branding' | 'stylesheets'> {
+function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string, report: Report) {
   function textOf(key: string): string {
     const text = texts.find(locale, key);
     if (text === undefined) report(`locales/${locale}.json`, `There is no text ${key}`);
@@ -103,8 +99,8 @@ function localsOf(
     dir: directionOf(locale),
     branding,
     stylesheets,
-    t: (key, values = {}) => fill(textOf(key), values),
-    parts: (key, values = {}) => toParts(textOf(key), values),
+    t: (key: string, values: TextValues = {}) => fill(textOf(key), values),
+    parts: (key: string, values: TextValues = {}) => toParts(textOf(key), values),
   };
 }
 
