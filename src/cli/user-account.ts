@@ -2,24 +2,24 @@
 import type { Config } from '../config/config.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import type { SecurityEvent } from '../oidc/user-index.ts';
-import { accountsOf, userListsOf } from '../oidc/lists-of-users.ts';
+import { userListsOf } from '../oidc/lists-of-users.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
+import type { Accounts } from '../users/accounts.ts';
 
 /** The service reports what is damaged. */
 const ignore = () => undefined;
 
 /** Undefined while nobody asks for the lists. */
-export function openUserAccount(config: Config, store: Store, hash: KeyedHash) {
+export function openUserAccount(config: Config, store: Store, hash: KeyedHash, accounts: Accounts) {
   const { clock } = store;
-  const accounts = accountsOf(config, store);
   const tombstoneSeconds = createTombstoneSeconds()(config);
   const lists = userListsOf(config, store, {
     hash,
     clock,
     tombstoneSeconds,
     onDamaged: ignore,
-    findLive: (id, issued) => accounts.findLive(id, issued),
+    accounts,
   });
   if (lists === undefined) return undefined;
   const { index, userSessions } = lists;

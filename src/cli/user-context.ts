@@ -7,16 +7,14 @@ import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
-import { accountsOf } from '../oidc/lists-of-users.ts';
 import { removeUserLists } from '../oidc/user-index.ts';
 import { createKeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { createAccountStates } from '../users/account-state.ts';
-import { createFactorStore } from '../users/factors.ts';
+import { createAccounts } from '../users/accounts.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
+import { openUsers } from '../users/open-users.ts';
 import type { PasswordContext } from '../users/password-rules.ts';
-import { createStoredUsers } from '../users/stored-users.ts';
 import type { User } from '../users/user.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
@@ -39,16 +37,16 @@ export async function withUsers(
 async function openContext(config: Config, store: Store) {
   const { documents, records, clock } = store;
   const { now } = clock;
-  const states = createAccountStates(documents);
   // Absent before the first start: nobody has a link, a factor or a session yet.
   const pepper = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   const hash = pepper && createKeyedHash(openPepper(pepper.value, new Vault(config.encryptionKeys)));
-  const factors = createFactorStore(documents, hash ?? (() => 'none'));
+  const users = openUsers(documents, hash ?? (() => 'none'));
+  const { states, factors } = users;
+  const accounts = createAccounts({ config, clock, ...users });
   return {
     config,
-    accounts: accountsOf(config, store),
-    states,
-    storedUsers: createStoredUsers(documents),
+    accounts,
+    ...users,
     /** Of the store. */
     now,
     /** Epoch seconds: what an earlier version issued in this second is void too. */
@@ -59,10 +57,8 @@ async function openContext(config: Config, store: Store) {
         return createOneTimeLinks({ records, states, factors, hash, random: randomBytes, now });
       throw new CommandError('a link needs a service that has been started once: start it, then repeat this');
     },
-    /** What users have besides a password. */
-    factors,
     /** The lists of what users have; undefined while nobody asks for them, and before the first start. */
-    account: hash && openUserAccount(config, store, hash),
+    account: hash && openUserAccount(config, store, hash, accounts),
     /** Removes those lists of a deleted user, also while nobody asks for them any more. */
     forget: (accountId: string) => removeUserLists(documents, accountId),
     /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */

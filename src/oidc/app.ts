@@ -16,13 +16,11 @@ import { createUnitOfWork } from '../store/unit-of-work.ts';
 import { createAccessTokens, signOnlyWhile } from '../tokens/access-token.ts';
 import { createAudienceRules } from '../tokens/audience.ts';
 import { createRevokedTokens } from '../tokens/revoked-tokens.ts';
-import { type AccountStates, createAccountStates } from '../users/account-state.ts';
-import { type Accounts, createAccounts } from '../users/accounts.ts';
-import { createFactorStore } from '../users/factors.ts';
+import { createAccounts } from '../users/accounts.ts';
 import { createMakePassword } from '../users/new-passwords.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
+import { type OpenUsers, openUsers } from '../users/open-users.ts';
 import type { Passwords } from '../users/passwords.ts';
-import { createStoredUsers } from '../users/stored-users.ts';
 import { createSignIn } from '../users/sign-in.ts';
 import { createTrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { Views } from '../views/views.ts';
@@ -46,11 +44,10 @@ import { createSignInPolicy } from './policies/sign-in-level.ts';
 import { createDisclose } from './policies/token-policies.ts';
 
 /** What outlives every application of a process: counters and leases are here, so that a reload doesn't reset them. */
-export type Process = Telemetry & {
+export interface Process extends Telemetry, OpenUsers {
   readonly now: Clock;
   readonly store: Store;
   readonly hash: KeyedHash;
-  readonly states: AccountStates;
   readonly passwords: Passwords;
   readonly limitsOf: (rates: RateLimits) => Limits;
   /** Compares a client secret with an argon2id hash. */
@@ -63,15 +60,15 @@ export type Process = Telemetry & {
   readonly logoutJobs: LogoutJobs;
   /** Seconds; never shortened while running, because older tokens may live that long. */
   readonly tombstoneSecondsOf: (config: Config) => number;
-};
+}
 
 export type ApplicationParts = { readonly config: Config; readonly keySet: KeySet; readonly views: Views };
 
 export type App = ReturnType<typeof openApp>;
 
 export function openApp(process: Process, { config, keySet, views }: ApplicationParts) {
-  const { store, hash, now, states, audit } = process;
-  const { documents, clock } = store;
+  const { store, hash, now, states, storedUsers, audit } = process;
+  const { clock } = store;
   const { issuer, clientDocuments } = config;
   const { pages } = views;
   const limits = process.limitsOf(config.rateLimits);
@@ -80,22 +77,10 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const onDamaged = reportDamaged(process);
 
   // Users.
-  const storedUsers = createStoredUsers(documents);
-  const remembered = {
-    states: createAccountStates(records.documents),
-    storedUsers: createStoredUsers(records.documents),
-  };
-  const factorsAreOff = config.signIn === undefined;
-  const accounts = createAccounts({
-    users: config.users,
-    states,
-    storedUsers,
-    factorsAreOff,
-    remembered,
-    clock,
-  });
-  const findLive: Accounts['findLive'] = (id, issued) => accounts.findLive(id, issued);
-  const factors = createFactorStore(documents, hash, records.documents);
+  const remembered = openUsers(records.documents, hash);
+  const accounts = createAccounts({ config, clock, states, storedUsers, remembered });
+  const { findLive } = accounts;
+  const factors = { ...process.factors, get: remembered.factors.get };
   const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
 
   // Clients, and what they and users may have.
@@ -148,7 +133,6 @@ export function openApp(process: Process, { config, keySet, views }: Application
     assets: views.assets,
     limits,
     storeNow: clock.now,
-    storedUsers,
     factors,
     trustedBrowsers,
     checkPassword: createSignIn({
@@ -164,7 +148,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
     links: createOneTimeLinks({
       records: store.records,
       states,
-      factors: createFactorStore(documents, hash),
+      factors: process.factors,
       hash,
       random: randomBytes,
       now: clock.now,

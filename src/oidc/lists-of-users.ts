@@ -8,12 +8,10 @@ import { createUserLists } from './user-lists.ts';
 import { createUserSessions } from './user-sessions.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Store } from '../store/store.ts';
-import { createAccountStates } from '../users/account-state.ts';
-import { type Accounts, createAccounts } from '../users/accounts.ts';
-import { createStoredUsers } from '../users/stored-users.ts';
+import type { Accounts } from '../users/accounts.ts';
 
 type ListsParts = RecordParts & {
-  readonly findLive: Accounts['findLive'];
+  readonly accounts: Accounts;
   readonly audit?: Audit;
 };
 
@@ -21,26 +19,19 @@ type ListsParts = RecordParts & {
 export function userListsOf(config: Config, store: Store, adapter: ListsParts) {
   const logoutClients = logoutClientsOf(config);
   if (!config.account && logoutClients.size === 0) return undefined;
-  const { hash, clock, tombstoneSeconds, onDamaged, findLive, audit } = adapter;
+  const { hash, clock, tombstoneSeconds, onDamaged, accounts, audit } = adapter;
+  const { findLive, findLiveNow } = accounts;
   // The store itself: looking something up by its second name ends the unit of work of a request.
   const { records, documents } = store;
   const index = createUserIndex(documents, () => Math.floor(clock.now() / 1000));
-  const now = accountsOf(config, store);
   const found = { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds };
   const userSessions = createUserSessions({
     ...found,
-    findLiveNow: (id, issued) => now.findLive(id, issued),
+    findLiveNow,
     logoutJobs: createLogoutJobs(documents, clock.now),
     logoutClients,
   });
   const parts = { ...found, sessions: userSessions };
   const lists = createUserLists({ ...parts, audit, sessionSeconds: config.lifetimes.sessionAbsolute });
   return { index, userSessions, lists, parts };
-}
-
-/** As they are in the store now. */
-export function accountsOf({ users, signIn }: Config, { documents, clock }: Store): Accounts {
-  const states = createAccountStates(documents);
-  const storedUsers = createStoredUsers(documents);
-  return createAccounts({ users, states, storedUsers, factorsAreOff: signIn === undefined, clock });
 }

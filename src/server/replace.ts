@@ -16,8 +16,7 @@ import {
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
-import { createFactorStore, markAll } from '../users/factors.ts';
-import { createStoredUsers } from '../users/stored-users.ts';
+import { markAll } from '../users/factors.ts';
 import { findShadowed } from '../users/shadowed.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
@@ -123,18 +122,17 @@ function viewsFor(config: Config, old: First, { views }: Change): Views {
 async function applyUsers(
   before: Config,
   config: Config,
-  { states, hash, store, log, metrics }: Process,
+  { states, storedUsers, factors, hash, store, log, metrics }: Process,
   { apps, endVoid, leave }: Application,
 ) {
   const { users } = config;
-  const storedUsers = createStoredUsers(store.documents);
   const { now } = store.clock;
   const onFault = (fault: FormFault) => {
     if (fault instanceof UnreadableForm) metrics.recordDamaged(fault.collection);
     log.error({ err: fault }, 'a user was skipped, who is refused until this is repaired');
   };
   const isNeeded = config.signIn === undefined && (before === config || before.signIn !== undefined);
-  await markAll(store.documents, createFactorStore(store.documents, hash), { isNeeded, onFault });
+  await markAll(store.documents, factors, { isNeeded, onFault });
   const served = before === config ? [] : before.users;
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await findShadowed(users, storedUsers);

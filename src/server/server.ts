@@ -8,7 +8,6 @@ import { ROUTE_NAMES } from '../http/route-name.ts';
 import { createListener, type Listener } from '../http/server.ts';
 import { createTryOut } from '../http/try-out.ts';
 import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
-import type { KeyStore } from '../keys/key-store.ts';
 import { keySettingsOf, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { rewrapRing } from '../keys/ring-actions.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
@@ -28,9 +27,9 @@ import { createSecretUses } from '../oidc/secret-uses.ts';
 import { operationsOf } from '../store/measured.ts';
 import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
-import { createAccountStates } from '../users/account-state.ts';
-import { createFactorStore } from '../users/factors.ts';
+import type { FactorStore } from '../users/factors.ts';
 import { rewrapOneTimeCodes } from '../users/one-time-codes.ts';
+import { openUsers } from '../users/open-users.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { createViews } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
@@ -87,7 +86,6 @@ export async function createServer(first: First, options: ServerOptions = {}): P
   const watched = watchStore(opened, telemetry);
   try {
     const keys = await openKeys(config, watched.store);
-    await sealAnew(config, watched.store, keys.keyStore, telemetry);
     return await compose(config, first, { options, telemetry, watched, keys });
   } catch (error) {
     await watched.store.close();
@@ -98,17 +96,14 @@ export async function createServer(first: First, options: ServerOptions = {}): P
 /** After a change of the encryption keys. The pepper is the last, so that a start that follows goes on with what one has left. */
 async function sealAnew(
   { encryptionKeys }: Config,
-  { documents }: Store,
-  keyStore: KeyStore,
-  { log }: Telemetry,
+  { telemetry: { log }, watched, keys: { keyStore } }: Opened,
+  factors: FactorStore,
 ): Promise<void> {
+  const { documents } = watched.store;
   const vault = new Vault(encryptionKeys);
   if (!(await pepperNeedsRewrap(documents, vault))) return;
   await rewrapRing(keyStore, vault);
-  const unreadable = await rewrapOneTimeCodes(
-    createFactorStore(documents, () => 'none'),
-    vault,
-  );
+  const unreadable = await rewrapOneTimeCodes(factors, vault);
   await rewrapPepper(documents, vault);
   log.info({ encryptionKey: vault.kekId }, 'everything was sealed with the first encryption key');
   if (unreadable.length > 0)
@@ -128,12 +123,15 @@ type Opened = {
 async function compose(
   config: Config,
   { config: wanted, hash: configurationHash = '' }: First,
-  { options, telemetry, watched, keys }: Opened,
+  opened: Opened,
 ) {
+  const { options, telemetry, watched, keys } = opened;
   const { now = Date.now, hasManagement = true } = options;
   const { log, audit, metrics } = telemetry;
   const { store } = watched;
   const { hash, keyStore } = keys;
+  const users = openUsers(store.documents, hash);
+  await sealAnew(config, opened, users.factors);
   metrics.startAtZero({ routes: ROUTE_NAMES, limits: LIMIT_NAMES, storeOperations: operationsOf(store) });
 
   // These outlive every replacement, and counters, leases and proven secrets with them.
@@ -152,7 +150,7 @@ async function compose(
     passwords,
     maySign,
     logoutJobs,
-    states: createAccountStates(store.documents),
+    ...users,
     verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
     limitsOf: createReportedLimits({ counters: store.counters, hash, now, log, audit, metrics }),
     onSecretUsed: uses.note,

@@ -1,11 +1,11 @@
 // The users who exist, their claims, and whether they may still be signed in: looked up in the file first, then in the store.
 // passwords.ts has the password, sign-in.ts the act of signing in.
-import type { UserEntry } from '../config/config.ts';
+import type { Config, UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import type { StoreClock } from '../store/store.ts';
-import type { AccountState, AccountStates } from './account-state.ts';
+import type { AccountState } from './account-state.ts';
+import type { OpenUsers } from './open-users.ts';
 import { costOf } from './passwords.ts';
-import type { StoredUsers } from './stored-users.ts';
 import { type User, userOfFile } from './user.ts';
 
 /** When the sign-in was that something came of. */
@@ -32,19 +32,15 @@ export type Comparison = { readonly hash: string | undefined; readonly isOwn: bo
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
-type AccountsParts = {
+type Stored = Pick<OpenUsers, 'states' | 'storedUsers'>;
+
+type AccountsParts = Stored & {
+  /** Without `sign_in`, a password, or a session by one, isn't enough for users who have a second factor. */
+  readonly config: Pick<Config, 'users' | 'signIn'>;
   /** `validAfter` is a time of the store. */
   readonly clock: Pick<StoreClock, 'ahead'>;
-  readonly users: readonly UserEntry[];
-  readonly states: AccountStates;
-  readonly storedUsers: StoredUsers;
-  /** The file says nothing of second factors: a password, or a session by one, isn't enough for users who have one. */
-  readonly factorsAreOff: boolean;
   /** The same, each read once a request, if there are requests. Signing in reads again: the password takes time to compare. */
-  readonly remembered?: {
-    readonly states: Pick<AccountStates, 'get'>;
-    readonly storedUsers: Pick<StoredUsers, 'findById' | 'idOf'>;
-  };
+  readonly remembered?: Stored;
 };
 
 const NOBODY = 'nobody';
@@ -57,8 +53,9 @@ type Ends = readonly [number, number];
 export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts(parts: AccountsParts) {
-  const { states, storedUsers, remembered = parts, clock, factorsAreOff } = parts;
-  const declared = parts.users.map(userOfFile);
+  const { config, states, storedUsers, remembered = parts, clock } = parts;
+  const factorsAreOff = config.signIn === undefined;
+  const declared = config.users.map(userOfFile);
   const byId = new Map(declared.map((user) => [user.id, user]));
   const byUsername = new Map(declared.map((user) => [canonicalUsername(user.username), user]));
 
@@ -78,22 +75,28 @@ export function createAccounts(parts: AccountsParts) {
   const isOut = ({ disabled, hasFactors }: AccountState, issued: Issued | undefined) =>
     disabled || (factorsAreOff && hasFactors === true && issued?.isByPassword === true);
 
-  return {
-    comparisons: createComparisons(parts.users),
-    /**
-     * Undefined when the user doesn't exist, is disabled, or when everything of the user has ended since `issued`.
-     * Throws StoreUnavailable: without an answer no user is called unknown.
-     */
-    async findLive(id: string, issued?: Issued): Promise<User | undefined> {
+  function liveIn(stored: Stored) {
+    return async function findLive(id: string, issued?: Issued): Promise<User | undefined> {
       const ofFile = byId.get(id);
       const [ofStore, state] = await Promise.all([
-        ofFile === undefined ? remembered.storedUsers.findById(id) : undefined,
-        remembered.states.get(id),
+        ofFile === undefined ? stored.storedUsers.findById(id) : undefined,
+        stored.states.get(id),
       ]);
       const user = choose(ofFile, ofStore);
       if (user === undefined || user.disabled || isOut(state, issued)) return undefined;
       return isVoid(issued, [user.validAfter, state.validAfter]) ? undefined : user;
-    },
+    };
+  }
+
+  return {
+    comparisons: createComparisons(config.users),
+    /**
+     * Undefined when the user doesn't exist, is disabled, or when everything of the user has ended since `issued`.
+     * Throws StoreUnavailable: without an answer no user is called unknown.
+     */
+    findLive: liveIn(remembered),
+    /** The same, with what this request itself has changed. */
+    findLiveNow: liveIn(parts),
     /** The same store calls for every name. Throws StoreUnavailable. */
     async findByUsername(typed: string): Promise<Found> {
       const ofFile = byUsername.get(canonicalUsername(typed));

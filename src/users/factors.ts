@@ -128,15 +128,8 @@ async function change(
 
 export type FactorStore = ReturnType<typeof createFactorStore>;
 
-/**
- * Every method throws StoreUnavailable: without an answer nobody is said to have none. `remembered`: for `get`, the same documents with
- * each read once a request.
- */
-export function createFactorStore(
-  documents: DocumentStore,
-  hash: KeyedHash,
-  remembered: Pick<DocumentStore, 'get'> = documents,
-) {
+/** Every method throws StoreUnavailable: without an answer nobody is said to have none. */
+export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
   const handleKey = (handle: string) => hash(`factor handle:${handle}`);
   const credentialKey = (credentialId: string) => hash(`factor credential:${credentialId}`);
 
@@ -145,7 +138,7 @@ export function createFactorStore(
     return (await documents.get(OWNERS, key))?.value === accountId;
   }
 
-  const get = (accountId: string) => read(remembered, accountId);
+  const get = (accountId: string) => read(documents, accountId);
 
   const states = createAccountStates(documents);
   /** Resolves whether the account state said something else. */
@@ -158,7 +151,7 @@ export function createFactorStore(
   /** Makes the account state say what is stored here; what can't be read counts as a factor. */
   async function mark(accountId: string): Promise<void> {
     const isThere = () =>
-      read(documents, accountId).then(
+      get(accountId).then(
         hasSecondFactor,
         (error: Error) => error instanceof FormFault || Promise.reject(error),
       );

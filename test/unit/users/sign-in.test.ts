@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { hash } from '@node-rs/argon2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAccountStates } from '../../../src/users/account-state.ts';
 import { createAccounts } from '../../../src/users/accounts.ts';
+import { openUsers } from '../../../src/users/open-users.ts';
 import { createTrustedBrowsers } from '../../../src/users/trusted-browsers.ts';
 import { costOf, createPasswords, hashPassword } from '../../../src/users/passwords.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
@@ -42,9 +42,8 @@ beforeAll(async () => {
   store = await openLmdb({ folder, now: Date.now });
   const passwordHash = await hashPassword(PASSWORD);
   const stored = { id: IDS.store, username: 'stored', passwordHash, claims: {} };
-  const people = createStoredUsers(store.documents);
-  await people.add(stored);
-  await people.add({ ...stored, id: IDS.invited, username: 'invited', passwordHash: undefined });
+  const invited = { ...stored, id: IDS.invited, username: 'invited', passwordHash: undefined };
+  for (const user of [stored, invited]) await createStoredUsers(store.documents).add(user);
 });
 afterAll(async () => {
   await store.close();
@@ -68,11 +67,11 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
     claims: {},
   }));
   const costs: string[] = [];
-  const storedUsers = createStoredUsers(store.documents);
-  const states = createAccountStates(store.documents);
+  const stored = openUsers(store.documents, createKeyedHash(Buffer.alloc(32, 1)));
+  const config = { users, signIn: undefined };
   const signIn = createSignIn({
-    accounts: createAccounts({ users, states, storedUsers, factorsAreOff: false, clock: store.clock }),
-    storedUsers,
+    accounts: createAccounts({ config, clock: store.clock, ...stored }),
+    storedUsers: stored.storedUsers,
     passwords: {
       ...passwords,
       verify(passwordHash, password) {
