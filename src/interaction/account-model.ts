@@ -20,14 +20,14 @@ const DONE_SECONDS = 60;
 const DONE = ['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn'] as const;
 
 export function createToAccountModel(
-  { config, findClient, pages, now }: Host,
+  { config, clients, pages, now }: Host,
   { userSessions, grants, index }: AccountPage,
 ) {
   const { issuer } = config;
   const rules = createAccessRules(config);
   const url = `${issuer}${ACCOUNT_PATH}`;
   const nameOf = (clientId: string) => {
-    const client = findClient(clientId);
+    const client = clients.find(clientId);
     return client === undefined ? clientId : toClientModel(client, issuer).name;
   };
 

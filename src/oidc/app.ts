@@ -100,15 +100,14 @@ export function openApp(process: Process, { config, keySet, views }: Application
         tokenSeconds: tombstoneSeconds,
       }),
   );
-  const { find: findClient, load: loadClient } = clients;
   const audiences = createAudienceRules(issuer, config.resources, config.lifetimes.accessToken);
   const rules = createAccessRules(config);
   const levels = levelsOf(config);
   // Two of them are undefined where the file has no such rules.
   const claims = createClaims({ config, audiences, rules });
   const access = createAccessPolicy({ config, rules, audiences, audit });
-  const signInPolicy = levels && createSignInPolicy({ config, levels, factors, loadClient, now });
-  const stillAllowed = createStillAllowed(loadClient);
+  const signInPolicy = levels && createSignInPolicy({ config, levels, factors, clients, now });
+  const stillAllowed = createStillAllowed(clients);
 
   // What is stored of users, and the lists of it.
   const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds };
@@ -120,8 +119,8 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const revoked = createRevokedTokens(records, hash, now);
 
   // Pages of the engine.
-  const enginePages = createEnginePages({ pages, issuer, findClient });
-  const devicePages = createDevicePages({ config, pages, findClient, findLive, enginePages, audit, records });
+  const enginePages = createEnginePages({ pages, issuer, clients });
+  const devicePages = createDevicePages({ config, pages, clients, findLive, enginePages, audit, records });
 
   return {
     ...process,
@@ -153,10 +152,8 @@ export function openApp(process: Process, { config, keySet, views }: Application
       random: randomBytes,
       now: clock.now,
     }),
-    findClient,
-    loadClient,
-    prepareClient: clients.prepare,
-    secrets: createSecretComparison({ ...process, findClient, limits }),
+    clients,
+    secrets: createSecretComparison({ ...process, clients, limits }),
     ...createClientLimits(limits),
     audiences,
     claims,
@@ -165,7 +162,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
     stillAllowed,
     findDefault: createFindDefault(audiences),
     findRefusal: createFindRefusal(config, audiences),
-    disclose: createDisclose({ audiences, claims, loadClient, findLive, access, signInPolicy }),
+    disclose: createDisclose({ audiences, claims, clients, findLive, access, signInPolicy }),
     lists: held?.lists,
     consents,
     /** Undefined while there is no account page. */

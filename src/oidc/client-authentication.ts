@@ -6,7 +6,7 @@ import { digestOf } from '../config/secret-strength.ts';
 import { Remembered } from '../limits/bounded-map.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
-import type { FindClient } from './clients.ts';
+import type { Clients } from './document-clients.ts';
 
 /** Where the secret was shown and from where. */
 export type ClientRequest = { readonly endpoint: ClientEndpoint; readonly address: string };
@@ -15,7 +15,7 @@ export type ClientRequest = { readonly endpoint: ClientEndpoint; readonly addres
 export type VerifySlow = (phc: string, secret: string) => Promise<boolean>;
 
 export type SecretComparisonParts = {
-  readonly findClient: FindClient;
+  readonly clients: Clients;
   readonly limits: Limits;
   readonly now: Clock;
   readonly verifySlow: VerifySlow;
@@ -24,7 +24,7 @@ export type SecretComparisonParts = {
 };
 
 export function createSecretComparison({
-  findClient,
+  clients,
   limits,
   now,
   verifySlow,
@@ -34,7 +34,7 @@ export function createSecretComparison({
   return {
     /** Counts the attempt, in constant time; throws what the host answers (429, 503). The caller counts the client's request. */
     async compare({ endpoint, address }: ClientRequest, clientId: string, secret: string): Promise<boolean> {
-      const client = findClient(clientId);
+      const client = await clients.load(clientId);
       if (client === undefined) return false;
       return limits.attemptSecret(endpoint, clientId, address, async () => {
         const match = await findSecret(client.secrets, secret, now() / 1000);

@@ -3,10 +3,6 @@
 import type { ClientMetadata } from 'oidc-provider';
 import type { Client, Config } from '../config/config.ts';
 
-export type FindClient = (clientId: string) => Client | undefined;
-/** Also one that nobody registered, whose document may have to be fetched. Throws what the host answers (429, 503). */
-export type LoadClient = (clientId: string) => Promise<Client | undefined>;
-
 /** Ids of those that have to hear of the end of their sessions. */
 export function logoutClientsOf({ clients }: Pick<Config, 'clients'>): ReadonlySet<string> {
   const notified = clients.filter(({ backchannelLogoutUri }) => backchannelLogoutUri !== undefined);

@@ -13,9 +13,9 @@ import { FormRefusal, Refusal } from '../views/refusal.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import { recordDevice } from './audit-trail.ts';
-import type { FindClient } from './clients.ts';
 import { toClientModel } from './client-model.ts';
 import { formSecretOf } from './device-forms.ts';
+import type { Clients } from './document-clients.ts';
 import type { EnginePages } from './engine-pages.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { toAllowedModels } from './scope-words.ts';
@@ -27,7 +27,7 @@ import { issuedBySession } from './signed-in-at.ts';
 export type DevicePagesParts = {
   readonly config: ScopeSettings & { readonly issuer: string };
   readonly pages: Pages;
-  readonly findClient: FindClient;
+  readonly clients: Clients;
   readonly findLive: Accounts['findLive'];
   readonly enginePages: Pick<EnginePages, 'renderError'>;
   readonly audit: Audit;
@@ -44,7 +44,7 @@ const WRONG = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError', 'NoC
 const FORGED = 'xsrf token invalid';
 const MAX_SHOWN = 32;
 
-function createShow({ config, pages, findClient, findLive }: DevicePagesParts) {
+function createShow({ config, pages, clients, findLive }: DevicePagesParts) {
   const { issuer } = config;
   const action = `${issuer}${DEVICE_PATH}`;
 
@@ -62,7 +62,7 @@ function createShow({ config, pages, findClient, findLive }: DevicePagesParts) {
   }
 
   async function showConfirm(ctx: KoaContextWithOIDC, code: Code, userCode: string): Promise<void> {
-    const client = findClient(code.clientId ?? '');
+    const client = await clients.load(code.clientId);
     // It was removed, or may not do this any more: a yes would come to nothing.
     if (!client?.grantTypes.includes(DEVICE_CODE_GRANT)) return showInput(ctx, userCode, 'wrong');
     const { locale } = pageContextOf(ctx);
@@ -101,7 +101,7 @@ function toThrown(error: CodeFault, description = ''): Error | undefined {
 
 /** What the engine calls when it has something to show. */
 export function createDevicePages(parts: DevicePagesParts) {
-  const { config, findClient, enginePages, audit, records } = parts;
+  const { config, clients, enginePages, audit, records } = parts;
   const { show, showInput, showConfirm } = createShow(parts);
   /** Once the answer is stored. */
   const record = (ctx: KoaContextWithOIDC, outcome: Outcome, reason?: string) =>
@@ -153,7 +153,7 @@ export function createDevicePages(parts: DevicePagesParts) {
     },
     async successSource(ctx: KoaContextWithOIDC): Promise<void> {
       record(ctx, 'success');
-      const client = findClient(ctx.oidc.client?.clientId ?? '');
+      const client = await clients.load(ctx.oidc.client?.clientId);
       show(ctx, { outcome: 'done', client: client && toClientModel(client, config.issuer) });
     },
   };

@@ -1,11 +1,12 @@
-// Finds a client: one of the file, or one whose document is fetched. What a request has loaded stays the same for all of it, and is
-// then there without waiting.
+// Finds a client: one of the file, or one whose document is fetched. What a request has loaded stays the same for all of it.
 import type { Context, Next } from 'koa';
 import Provider, { type Adapter } from 'oidc-provider';
 import type { ClientDocuments, DocumentUse } from '../client-documents/documents.ts';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import { type LoadClient, toClientMetadata } from './clients.ts';
+import { toClientMetadata } from './clients.ts';
+
+export type Clients = ReturnType<typeof createClientLookup>;
 
 /** `documents`: undefined where none are fetched. */
 export function createClientLookup(clients: readonly Client[], documents: ClientDocuments | undefined) {
@@ -23,16 +24,11 @@ export function createClientLookup(clients: readonly Client[], documents: Client
     return client;
   }
 
-  /** Of a client that nobody registered only after `load` in the same request. */
-  function find(clientId: string): Client | undefined {
-    const { ctx } = Provider;
-    return ofFile.get(clientId) ?? (ctx && requests.get(ctx)?.get(clientId));
-  }
-
   return {
-    find,
-    /** Throws what the host answers (429, 503). */
-    load: async (clientId: string) => {
+    /** One of the file: for the fast path, for hooks of the engine that can't wait, and where nothing may be fetched. */
+    find: (clientId: string) => ofFile.get(clientId),
+    /** Also one that nobody registered, whose document may have to be fetched. Throws what the host answers (429, 503). */
+    load: async (clientId = '') => {
       if (!isListed(clientId)) return ofFile.get(clientId);
       const { ctx } = Provider;
       return ctx === undefined
@@ -61,11 +57,11 @@ function useAt(route: string): DocumentUse {
 }
 
 /** `adapter`, where the engine finds clients that it doesn't know from its configuration. */
-export function withDocumentClients(adapter: Adapter, load: LoadClient): Adapter {
+export function withDocumentClients(adapter: Adapter, clients: Clients): Adapter {
   return {
     ...adapter,
     async find(id) {
-      const client = await load(id);
+      const client = await clients.load(id);
       return client && toClientMetadata(client);
     },
   };

@@ -7,8 +7,8 @@ import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
-import type { FindClient } from './clients.ts';
 import { toClientModel, toUsersClient } from './client-model.ts';
+import type { Clients } from './document-clients.ts';
 import type { Answer } from './seam/provider.ts';
 import { pageContextOf, sendPage } from './send-page.ts';
 
@@ -21,16 +21,15 @@ export type EnginePages = ReturnType<typeof createEnginePages>;
 type EnginePagesParts = {
   readonly pages: Pages;
   readonly issuer: string;
-  readonly findClient: FindClient;
+  readonly clients: Clients;
 };
 
-export function createEnginePages({ pages, issuer, findClient }: EnginePagesParts) {
-  const clientModel = (clientId: string | undefined) => toUsersClient(findClient(clientId ?? ''), issuer);
+export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) {
+  const clientModel = async ({ oidc: { client } }: KoaContextWithOIDC) =>
+    toUsersClient(await clients.load(client?.clientId), issuer);
 
-  function showLoggedOut(ctx: KoaContextWithOIDC, outcome: PageModels['logged-out']['outcome']): void {
-    const model = { client: clientModel(ctx.oidc.client?.clientId), outcome };
+  const showLoggedOut = (ctx: KoaContextWithOIDC, model: PageModels['logged-out']) =>
     sendPage(ctx, pages.render('logged-out', model, pageContextOf(ctx)));
-  }
 
   /** Only the developer in front of the machine learns here which of the two it is. The log has it too. */
   function unmatched(ctx: KoaContextWithOIDC, description: string | undefined): Partial<PageModels['error']> {
@@ -42,13 +41,12 @@ export function createEnginePages({ pages, issuer, findClient }: EnginePagesPart
   }
 
   return {
-    logoutSource: (ctx: KoaContextWithOIDC): void => {
-      const { session, client } = ctx.oidc;
-      const state = session?.state as { readonly secret: string } | undefined;
+    logoutSource: async (ctx: KoaContextWithOIDC): Promise<void> => {
+      const state = ctx.oidc.session?.state as { readonly secret: string } | undefined;
       const model = {
         action: `${issuer}${ENDPOINTS.logout}/confirm`,
         xsrf: state?.secret ?? '',
-        client: clientModel(client?.clientId),
+        client: await clientModel(ctx),
       };
       sendPage(ctx, pages.render('logout', model, pageContextOf(ctx)));
     },
@@ -56,14 +54,18 @@ export function createEnginePages({ pages, issuer, findClient }: EnginePagesPart
     // The engine doesn't say here what the user answered; the browser's session does.
     postLogoutSuccessSource: async (ctx: KoaContextWithOIDC): Promise<void> => {
       const { accountId } = await ctx.oidc.provider.Session.get(ctx);
-      showLoggedOut(ctx, accountId === undefined ? 'signed_out' : 'stayed');
+      const outcome = accountId === undefined ? 'signed_out' : 'stayed';
+      showLoggedOut(ctx, { client: await clientModel(ctx), outcome });
     },
-    /** There was nobody to sign out. */
-    nobodyToSignOut: (ctx: KoaContextWithOIDC) => showLoggedOut(ctx, 'nobody'),
+    /** There was nobody to sign out. The engine is done with the request: no document is asked for. */
+    nobodyToSignOut: (ctx: KoaContextWithOIDC): void => {
+      const client = clients.find(ctx.oidc.client?.clientId ?? '');
+      showLoggedOut(ctx, { client: toUsersClient(client, issuer), outcome: 'nobody' });
+    },
 
     // OAuth 2.0 Form Post Response Mode §2.
-    postAnswer: (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): void => {
-      const client = findClient(ctx.oidc.client?.clientId ?? '');
+    postAnswer: async (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): Promise<void> => {
+      const client = await clients.load(ctx.oidc.client?.clientId);
       // Only a refusal comes this way: the engine would send it in the form that is refused.
       if (client?.responseModes.includes('form_post') !== true) {
         redirectWith(ctx, redirectUri, answer);
@@ -79,7 +81,7 @@ export function createEnginePages({ pages, issuer, findClient }: EnginePagesPart
       sendPage(ctx, pages.render('form-post', model, { locale }));
     },
 
-    renderError: (ctx: KoaContextWithOIDC, out: ErrorOut, cause: Error): void => {
+    renderError: async (ctx: KoaContextWithOIDC, out: ErrorOut, cause: Error): Promise<void> => {
       // RFC 6749 §5.2: what programs call answers in JSON, whatever the Accept header says.
       if (isForPrograms(ctx.oidc.route)) {
         ctx.body = out;
@@ -93,7 +95,7 @@ export function createEnginePages({ pages, issuer, findClient }: EnginePagesPart
         error: cause.name === 'SessionNotFound' ? 'expired' : error,
         description,
         requestId: String(ctx.state['requestId'] ?? ''),
-        client: clientModel(ctx.oidc.client?.clientId),
+        client: await clientModel(ctx),
       };
       const shown = UNMATCHED.has(cause.name) ? { ...model, ...unmatched(ctx, description) } : model;
       sendPage(ctx, pages.render('error', shown, pageContextOf(ctx)));

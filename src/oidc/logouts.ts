@@ -4,7 +4,8 @@ import type { Context, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
-import { type FindClient, logoutClientsOf } from './clients.ts';
+import { logoutClientsOf } from './clients.ts';
+import type { Clients } from './document-clients.ts';
 import { type EndedSession, endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
 
 /** Back-Channel Logout §2.4. */
@@ -15,11 +16,11 @@ export type Logouts = ReturnType<typeof createLogouts>;
 export type LogoutsParts = {
   readonly config: Config;
   readonly provider: Provider;
-  readonly findClient: FindClient;
+  readonly clients: Clients;
   readonly logoutJobs: Pick<LogoutJobs, 'add'>;
 };
 
-export function createLogouts({ config, provider, findClient, logoutJobs }: LogoutsParts) {
+export function createLogouts({ config, provider, clients, logoutJobs }: LogoutsParts) {
   const logoutClients = logoutClientsOf(config);
   const noted = new WeakMap<object, EndedSession[]>();
 
@@ -41,7 +42,7 @@ export function createLogouts({ config, provider, findClient, logoutJobs }: Logo
       if (ended !== undefined) await logoutJobs.add(ended);
     },
     /** Undefined: not a client of this configuration, or not one that wants to hear of it. */
-    uriOf: (clientId: string) => findClient(clientId)?.backchannelLogoutUri,
+    uriOf: (clientId: string) => clients.find(clientId)?.backchannelLogoutUri,
     /** A new logout token, for two minutes. */
     async sign({ clientId, accountId, sid }: EndedSession): Promise<string> {
       const client = await provider.Client.find(clientId);

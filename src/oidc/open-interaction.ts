@@ -21,10 +21,10 @@ export type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 
 /** Undefined for an app that was removed meanwhile: there is nobody to send the user back to. */
 export async function toOpenInteraction(
-  { loadClient, provider }: Engine,
+  { clients, provider }: Engine,
   details: Details,
 ): Promise<OpenInteraction | undefined> {
-  const settings = await loadClient(String(details.params['client_id']));
+  const settings = await clients.load(String(details.params['client_id']));
   if (settings === undefined) return undefined;
   const { uid } = details.session ?? {};
   // The engine has just looked for it.

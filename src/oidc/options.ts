@@ -4,8 +4,8 @@ import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
-import { type FindClient, logoutClientsOf, toClientMetadata } from './clients.ts';
-import { withDocumentClients } from './document-clients.ts';
+import { logoutClientsOf, toClientMetadata } from './clients.ts';
+import { type Clients, withDocumentClients } from './document-clients.ts';
 import { cookieNames } from './cookie-names.ts';
 import { createDeviceCodeAdapter } from './device-codes.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
@@ -25,12 +25,12 @@ const ADAPTERS: Readonly<Record<Model['adapter'], (name: string, app: App) => Ad
   records: createAdapter,
   grants: (name, app) => endImplicitGrants(createAdapter(name, app), { ...app, ...app.records }),
   deviceCodes: (_name, app) => createDeviceCodeAdapter(app, app.limits),
-  clients: (name, app) => withDocumentClients(createAdapter(name, app), app.loadClient),
+  clients: (name, app) => withDocumentClients(createAdapter(name, app), app.clients),
 };
 
 export function createConfiguration(app: App): Configuration {
   const { config, issuer, keySet, audiences, enginePages, now } = app;
-  const { findClient, browsers, access } = app;
+  const { clients, browsers, access } = app;
   const restoreOfflineAccess = createRestoreOfflineAccess(app.log);
   const checkRefresh = createRefreshCheck(app);
 
@@ -53,16 +53,16 @@ export function createConfiguration(app: App): Configuration {
     enabledJWA: { idTokenSigningAlgValues: [...config.signingKeys.algorithms] },
     ttl: createLifetimes(config.lifetimes, audiences, now),
     // RFC 9700 §2.1.1: PKCE for every client; only a confidential one can be let off, and only where the file says so.
-    pkce: { required: (_ctx, { clientId }) => findClient(clientId)?.requirePkce ?? true },
+    pkce: { required: (_ctx, { clientId }) => clients.find(clientId)?.requirePkce ?? true },
     // RFC 9700 §4.14.2: always.
-    rotateRefreshToken(ctx) {
-      checkRefresh(ctx);
+    async rotateRefreshToken(ctx) {
+      await checkRefresh(ctx);
       return true;
     },
-    issueRefreshToken: (_ctx, client, source) =>
-      client.grantTypeAllowed('refresh_token') && isLasting(source, findClient),
+    issueRefreshToken: async (_ctx, client, source) =>
+      client.grantTypeAllowed('refresh_token') && isLasting(source, clients),
     // Otherwise a code and its tokens end with the session.
-    expiresWithSession: (_ctx, source) => !isLasting(source, findClient),
+    expiresWithSession: async (_ctx, source) => !(await isLasting(source, clients)),
     // A tombstone never comes back to life, so the grant itself goes too and the next sign-in makes a new one.
     revokeGrantPolicy: () => true,
     clientBasedCORS: () => true, // http/cors.ts decides, in front of everything
@@ -108,7 +108,7 @@ function createFindAccount({
   accounts,
   access,
   claims,
-  findClient,
+  clients,
   signInPolicy,
 }: App): NonNullable<Configuration['findAccount']> {
   return async function findAccount(ctx, id, token) {
@@ -120,23 +120,23 @@ function createFindAccount({
     if (token !== undefined && (await access?.admit(ctx, account, token)) === false) return undefined;
     if (token !== undefined && (await signInPolicy?.admit(ctx, token)) === false) return undefined;
     const all = () => claims.forClient(account, ctx.oidc.client?.clientId);
-    const ofIdToken = (scope: string) =>
-      claims.inIdToken(all(), wantsFullIdToken(ctx, findClient) ? scope : '');
+    const ofIdToken = async (scope: string) =>
+      claims.inIdToken(all(), (await wantsFullIdToken(ctx, clients)) ? scope : '');
     return {
       accountId: id,
       groups: account.groups,
-      claims: (use, scope) => ({
+      claims: async (use, scope) => ({
         sub: id,
-        ...(use === 'id_token' ? ofIdToken(scope) : all()),
+        ...(use === 'id_token' ? await ofIdToken(scope) : all()),
       }),
     };
   };
 }
 
 /** Whether it outlives the session. */
-function isLasting({ scopes, clientId = '' }: Scoped, findClient: FindClient): boolean {
+async function isLasting({ scopes, clientId }: Scoped, clients: Clients): Promise<boolean> {
   if (scopes.has('offline_access')) return true;
-  const client = findClient(clientId);
+  const client = await clients.load(clientId);
   return client !== undefined && refreshesUnasked(client, [...scopes]);
 }
 
@@ -146,8 +146,8 @@ type Scoped = { readonly scopes: ReadonlySet<string>; readonly clientId?: string
  * OIDC Core §5.4: claims of scopes are for userinfo, where an access token is issued that works there; with `resource` none
  * does. And for a client that reads the ID token alone, as it says in the configuration.
  */
-function wantsFullIdToken({ oidc }: KoaContextWithOIDC, findClient: FindClient): boolean {
-  const settings = findClient(oidc.client?.clientId ?? '');
+async function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: Clients): Promise<boolean> {
+  const settings = await clients.load(oidc.client?.clientId);
   return settings?.idTokenClaims === 'full' || oidc.entities.AccessToken?.aud !== undefined;
 }
 

@@ -37,7 +37,7 @@ export async function createEngine(app: App) {
   recordEvents(provider, audit, records.afterwards);
 
   const handle = compose([
-    app.prepareClient,
+    app.clients.prepare,
     keepGrants(app.maySign),
     app.countAnswers,
     guardEngineForms(issuer),
@@ -68,18 +68,16 @@ async function assertVerifies({ issuer, keySet, now }: App): Promise<void> {
 }
 
 /** What the engine's client does when it says who it is, and before its code or token is used up. */
-function clientHooks({ findClient, secrets, admitClient, findDefault }: App) {
+function clientHooks({ clients, secrets, admitClient, findDefault }: App) {
   async function admitKnown(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
-    const client = findClient(clientId);
+    const client = await clients.load(clientId);
     if (ctx !== undefined && client !== undefined) await admitClient(ctx, client);
   }
 
   return {
-    isPublicClient: (clientId) => findClient(clientId)?.tokenEndpointAuthMethod === 'none',
-    defaultScopeOf(clientId, resource) {
-      const client = findClient(clientId);
-      return client && findDefault({ client, resource, isForUser: true }).join(' ');
-    },
+    isPublicClient: (clientId) => clients.find(clientId)?.tokenEndpointAuthMethod === 'none',
+    defaultScopeOf: (clientId, resource) =>
+      findDefault({ client: clients.find(clientId), resource, isForUser: true }).join(' '),
     async compareClientSecret(ctx, clientId, secret) {
       const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
       if (isRight) await admitKnown(ctx, clientId);

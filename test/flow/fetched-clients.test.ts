@@ -477,6 +477,9 @@ describe('how long a document is believed', () => {
       (await newBrowser(world()).open(`${world().issuer}/oauth/logout?${query}`)).url;
     await pass(DAY);
     expect(await signOut()).toBe(out);
+    // Without an address it is a page, and its host isn't asked for that either.
+    const nobody = await newBrowser(world()).open(`${world().issuer}/oauth/logout?client_id=${url}`);
+    expect([nobody.status, host.timesAsked(url)]).toEqual([200, 1]);
     await pass(6 * MINUTE);
     expect(await signOut()).not.toBe(out);
   });

@@ -16,7 +16,7 @@ const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 const TOKEN_ID_BYTES = 32;
 
 export function fastClientCredentials(parts: FastParts): FastAnswer {
-  const { findClient, findRefusal, findDefault, secrets, tokens, audiences, now, audit, maySign } = parts;
+  const { clients, findRefusal, findDefault, secrets, tokens, audiences, now, audit, maySign } = parts;
 
   async function issue(clientId: string, scopes: readonly string[], state: RequestState) {
     const scope = scopes.join(' ');
@@ -35,7 +35,7 @@ export function fastClientCredentials(parts: FastParts): FastAnswer {
     const form = maySign() ? peekForm(request, FIELDS) : undefined;
     if (form?.['grant_type'] !== 'client_credentials') return undefined;
     const credentials = credentialsOf(request, form);
-    const client = credentials && findClient(credentials.clientId);
+    const client = credentials && clients.find(credentials.clientId);
     const named = plainScopes(form['scope']);
     if (credentials === undefined || client === undefined || named === undefined) return undefined;
     if (!mayAskForItself(client)) return undefined;

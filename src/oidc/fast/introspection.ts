@@ -7,7 +7,7 @@ import { credentialsOf, type FastAnswer, peekForm, type FastParts } from './plai
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
 export function fastIntrospection(parts: FastParts): FastAnswer {
-  const { findClient, secrets, tokens, findMachineToken, provider, disclose, records } = parts;
+  const { clients, secrets, tokens, findMachineToken, provider, disclose, records } = parts;
   const { issuer } = tokens;
 
   async function describeMachines(jwt: string, caller: string) {
@@ -41,7 +41,7 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
   return async function answerIntrospection(request, { clientAddress: address }) {
     const form = peekForm(request, FIELDS);
     const credentials = form && credentialsOf(request, form);
-    const caller = credentials && findClient(credentials.clientId);
+    const caller = credentials && clients.find(credentials.clientId);
     const jwt = form?.['token'];
     if (credentials === undefined || caller === undefined || jwt === undefined) return undefined;
     const count = secrets.comparePlain({ endpoint: 'introspection', address }, caller, credentials.secret);

@@ -29,7 +29,7 @@ type Found = {
 };
 
 export function fastRefresh(parts: FastParts): FastAnswer {
-  const { provider, config, findClient, signInPolicy, secrets, audit, maySign, records } = parts;
+  const { provider, config, clients, signInPolicy, secrets, audit, maySign, records } = parts;
   // An API that gets claims of the user needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
 
@@ -65,7 +65,7 @@ export function fastRefresh(parts: FastParts): FastAnswer {
     const form = isPlainService && maySign() ? peekForm(request, FIELDS) : undefined;
     if (form?.['grant_type'] !== GRANT_TYPE) return undefined;
     const credentials = credentialsOf(request, form);
-    const client = credentials && findClient(credentials.clientId);
+    const client = credentials && clients.find(credentials.clientId);
     if (credentials === undefined || !isPlainClient(client)) return undefined;
     const from = { endpoint: 'token', address: state.clientAddress } as const;
     const count = secrets.comparePlain(from, client, credentials.secret);

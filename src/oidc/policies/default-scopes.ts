@@ -4,7 +4,8 @@ import type { Client } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 
 type Wanted = {
-  readonly client: Client;
+  /** Undefined: the file has no such client. */
+  readonly client: Client | undefined;
   readonly resource?: string | undefined;
   readonly isForUser: boolean;
 };
@@ -27,7 +28,7 @@ export function createFindDefault({ findResource, ownersOf }: AudienceRules) {
     if (resource !== undefined && resource.defaultScopes.length > 0) return resource.defaultScopes;
     // A service names none at an API that has none.
     if (!isForUser && resource?.scopes.length === 0) return [];
-    if (client.defaultScopes !== undefined && client.defaultScopes.length > 0) return client.defaultScopes;
-    return isForUser ? [] : whole(client);
+    if (client?.defaultScopes?.length) return client.defaultScopes;
+    return isForUser || !client ? [] : whole(client);
   };
 }

@@ -6,13 +6,13 @@ import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
 import type { DocumentStore } from '../../store/store.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
-import type { FindClient, LoadClient } from '../clients.ts';
+import type { Clients } from '../document-clients.ts';
 import type { AccessPolicy } from './access.ts';
 import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/session-sign-in.ts';
 
 export type ExistingGrantParts = {
-  readonly findClient: FindClient;
+  readonly clients: Clients;
   readonly consents: RememberedConsents;
   /** Undefined where the file has no such rules. */
   readonly access: Pick<AccessPolicy, 'narrow'> | undefined;
@@ -49,7 +49,7 @@ export const ONCE_IMPLICIT = 'implicit-clients';
 /** Revokes what the file allowed a client that has to ask now. */
 export function endImplicitGrants(
   adapter: Adapter,
-  parts: { readonly loadClient: LoadClient; readonly documents: Pick<DocumentStore, 'get'> },
+  parts: { readonly clients: Clients; readonly documents: Pick<DocumentStore, 'get'> },
 ): Adapter {
   return {
     ...adapter,
@@ -57,7 +57,7 @@ export function endImplicitGrants(
       const grant = await adapter.find(id);
       if (!grant || grant['consent'] === 'explicit') return grant;
       const { clientId = '', consent } = grant;
-      if ((await parts.loadClient(clientId))?.consent !== 'explicit') return grant;
+      if ((await parts.clients.load(clientId))?.consent !== 'explicit') return grant;
       if (consent === undefined && !(await parts.documents.get(ONCE_IMPLICIT, clientId))) return grant;
       await adapter.destroy(id);
       return undefined;
@@ -66,13 +66,13 @@ export function endImplicitGrants(
 }
 
 export function createLoadExistingGrant(parts: ExistingGrantParts) {
-  const { findClient, consents, access } = parts;
+  const { clients, consents, access } = parts;
   async function load(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
     const { client, session, account, result, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
     const { accountId } = account;
     const { clientId } = client;
-    const settings = findClient(clientId);
+    const settings = await clients.load(clientId);
     if (settings === undefined) return undefined;
     const grantId = result?.consent?.grantId ?? session.grantIdFor(clientId);
     const { consent } = settings;

@@ -1,14 +1,14 @@
 // Codes and tokens that were issued before a client's scope was narrowed: from then on they give what the client may
 // still ask for, and no more. The engine looks at a client's scope when it is asked for, not when it is used again.
 import type { Adapter, AdapterPayload, ClaimsParameter } from 'oidc-provider';
-import type { LoadClient } from '../clients.ts';
+import type { Clients } from '../document-clients.ts';
 
 /** What of a scope its client may still ask for. */
 export type StillAllowed = (clientId: string, scope: string) => Promise<string>;
 
-export function createStillAllowed(loadClient: LoadClient): StillAllowed {
+export function createStillAllowed(clients: Clients): StillAllowed {
   return async function stillAllowed(clientId, scope) {
-    const allowed = (await loadClient(clientId))?.scopes;
+    const allowed = (await clients.load(clientId))?.scopes;
     // A client that is gone gets nothing anyway; its look-up says so.
     if (allowed === undefined) return scope;
     return scope

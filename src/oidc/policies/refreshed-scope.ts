@@ -6,10 +6,10 @@ import { scopesBeside, scopesIn, type ScopePolicyParts, tooManyResources } from 
 type RefreshToken = NonNullable<KoaContextWithOIDC['oidc']['entities']['RefreshToken']>;
 
 /** Throws what a refresh is refused with, and sets the parameters as the engine needs them. */
-export function createRefreshCheck({ audiences, findClient, findRefusal }: ScopePolicyParts) {
-  return function checkRefresh({ oidc }: KoaContextWithOIDC): void {
+export function createRefreshCheck({ audiences, clients, findRefusal }: ScopePolicyParts) {
+  return async function checkRefresh({ oidc }: KoaContextWithOIDC): Promise<void> {
     const { client: engineClient, params = {}, entities } = oidc;
-    const client = findClient(engineClient?.clientId ?? '');
+    const client = await clients.load(engineClient?.clientId);
     const token = entities.RefreshToken;
     if (client === undefined || token === undefined) throw new errors.InvalidGrant();
     const asked = askedOf(params['scope'], token);

@@ -3,7 +3,7 @@
 import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
 import { userScopes, type Client, type Resource, type ScopeSettings } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
-import type { FindClient } from '../clients.ts';
+import type { Clients } from '../document-clients.ts';
 import type { FindDefault } from './default-scopes.ts';
 
 /** What a token is asked for. */
@@ -20,7 +20,7 @@ export type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined
 
 export type ScopePolicyParts = {
   readonly audiences: AudienceRules;
-  readonly findClient: FindClient;
+  readonly clients: Clients;
   readonly findDefault: FindDefault;
   readonly findRefusal: FindRefusal;
 };
@@ -91,11 +91,11 @@ type EngineClient = { readonly clientId: string };
 
 /** The engine's two hooks; one of them runs for each request that names scopes, before anything else is decided. */
 export function createResourceHooks(parts: ScopePolicyParts, restoreScope: RestoreScope) {
-  const { audiences, findClient, findDefault, findRefusal } = parts;
+  const { audiences, clients, findDefault, findRefusal } = parts;
 
-  function check(ctx: KoaContextWithOIDC, { clientId }: EngineClient, resource?: string): Client {
+  async function check(ctx: KoaContextWithOIDC, { clientId }: EngineClient, resource?: string) {
     refuseRemovedRedirectUri(ctx);
-    const client = findClient(clientId);
+    const client = await clients.load(clientId);
     if (client === undefined) throw new errors.InvalidClient();
     refuseRemovedResponseMode(ctx, client);
     restoreScope(ctx, client);
@@ -117,18 +117,18 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
 
   return {
     /** No resource was asked for; or, with `oneOf`, several. */
-    defaultResource(ctx: KoaContextWithOIDC, client: EngineClient, oneOf?: readonly string[]): undefined {
+    async defaultResource(ctx: KoaContextWithOIDC, client: EngineClient, oneOf?: readonly string[]) {
       if (oneOf !== undefined) throw tooManyResources();
-      check(ctx, client);
+      await check(ctx, client);
       return undefined;
     },
-    getResourceServerInfo(
+    async getResourceServerInfo(
       ctx: KoaContextWithOIDC,
       identifier: string,
       engineClient: EngineClient,
-    ): ResourceServer {
+    ): Promise<ResourceServer> {
       if (Array.isArray(ctx.oidc.params?.['resource'])) throw tooManyResources();
-      const client = check(ctx, engineClient, identifier);
+      const client = await check(ctx, engineClient, identifier);
       const resource = audiences.findResource(identifier);
       const audience = resource?.resource ?? identifier;
       return {

@@ -7,7 +7,7 @@ import type { Clock } from '../../store/store.ts';
 import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
 import { canReach, type Factors, type FactorStore, hasSecondFactor } from '../../users/factors.ts';
 import { noticesFor } from '../../users/notices.ts';
-import type { LoadClient } from '../clients.ts';
+import type { Clients } from '../document-clients.ts';
 import { scopesIn } from './scopes.ts';
 import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';
 
@@ -28,7 +28,7 @@ type SignInPolicyParts = {
   readonly config: { readonly signIn?: SignInSettings };
   readonly levels: Levels;
   readonly factors: FactorStore;
-  readonly loadClient: LoadClient;
+  readonly clients: Clients;
   readonly now: Clock;
 };
 
@@ -52,7 +52,7 @@ const ofTheirs = (signIn: SignInSettings, own: Factors): Level =>
 export const levelOfUser = (signIn: SignInSettings, own: Factors, at: number): Level =>
   highest(ofTheirs(signIn, own), ofEverybody(signIn, own, at));
 
-function createMissing({ config: { signIn }, levels, factors, loadClient, now }: SignInPolicyParts) {
+function createMissing({ config: { signIn }, levels, factors, clients, now }: SignInPolicyParts) {
   const seconds = () => Math.floor(now() / 1000);
 
   /** The grace of a user begins at their first sign-in. */
@@ -83,7 +83,7 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
     const { session, account, client } = ctx.oidc;
     if (session === undefined || account === undefined) return undefined;
     const own = await factorsOf(account.accountId);
-    const settings = await loadClient(client?.clientId ?? '');
+    const settings = await clients.load(client?.clientId);
     const { require = 'password', maxAge = Infinity } = settings?.signIn ?? {};
     const reached = levelOf(session.amr);
     const asked = askedLevel(ctx, reached, (level) => canReach(signIn, own, level, seconds()));
@@ -94,13 +94,13 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
 }
 
 export function createSignInPolicy(parts: SignInPolicyParts) {
-  const { config, levels, factors, loadClient, now } = parts;
+  const { config, levels, factors, clients, now } = parts;
   const { signIn } = config;
 
   /** Whether what came of a sign-in may still be used at its client. */
-  async function mayUse({ clientId = '', accountId, amr, extra }: TokenOfSignIn): Promise<boolean> {
+  async function mayUse({ clientId, accountId, amr, extra }: TokenOfSignIn): Promise<boolean> {
     if (accountId === undefined) return true;
-    const { require = 'password' } = (await loadClient(clientId))?.signIn ?? {};
+    const { require = 'password' } = (await clients.load(clientId))?.signIn ?? {};
     const needed =
       signIn?.secondFactor === 'required'
         ? highest(require, ofEverybody(signIn, await factors.get(accountId), Math.floor(now() / 1000)))

@@ -2,7 +2,7 @@
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../../users/accounts.ts';
 import type { Claims } from '../claims.ts';
-import type { LoadClient } from '../clients.ts';
+import type { Clients } from '../document-clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
 import type { AccessPolicy, Decision } from './access.ts';
 import type { SignInPolicy } from './sign-in-level.ts';
@@ -29,7 +29,7 @@ type PolicedToken = TokenOfUser & {
 type TokenPolicyParts = {
   readonly audiences: AudienceRules;
   readonly claims: Pick<Claims, 'now'>;
-  readonly loadClient: LoadClient;
+  readonly clients: Clients;
   readonly findLive: Accounts['findLive'];
   /** Undefined where the file has no such rules. */
   readonly access: Pick<AccessPolicy, 'decide'> | undefined;
@@ -39,7 +39,7 @@ type TokenPolicyParts = {
 export type Disclose = ReturnType<typeof createDisclose>;
 
 export function createDisclose(parts: TokenPolicyParts) {
-  const { audiences, claims, loadClient, findLive, access, signInPolicy } = parts;
+  const { audiences, claims, clients, findLive, access, signInPolicy } = parts;
   const apisOf = (aud: PolicedToken['aud']) => [aud ?? []].flat().map(audiences.findResource);
 
   /** The caller's own tokens, and access tokens for an API that lists it; of APIs that are still there, which the engine doesn't ask. */
@@ -60,7 +60,7 @@ export function createDisclose(parts: TokenPolicyParts) {
     grant: object | undefined,
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
     if (!maySee(caller, token)) return undefined;
-    const client = await loadClient(token.clientId ?? '');
+    const client = await clients.load(token.clientId);
     if (client === undefined) return undefined;
     // RFC 9068 §2.2: the subject of a client's own token is the client.
     if (token.accountId === undefined) return { sub: token.clientId };
