@@ -38,7 +38,7 @@ export function checkAccess({ service, clients, resources, users }: Parts): void
     reportGroups(user, ['groups'], user.value.groups);
     for (const name of Object.keys(user.value.claims)) {
       const fault = customClaimFault(name);
-      if (fault !== undefined) user.report(['claims', name], fault, 'key');
+      if (fault) user.report(['claims', name], fault, 'key');
     }
   }
 }
@@ -46,7 +46,7 @@ export function checkAccess({ service, clients, resources, users }: Parts): void
 function checkGroups({ value, report }: Entry<ServiceForm>): void {
   for (const name of Object.keys(value.groups)) {
     const fault = groupNameFault(name);
-    if (fault !== undefined) report(['groups', name], `the name ${fault}`, 'key');
+    if (fault) report(['groups', name], `the name ${fault}`, 'key');
   }
 }
 
@@ -82,10 +82,10 @@ function checkScopes({ value, report }: Entry<ServiceForm>): void {
   for (const [scope, { claims }] of Object.entries(value.scopes)) {
     const place = ['scopes', scope];
     const fault = TAKEN_SCOPES.includes(scope) ? 'has a meaning of its own' : scopeTokenFault(scope);
-    if (fault !== undefined) report(place, `the scope ${fault}`, 'key');
+    if (fault) report(place, `the scope ${fault}`, 'key');
     for (const [index, name] of claims.entries()) {
       const wrong = customClaimFault(name);
-      if (wrong !== undefined) report([...place, 'claims', index], wrong);
+      if (wrong) report([...place, 'claims', index], wrong);
     }
   }
 }

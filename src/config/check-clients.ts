@@ -157,13 +157,13 @@ export function checkClients(clients: readonly Entry<ClientForm>[], context: Cli
   for (const client of clients) {
     for (const { at, fault } of RULES) {
       const message = fault(client.value, context);
-      if (message !== undefined) client.report([at], message);
+      if (message) client.report([at], message);
     }
     checkRedirectUris(client, context);
     // Two ids that users, logs or databases could take for one. The path of a URL has a case.
     const id = client.value.client_id;
     const first = earlier(owners, isDocumentClient(id) ? id : id.toLowerCase(), client);
-    if (first !== undefined) {
+    if (first) {
       const isSame = first.value.client_id === id;
       const fault = isSame ? 'is already used' : `differs in case only from ${first.value.client_id}`;
       client.report(['client_id'], `${id} ${fault} at ${first.place()}`);
@@ -176,7 +176,7 @@ function checkRedirectUris({ value, report }: Entry<ClientForm>, { issuerIsLoopb
   for (const key of ['redirect_uris', 'post_logout_redirect_uris'] as const) {
     for (const [index, uri] of value[key].entries()) {
       const fault = isWeb ? webRedirectFault(uri, issuerIsLoopback) : nativeRedirectFault(uri);
-      if (fault !== undefined) report([key, index], fault);
+      if (fault) report([key, index], fault);
     }
   }
 }

@@ -23,15 +23,14 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
     const key = resourceKey(value.resource);
     if (key.replace(/\/$/, '') === context.issuer) report(['resource'], 'must not be the issuer');
     const first = earlier(places, key, entry);
-    if (first !== undefined) report(['resource'], `is already described at ${first.place()}`);
+    if (first) report(['resource'], `is already described at ${first.place()}`);
     for (const [index, scope] of value.scopes.entries()) {
       const path = ['scopes', index];
       const owner = earlier(owners, scope, entry);
       if (context.userScopes.includes(scope))
         report(path, `${scope} belongs to the issuer, no resource can own it`);
       // The audience of a token follows from its scopes, so each must lead to one API.
-      else if (owner !== undefined)
-        report(path, `${scope} already belongs to the resource at ${owner.place()}`);
+      else if (owner) report(path, `${scope} already belongs to the resource at ${owner.place()}`);
     }
     checkOwnScopes(entry);
     if (value.clients.length > 0 && value.scopes.length > 0)

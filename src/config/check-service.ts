@@ -14,13 +14,13 @@ export function checkService(service: Entry<ServiceForm>): void {
   checkSignIns(service);
   for (const [index, proxy] of proxies.entries()) {
     const fault = proxyFault(proxy);
-    if (fault !== undefined) service.report(['trusted_proxies', index], fault);
+    if (fault) service.report(['trusted_proxies', index], fault);
   }
 }
 
 function checkSignIns({ value, report }: Entry<ServiceForm>): void {
   const { sign_in: signIn, lifetimes } = value;
-  if (signIn !== undefined && !signIn.passkeys && !signIn.oneTimeCodes) {
+  if (signIn && !signIn.passkeys && !signIn.oneTimeCodes) {
     if (signIn.secondFactor === 'required' || signIn.recoveryCodes > 0)
       report(['sign_in'], 'second_factor: required and recovery_codes need passkeys or one_time_codes');
   }

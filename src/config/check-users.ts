@@ -16,12 +16,12 @@ export function checkUsers(
     const report = (key: keyof UserForm, message: string) => user.report([key], message);
     const standard = Object.entries(user.value).filter(([name]) => STANDARD_CLAIMS.includes(name));
     const fault = claimsFault({ ...claims, ...Object.fromEntries(standard) });
-    if (fault !== undefined) report('claims', fault);
+    if (fault) report('claims', fault);
     const sameId = earlier(ids, id, user);
-    if (sameId !== undefined) report('id', `${id} is already used at ${sameId.place()}`);
+    if (sameId) report('id', `${id} is already used at ${sameId.place()}`);
     const name = canonicalUsername(username);
     const sameName = earlier(usernames, name, user);
-    if (sameName !== undefined) report('username', `${name} is already used at ${sameName.place()}`);
+    if (sameName) report('username', `${name} is already used at ${sameName.place()}`);
     if (hash === undefined && !passkeys)
       report('password_hash', 'is required, unless sign_in.passkeys is on');
     if (hash === DEMO_PASSWORD_HASH && !issuerIsLoopback) {

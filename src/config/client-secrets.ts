@@ -21,7 +21,7 @@ export async function resolveClientSecrets(
   const secrets: ClientSecret[] = [];
   for (const { form, path } of formsOf(entry)) {
     const hash = await resolveHash(entry, { form, path }, context);
-    if (hash === undefined) continue;
+    if (!hash) continue;
     if (isDemoSecret(hash) && !context.issuerIsLoopback) {
       entry.report(
         path,
@@ -62,6 +62,6 @@ async function resolveHash(
   }
   if (resolved.isPlain && !context.issuerIsLoopback) entry.report(at, PLAIN_REFUSED);
   const weak = weakness(resolved.value);
-  if (weak !== undefined) entry.report(at, `the secret ${weak}`);
+  if (weak) entry.report(at, `the secret ${weak}`);
   return { kind: 'sha256', digest: digestOf(resolved.value) };
 }

@@ -63,7 +63,7 @@ export async function readListing(
   const document = await readDocument(file, problems, (message) =>
     reportUnreadable(`${resolve(file)} ${message}`),
   );
-  if (document === undefined) return undefined;
+  if (!document) return undefined;
   const content = withoutRemoved(document, problems.notices, key);
   if (Array.isArray(content)) return { document, path: [], items: content };
   const report = problems.reporter(document);
@@ -93,7 +93,7 @@ export function entriesOf<S extends z.ZodObject>(
   { problems, labelKey }: { readonly problems: ProblemList; readonly labelKey?: string },
 ): Entries<z.output<S>> {
   const entries = listings.flatMap((listing): (Entry<z.output<S>> | undefined)[] => {
-    if (listing === undefined) return [undefined];
+    if (!listing) return [undefined];
     const { document, path, items } = listing;
     const plain = problems.reporter(document);
     return items.map((node, index) => {

@@ -101,10 +101,10 @@ async function load(file: string, options: LoadOptions, sources: SourceList) {
   const problems = new ProblemList();
   sources.files.add(resolve(file));
   const document = await readDocument(file, problems);
-  if (document === undefined) throw new ConfigError(problems.list());
+  if (!document) throw new ConfigError(problems.list());
   const content = withoutRemoved(document, problems.notices);
   const parts = await readParts(document, content, { problems, sources, serviceOnly: options.serviceOnly });
-  if (parts === undefined) throw new ConfigError(problems.list());
+  if (!parts) throw new ConfigError(problems.list());
   const { service } = parts;
   const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
   checkParts(parts, issuerIsLoopback);
@@ -112,7 +112,7 @@ async function load(file: string, options: LoadOptions, sources: SourceList) {
   const secretFiles = options.secretFiles ?? service.value.secret_files;
   const context = { env, noteFile, readSecrets, secretFiles, issuerIsLoopback };
   const { store, ...secrets } = await resolveSecrets(parts, context);
-  if (!problems.isEmpty || store === undefined) throw new ConfigError(problems.list());
+  if (!problems.isEmpty || !store) throw new ConfigError(problems.list());
   const generatedKeys = KEY_NAMES.filter((name) => secrets.keys[name].length === 0);
   // Only now, so that a refused file changes nothing.
   const report = problems.reporter(document);
@@ -175,7 +175,7 @@ async function readParts(
     resources: entriesOf(resourceSchema, resources, { problems }),
     users: entriesOf(userSchema, listed, { problems: heard, labelKey: 'username' }),
   };
-  if (value === undefined) return undefined;
+  if (!value) return undefined;
   return { service: { value, report, place: () => `${file}:1`, folder }, ...entries };
 }
 
@@ -207,7 +207,7 @@ function checkParts({ service, clients, resources, users }: Parts, issuerIsLoopb
   const fault = documents && foreignScopesFault(documents.scope, context);
   if (documents?.scope.length === 0)
     service.report(['client_documents', 'scope'], 'must name at least one scope');
-  if (fault !== undefined) service.report(['client_documents', 'scope'], fault);
+  if (fault) service.report(['client_documents', 'scope'], fault);
   checkResources(resources.list, { issuer, clients, userScopes: context.userScopes });
   checkUsers(users.list, { issuerIsLoopback, passkeys: signIn?.passkeys === true });
   checkAccess({ service, clients, resources, users });

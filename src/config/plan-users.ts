@@ -47,7 +47,7 @@ export function planUsers(current: Side, next: Side, stored?: StoredUsers): Plan
   const later = thingsOf(next, stored?.reachedBy);
   return [...thingsOf(current, stored?.reachedBy)].flatMap(([path, wasFor]) => {
     const isFor = later.get(path);
-    if (isFor === undefined) return [];
+    if (!isFor) return [];
     const changed = pairs.filter(([was, is]) => wasFor(was) !== isFor(is));
     const [lost, gained] = [true, false].map((had) => changed.filter(([was]) => wasFor(was) === had));
     return [

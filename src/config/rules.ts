@@ -15,6 +15,6 @@ export type Entry<F> = {
 /** The entry that has had `key` before, or undefined after `entry` was noted as the first. */
 export function earlier<E>(noted: Map<string, E>, key: string, entry: E): E | undefined {
   const first = noted.get(key);
-  if (first === undefined) noted.set(key, entry);
+  if (!first) noted.set(key, entry);
   return first;
 }

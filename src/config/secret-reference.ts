@@ -82,7 +82,7 @@ async function fromFile(
     const { size, mode } = await statRegular(file);
     if (size > LARGEST_SECRET_BYTES) return fault(`file:${path} is too large for a secret`);
     const open = secretFiles === 'private' ? openFileFault(file, mode) : undefined;
-    if (open !== undefined) return fault(open);
+    if (open) return fault(open);
     // Editors and `echo` end a file with a newline that isn't part of the secret.
     const value = (await readInTime(file)).toString().replace(/\r?\n$/, '');
     return value === '' ? fault(`file:${path} is empty`) : { kind: 'value', value, isPlain: false };

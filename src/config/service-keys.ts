@@ -38,7 +38,7 @@ export async function resolveKeys(
   for (const [index, reference] of references.entries()) {
     const resolved = await resolveReference(reference, service.folder, context);
     const fault = keyFault(name, resolved, context.issuerIsLoopback);
-    if (fault !== undefined) service.report([name, index], fault);
+    if (fault) service.report([name, index], fault);
     if (resolved.kind === 'value') keys.push(resolved.value);
   }
   return keys;
@@ -50,7 +50,7 @@ function keyFault(name: KeyName, resolved: Resolved, issuerIsLoopback: boolean):
     return 'the key must be 32 bytes, base64url (43 characters)';
   }
   const weak = weakness(resolved.value);
-  if (weak !== undefined) return `the key ${weak}`;
+  if (weak) return `the key ${weak}`;
   return resolved.isPlain && !issuerIsLoopback
     ? 'plain text is only for an issuer on this machine: use env:NAME or file:PATH'
     : undefined;
@@ -103,7 +103,7 @@ async function readKey(file: string, secretFiles: SecretFiles): Promise<string |
   try {
     const { mode } = await statRegular(file);
     const fault = secretFiles === 'private' ? openFileFault(file, mode) : undefined;
-    if (fault !== undefined) throw new Error(fault);
+    if (fault) throw new Error(fault);
     const value = (await readInTime(file)).toString().trim();
     // Never replaced: what this key encrypted would be lost.
     if (!KEY.test(value)) throw new Error(`${file} does not hold a key; restore it from a backup`);

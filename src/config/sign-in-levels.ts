@@ -18,7 +18,7 @@ const NAMES: Readonly<Record<Level, string>> = {
 
 /** Undefined: the file says nothing of sign-ins, and tokens neither. */
 export function levelsOf({ signIn }: { readonly signIn?: SignInSettings }) {
-  if (signIn === undefined) return undefined;
+  if (!signIn) return undefined;
   const isOn: Readonly<Record<Level, boolean>> = {
     password: true,
     second_factor: signIn.passkeys || signIn.oneTimeCodes,

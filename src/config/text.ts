@@ -13,7 +13,7 @@ export function text(...faults: readonly Fault[]) {
   return z.string().superRefine((value, context) => {
     for (const fault of faults) {
       const message = fault(value);
-      if (message !== undefined) context.addIssue(message);
+      if (message) context.addIssue(message);
     }
   });
 }
