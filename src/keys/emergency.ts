@@ -11,7 +11,7 @@ import type { Timing } from './timing.ts';
  */
 export function compromise(ring: Ring, kid: string, now: number, timing: Timing, newKey?: NewKey): Ring {
   const leaked = ring.keys.find((key) => key.kid === kid);
-  if (leaked === undefined) {
+  if (!leaked) {
     if (ring.gone.some((tombstone) => tombstone.kid === kid)) return ring;
     throw new KeyringError(`there is no key ${kid}`);
   }
@@ -36,8 +36,8 @@ function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): r
     (key) => !isAhead(key) && (key.retireAt === undefined || key.retireAt > reach),
   );
   const successor = started ?? live.filter(isAhead).toSorted((a, b) => a.publishedAt - b.publishedAt)[0];
-  if (successor === undefined && keys.some(({ alg }) => alg !== ALGORITHMS[0])) return keys;
-  if (successor === undefined) throw new KeyringError('the ring has no key that could sign now');
+  if (!successor && keys.some(({ alg }) => alg !== ALGORITHMS[0])) return keys;
+  if (!successor) throw new KeyringError('the ring has no key that could sign now');
 
   return keys.map((key): RingKey => {
     if (key.compromisedAt !== undefined) return key;

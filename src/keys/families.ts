@@ -86,7 +86,7 @@ export function takeFamilyStep(
 
 /** Verifiers fetch the key set when they meet a kid that they don't know. */
 function begin(ring: Ring, now: number, timing: Timing, newKey: NewKey | undefined): Ring {
-  if (newKey === undefined) throw new KeyringError('the ring needs a new key to publish');
+  if (!newKey) throw new KeyringError('the ring needs a new key to publish');
   assertNew(ring, newKey);
   const key = { ...newKey, publishedAt: now, activateAt: now - ms(timing.skew) };
   return changeFamily(ring, newKey.alg, (family) => ({ ...family, keys: [...family.keys, key] }));

@@ -46,7 +46,7 @@ export async function pepperNeedsRewrap(documents: DocumentStore, vault: Vault):
 /** Wraps the pepper under the first encryption key. */
 export async function rewrapPepper(documents: DocumentStore, vault: Vault): Promise<void> {
   const stored = await documents.get(KEYS_COLLECTION, PEPPER_ID);
-  if (stored === undefined || !vault.needsRewrap(stored.value)) return;
+  if (!stored || !vault.needsRewrap(stored.value)) return;
   // Where another process was first, it wrote the same.
   const rewrapped = vault.rewrap(stored.value, SEAL_NAME);
   await documents.put(KEYS_COLLECTION, PEPPER_ID, rewrapped, stored.version);

@@ -42,7 +42,7 @@ export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {
   const own = first ?? ring;
   const active = activeKey(own, now);
   const scheduled = scheduledKeys(own, now);
-  if (active === undefined) {
+  if (!active) {
     throw scheduled.length > 0
       ? new KeyStoreError('clock', 'no key signs yet: is the clock of this machine behind?')
       : new KeyStoreError('empty', 'no key in the store can sign');

@@ -78,7 +78,7 @@ export class KeyStore {
 
   /** 32 bytes. Throws before `ensure`. */
   get pepper(): Buffer {
-    if (this.#pepper === undefined) throw new Error('the keys have not been opened');
+    if (!this.#pepper) throw new Error('the keys have not been opened');
     return this.#pepper;
   }
 
@@ -94,7 +94,7 @@ export class KeyStore {
    */
   async ensure(): Promise<Ring> {
     const opened = await this.#open();
-    if (opened === undefined) return this.#createFirst();
+    if (!opened) return this.#createFirst();
     this.#pepper = opened.pepper;
     return opened.ring;
   }
@@ -169,7 +169,7 @@ export class KeyStore {
   async #read(): Promise<DecodedRing & { readonly version: number }> {
     const found = await this.#find();
     const decoded = this.#accept(found);
-    if (this.#pepper !== undefined && found.sealedPepper === undefined) {
+    if (this.#pepper && found.sealedPepper === undefined) {
       throw new KeyStoreError('missing', PEPPER_GONE);
     }
     return { ...decoded, version: found.version };
@@ -184,14 +184,14 @@ export class KeyStore {
     const document = await this.#get(RING_ID);
     const sealedPepper = (early ?? (document && (await this.#get(PEPPER_ID))))?.value;
     const decoded = document && decodeRing(document.value, document.version, vault);
-    if (decoded !== undefined) assertIssuer(decoded.ring, issuer);
+    if (decoded) assertIssuer(decoded.ring, issuer);
     this.#assertOwn(decoded?.ring, sealedPepper);
     return { decoded, version: document?.version ?? 0, highest, sealedPepper };
   }
 
   #assertOwn(ring: Ring | undefined, sealedPepper: string | undefined): void {
     const own = this.#pepper;
-    if (own === undefined) return;
+    if (!own) return;
     const isOther =
       (sealedPepper !== undefined && !openPepper(sealedPepper, this.#options.vault).equals(own)) ||
       (ring !== undefined && !belongsTo(ring, own));
@@ -204,7 +204,7 @@ export class KeyStore {
 
   /** `advice` for an operator, where the ring is gone. */
   #accept({ decoded, highest }: Found, advice = ''): DecodedRing {
-    if (decoded === undefined) throw new KeyStoreError('missing', `${GONE}${advice}`);
+    if (!decoded) throw new KeyStoreError('missing', `${GONE}${advice}`);
     const { generation } = decoded.ring;
     if (generation < highest || !decoded.isInPlace) {
       const seen = generation < highest ? `: generation ${highest} was seen, this is ${generation}` : '';
@@ -218,7 +218,7 @@ export class KeyStore {
   async #write(ring: Ring, version: number, pepper?: Buffer): Promise<boolean> {
     const { documents, vault } = this.#options;
     const writes = [{ id: RING_ID, value: encodeRing(ring, version + 1, vault), expectedVersion: version }];
-    if (pepper !== undefined) {
+    if (pepper) {
       writes.push({ id: PEPPER_ID, value: sealPepper(pepper, vault), expectedVersion: 0 });
     }
     const isWritten = await documents.putAll(KEYS_COLLECTION, writes);

@@ -71,7 +71,7 @@ const MOST_EARLY_MS = 30 * 86_400_000;
  */
 export function activeKey(ring: Ring, now: number): SealedKey | undefined {
   const due = appointedAt(ring, now);
-  if (due !== undefined) return due;
+  if (due) return due;
   const early = appointedAt(ring, latestMoment(ring));
   const ahead = (early?.activateAt ?? 0) - now;
   return early && ahead > 0 && ahead < Math.max(MOST_EARLY_MS, now - early.publishedAt) ? early : undefined;

@@ -78,7 +78,7 @@ export class Rotation {
 
   /** As it was last read. Throws before `start`. */
   ring(): Ring {
-    if (this.#ring === undefined) throw new Error('the rotation job has not started');
+    if (!this.#ring) throw new Error('the rotation job has not started');
     return this.#ring;
   }
 
@@ -154,7 +154,7 @@ export class Rotation {
 
   async #swap(): Promise<void> {
     const { keyStore, now, onKeySet } = this.#options;
-    if (this.#ring === undefined) return;
+    if (!this.#ring) return;
     // Beyond the lease nothing is signed here, and appointments may have been cancelled elsewhere: what is published then
     // stays as it is, so that no key leaves on an old plan.
     const at = Math.min(now(), this.#readAt + LEASE_MS);

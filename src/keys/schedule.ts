@@ -80,7 +80,7 @@ export function rotateNow(ring: Ring, now: number, timing: Timing, newKey?: NewK
 /** The ring, with `newKey` published when it has no reserve. */
 export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined): Ring {
   if (reserveKeys(ring).length > 0) return ring;
-  if (newKey === undefined) throw new KeyringError('the ring needs a new key to publish');
+  if (!newKey) throw new KeyringError('the ring needs a new key to publish');
   assertNew(ring, newKey);
   return { ...ring, keys: [...ring.keys, { ...newKey, publishedAt: now }] };
 }
@@ -89,7 +89,7 @@ export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined)
 function plannedActivation(ring: Ring, now: number, timing: Timing): number | undefined {
   const next = reserveKeys(ring)[0];
   const since = activeKey(ring, now)?.activateAt;
-  if (next === undefined || since === undefined) return undefined;
+  if (!next || since === undefined) return undefined;
   return Math.max(since + ms(timing.rotateEvery), earliestActivation(next, now, timing));
 }
 
@@ -104,7 +104,7 @@ function appoint(
   }: { readonly now: number; readonly timing: Timing; readonly newKey?: NewKey | undefined },
 ): Ring {
   const next = reserveKeys(ring)[0];
-  if (next === undefined) throw new KeyringError('the ring has no key that could sign next');
+  if (!next) throw new KeyringError('the ring has no key that could sign next');
   const at = Math.max(wished ?? now, earliestActivation(next, now, timing));
   const keys = ring.keys.map((key) => {
     if (key.kid === next.kid) return { ...key, activateAt: at };

@@ -53,7 +53,7 @@ export class Vault {
    */
   constructor(keks: readonly Buffer[]) {
     const first = keks[0];
-    if (first === undefined) throw new TypeError('a vault needs at least one encryption key');
+    if (!first) throw new TypeError('a vault needs at least one encryption key');
     this.kekId = toKekId(first);
     this.#first = first;
     this.#byId = new Map(keks.map((kek) => [toKekId(kek), kek]));
@@ -120,7 +120,7 @@ export class Vault {
 
   #pick(kekId: string, what: string): Buffer {
     const kek = this.#byId.get(kekId);
-    if (kek === undefined) throw new VaultError('unknown_key', what, kekId);
+    if (!kek) throw new VaultError('unknown_key', what, kekId);
     return kek;
   }
 }
@@ -138,7 +138,7 @@ function encrypt(key: Buffer, plaintext: Buffer, aad: Buffer, nonce: Buffer): st
 
 function decrypt(key: Buffer, encoded: string, aad: Buffer): Buffer {
   const bytes = decode(encoded);
-  if (bytes === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('not a sealed value');
+  if (!bytes || bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('not a sealed value');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   });
