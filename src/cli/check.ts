@@ -18,8 +18,7 @@ export function registerCheck(program: Command, io: CliIo): void {
       const { config } = await readLoaded(file, { writeKeys: false, readSecrets: secrets });
       // Placeholder secrets can't open anything.
       const { fault, unknown } = secrets ? await judgeStoredKeys(config) : {};
-      if (fault !== undefined)
-        throw new ConfigError([{ file, message: `the next start would be refused: ${fault}` }]);
+      if (fault) throw new ConfigError([{ file, message: `the next start would be refused: ${fault}` }]);
       const warnings = [
         ...config.notices,
         ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)),

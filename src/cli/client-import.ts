@@ -123,7 +123,7 @@ export const IMPORT_FORMATS = Object.keys(PROVIDERS) as ImportFormat[];
 export async function importClients(file: string, format: ImportFormat) {
   const problems = new ProblemList();
   const document = await readDocument(file, problems);
-  if (document === undefined) throw new ConfigError(problems.list());
+  if (!document) throw new ConfigError(problems.list());
   const { path, toDraft } = PROVIDERS[format];
   const found = path.reduce<unknown>(
     (node, key) => (isRecord(node) ? node[key] : undefined),

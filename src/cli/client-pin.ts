@@ -64,7 +64,7 @@ function scopeOf({ scope }: PinOptions, { clientDocuments }: Config): readonly s
 
 async function vetPublished(url: string, config: Config, vet: Vet) {
   const fault = clientIdUrlFault(url);
-  if (fault !== undefined) throw new CommandError(`${url}: it ${fault}`);
+  if (fault) throw new CommandError(`${url}: it ${fault}`);
   const parts = { outgoing: outgoingOf(config), vet };
   return { clientId: url, vetted: await fetchDocument(parts, url) };
 }
@@ -74,8 +74,7 @@ async function vetFile(file: string, vet: Vet) {
   const body = await readInTime(file);
   const clientId = parseJsonObject(body.toString())?.['client_id'];
   const fault = typeof clientId === 'string' ? clientIdUrlFault(clientId) : 'is missing';
-  if (typeof clientId !== 'string' || fault !== undefined)
-    throw new CommandError(`${file}: client_id: ${fault}`);
+  if (typeof clientId !== 'string' || fault) throw new CommandError(`${file}: client_id: ${fault}`);
   return { clientId, vetted: vet({ clientId, contentType: 'application/json', body }) };
 }
 

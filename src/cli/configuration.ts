@@ -32,7 +32,7 @@ export function addVerb(group: Command, name: string, description: string): Comm
 export function checked(faultOf: (value: string) => string | undefined): (value: string) => string {
   return (value) => {
     const fault = faultOf(value);
-    if (fault !== undefined) throw new InvalidArgumentError(`it ${fault}`);
+    if (fault) throw new InvalidArgumentError(`it ${fault}`);
     return value;
   };
 }

@@ -45,7 +45,7 @@ const init =
     stdout.write(`${password}\n`);
     const [postern, config] = [commandName(), join(folder, 'config', 'postern.yaml')];
     stderr.write(`\nNext:\n  ${postern} check --config ${config}\n  ${postern} serve --config ${config}\n`);
-    if (tryUrl !== undefined) stderr.write(`\nThen open ${tryUrl} and sign in as ${username}.\n`);
+    if (tryUrl) stderr.write(`\nThen open ${tryUrl} and sign in as ${username}.\n`);
   };
 
 /** All of them or none; existing files are never touched. Only their owner may read keys and data. */

@@ -9,7 +9,7 @@ import { CommandError, type CliIo } from './io.ts';
 export async function readPassword(io: CliIo, context: PasswordContext): Promise<string> {
   const password = io.stdin.isTTY ? await askTwice(io) : (await readAll(io)).replace(/\r?\n$/, '');
   const fault = await passwordFault(password, context);
-  if (fault !== undefined) throw new CommandError(fault);
+  if (fault) throw new CommandError(fault);
   return password;
 }
 

@@ -194,10 +194,10 @@ function welcome(config: Config): string {
   const trail = config.audit.to === 'auto' ? auditFileOf(config.audit) : undefined;
   if (trail !== undefined) lines.push(`  audit trail  ${trail}`);
   const demo = findDemo(config);
-  if (demo !== undefined) {
+  if (demo) {
     lines.push('', `  demo client  ${demo.client.clientId}  secret ${DEMO_CLIENT_SECRET}`);
     const user = demoUserOf(config);
-    if (user !== undefined) lines.push(`  demo person  ${user.username}  password ${user.password}`);
+    if (user) lines.push(`  demo person  ${user.username}  password ${user.password}`);
     lines.push(`  try it       ${tryUrlOf(config)}`);
   }
   if (notices.length > 0) lines.push('', ...notices.map((notice) => `  ${notice}`));

@@ -23,7 +23,7 @@ const TAIL_BYTES = 256 * 1024;
 
 export async function checkClientAddress(target: Target, report: ReportFault): Promise<string> {
   const { config, issuer } = target;
-  if (config === undefined) throw new Skipped('whose address Postern sees needs the configuration');
+  if (!config) throw new Skipped('whose address Postern sees needs the configuration');
   const { trustedProxies } = config;
   if (issuer.startsWith('https:') && lacksProxy(trustedProxies, config.listen.host))
     report(

@@ -13,7 +13,7 @@ export async function checkSignIn(target: Target, report: ReportFault): Promise<
   const app = config?.clients.find(
     ({ grantTypes, redirectUris }) => grantTypes.includes('authorization_code') && redirectUris.length > 0,
   );
-  if (app === undefined)
+  if (!app)
     throw new Skipped('cookies and redirects need the configuration, with a client that people sign in to');
   const { status, header, all } = await ask(signInUrl(at, app), { headers: BROWSER });
   if (status !== 302 && status !== 303)

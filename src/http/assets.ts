@@ -9,7 +9,7 @@ export function serveAssets(files: Assets): Middleware {
   return async function serveAsset(ctx, next) {
     if (!ctx.path.startsWith('/assets/')) return next();
     const file = files.find(ctx.path.slice(1));
-    if (file === undefined) return undefined;
+    if (!file) return undefined;
     ctx.type = file.type;
     ctx.set('Cache-Control', file.immutable ? FOR_EVER : FOR_A_WHILE);
     ctx.body = file.body;

@@ -40,7 +40,7 @@ export function createCachedDocuments() {
       const { path, method } = ctx;
       if (!TYPES.has(path) || method === 'OPTIONS') return next();
       let document = rendered.get(path);
-      if (document === undefined) {
+      if (!document) {
         await next();
         if (ctx.status !== 200) return undefined;
         document = render(ctx.body);

@@ -36,7 +36,7 @@ export function admitRequests(issuer: string, clientAddress: ClientAddress): Mid
     const search = query === -1 ? '' : target.slice(query);
     const path = ownPath(fullPath, prefix);
     const endpoint = path === undefined ? undefined : findEndpoint(path);
-    if (endpoint === undefined) throw new Refusal(404, 'not_found');
+    if (!endpoint) throw new Refusal(404, 'not_found');
     const methods: readonly string[] = endpoint.isScriptable
       ? [...endpoint.methods, 'OPTIONS']
       : endpoint.methods;

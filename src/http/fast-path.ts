@@ -55,7 +55,7 @@ export function createFastPath(parts: FastPathParts) {
   /** False, here and below, leaves the request to the middleware as it was. */
   function sendDocument(path: string, request: IncomingMessage, response: ServerResponse): boolean {
     const document = documents.find(path);
-    if (document === undefined || !isPlain(request)) return false;
+    if (!document || !isPlain(request)) return false;
     const isKnown = isKnownTo(request, document.etag);
     if (isKnown === undefined) return false;
     const { 'Content-Type': type = '', ...kept } = documents.headers(path, document);
@@ -67,7 +67,7 @@ export function createFastPath(parts: FastPathParts) {
 
   async function sendAnswer(path: string, request: IncomingMessage, response: ServerResponse) {
     const answer = fastAnswers.get(path);
-    if (answer === undefined || !isPlain(request) || !announcesForm(request)) return false;
+    if (!answer || !isPlain(request) || !announcesForm(request)) return false;
     await beginningOfBody(request);
     const { socket, headers } = request;
     if (socket.remoteAddress === undefined) return false;

@@ -28,7 +28,7 @@ const CONTROL = /[\u0000-\u001f\u007f]|%[01][\da-f]|%7f/i;
 export function refuseMalformed(issuer: string): Middleware {
   return function refuse(ctx, next) {
     const fault = headerFault(ctx.req);
-    if (fault !== undefined) throw fault;
+    if (fault) throw fault;
     refuseQuery(ctx);
     if (ctx.method === 'POST') limitBody(ctx);
     if (findEndpoint(ctx.path)?.caller === 'client') refuseControlBytes(ctx, issuer);

@@ -80,7 +80,7 @@ export function createManagementApp({ address, status, metrics, tryOut }: Manage
     }
     await next();
   });
-  if (tryOut !== undefined) app.use(tryOut);
+  if (tryOut) app.use(tryOut);
   return app;
 }
 

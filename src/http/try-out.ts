@@ -33,7 +33,7 @@ type Demo = { readonly client: Client; readonly callback: string };
 /** Undefined where there is no demo client to try. */
 export function createTryOut(config: DemoSettings, pages: Pages): Middleware | undefined {
   const demo = findDemo(config);
-  if (demo === undefined) return undefined;
+  if (!demo) return undefined;
   const { issuer } = config;
   const person = demoUserOf(config);
 

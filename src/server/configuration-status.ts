@@ -35,7 +35,7 @@ export function createConfigurationStatus(
       problem = undefined;
       log.info({ hash }, 'the configuration was taken over');
       audit.record('configuration_changed', 'success', { configuration: hash });
-      if (warning !== undefined) log.warn(warning);
+      if (warning) log.warn(warning);
       const keys = settingsForRestart(running, wanted);
       if (keys.length > 0) log.warn({ keys }, 'these settings take effect at the next start');
     },

@@ -15,7 +15,7 @@ import { createProveCode } from '../users/second-factor.ts';
 export function secondFactorsOf(app: App): SecondFactors | undefined {
   const { config, records, factors, hash, storeNow: now } = app;
   const { signIn, encryptionKeys, branding } = config;
-  if (signIn === undefined) return undefined;
+  if (!signIn) return undefined;
   const codes = createOneTimeCodes({
     vault: new Vault(encryptionKeys),
     random: randomBytes,

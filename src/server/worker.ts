@@ -53,7 +53,7 @@ export function leaveSignalsToThePrimary(): void {
 /** Resolves when the primary closed the channel or died. While nothing is served, that ends the process at once. */
 export async function untilChannelEnds(isServing: () => boolean): Promise<void> {
   const { worker } = cluster;
-  if (worker === undefined) throw new TypeError('this process is no worker');
+  if (!worker) throw new TypeError('this process is no worker');
   if (worker.isConnected())
     await new Promise<void>((resolve) => {
       worker.once('disconnect', () => {

@@ -48,7 +48,7 @@ function loadTemplates(folder: string, onBroken: Report): TemplateSet {
   for (const [name, file] of attempt(folder, () => listViewFiles(folder), onBroken) ?? []) {
     if (!name.endsWith('.ejs')) continue;
     const template = attempt(file, () => compileTemplate(readFileSync(file, 'utf8'), file), onBroken);
-    if (template !== undefined) templates.set(name, template);
+    if (template) templates.set(name, template);
   }
   return templates;
 }

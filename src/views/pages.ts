@@ -109,7 +109,7 @@ function toLanguages(
   current: string,
   url: RenderContext['languageUrl'],
 ): PageContext['languages'] {
-  if (url === undefined || texts.locales.length < 2) return [];
+  if (!url || texts.locales.length < 2) return [];
   return texts.locales.map((locale) => ({
     locale,
     name: texts.nameOf(locale),
