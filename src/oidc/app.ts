@@ -28,7 +28,7 @@ import { createBrowserBinding } from './browser-binding.ts';
 import { createClaims } from './claims.ts';
 import { createSecretComparison, type SecretComparisonParts } from './client-authentication.ts';
 import { createDevicePages } from './device-pages.ts';
-import { createClientLookup } from './document-clients.ts';
+import { createClientLookup } from './clients.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { createClientLimits } from './limit-clients.ts';
 import { userListsOf } from './lists-of-users.ts';

@@ -6,7 +6,7 @@ import { digestOf } from '../config/secret-strength.ts';
 import { Remembered } from '../limits/bounded-map.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
-import type { Clients } from './document-clients.ts';
+import type { Clients } from './clients.ts';
 
 /** Where the secret was shown and from where. */
 export type ClientRequest = { readonly endpoint: ClientEndpoint; readonly address: string };

@@ -15,7 +15,7 @@ import type { Pages } from '../views/pages.ts';
 import { recordDevice } from './audit-trail.ts';
 import { toClientModel } from './client-model.ts';
 import { formSecretOf } from './device-forms.ts';
-import type { Clients } from './document-clients.ts';
+import type { Clients } from './clients.ts';
 import type { EnginePages } from './engine-pages.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { toAllowedModels } from './scope-words.ts';

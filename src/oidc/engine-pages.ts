@@ -8,7 +8,7 @@ import type { Pages } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
 import { toClientModel, toUsersClient } from './client-model.ts';
-import type { Clients } from './document-clients.ts';
+import type { Clients } from './clients.ts';
 import type { Answer } from './seam/provider.ts';
 import { pageContextOf, sendPage } from './send-page.ts';
 

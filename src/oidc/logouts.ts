@@ -4,8 +4,7 @@ import type { Context, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
-import { logoutClientsOf } from './clients.ts';
-import type { Clients } from './document-clients.ts';
+import { type Clients, logoutClientsOf } from './clients.ts';
 import { type EndedSession, endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
 
 /** Back-Channel Logout §2.4. */

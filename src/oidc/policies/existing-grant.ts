@@ -6,7 +6,7 @@ import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
 import type { DocumentStore } from '../../store/store.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
-import type { Clients } from '../document-clients.ts';
+import type { Clients } from '../clients.ts';
 import type { AccessPolicy } from './access.ts';
 import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/session-sign-in.ts';

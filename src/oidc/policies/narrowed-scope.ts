@@ -1,7 +1,7 @@
 // Codes and tokens that were issued before a client's scope was narrowed: from then on they give what the client may
 // still ask for, and no more. The engine looks at a client's scope when it is asked for, not when it is used again.
 import type { Adapter, AdapterPayload, ClaimsParameter } from 'oidc-provider';
-import type { Clients } from '../document-clients.ts';
+import type { Clients } from '../clients.ts';
 
 /** What of a scope its client may still ask for. */
 export type StillAllowed = (clientId: string, scope: string) => Promise<string>;

@@ -3,7 +3,7 @@
 import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
 import { userScopes, type Client, type Resource, type ScopeSettings } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
-import type { Clients } from '../document-clients.ts';
+import type { Clients } from '../clients.ts';
 import type { FindDefault } from './default-scopes.ts';
 
 /** What a token is asked for. */

@@ -7,7 +7,7 @@ import type { Clock } from '../../store/store.ts';
 import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
 import { canReach, type Factors, type FactorStore, hasSecondFactor } from '../../users/factors.ts';
 import { noticesFor } from '../../users/notices.ts';
-import type { Clients } from '../document-clients.ts';
+import type { Clients } from '../clients.ts';
 import { scopesIn } from './scopes.ts';
 import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';
 

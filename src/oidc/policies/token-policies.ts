@@ -2,7 +2,7 @@
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../../users/accounts.ts';
 import type { Claims } from '../claims.ts';
-import type { Clients } from '../document-clients.ts';
+import type { Clients } from '../clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
 import type { AccessPolicy, Decision } from './access.ts';
 import type { SignInPolicy } from './sign-in-level.ts';
