@@ -6,6 +6,7 @@
 // Nothing that somebody can say without proving it counts against anybody else: not the name of a client (secrets count
 // for client *and* address, requests after authentication), nor of an account (see sign-in-attempts.ts).
 import type { Client, Rate, RateLimits } from '../config/config.ts';
+import { HOUR, MINUTE } from '../config/notation.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
 import { type Attempts, createAttempts, type LimitRefusal } from './attempts.ts';
@@ -27,56 +28,81 @@ export class TooManyRequests extends Error {
 }
 
 /** Endpoints where a client shows its secret. */
-const CLIENT_ENDPOINTS = ['token', 'introspection', 'revocation'] as const;
-export type ClientEndpoint = (typeof CLIENT_ENDPOINTS)[number];
-/** Endpoints that count by address; `pages` are the steps between an authorization request and its answer. */
-const ADDRESS_ENDPOINTS = [...CLIENT_ENDPOINTS, 'userinfo', 'authorization', 'logout', 'pages'] as const;
-/** `userinfo.unknown` is userinfo without a valid token. */
-export type AddressEndpoint = (typeof ADDRESS_ENDPOINTS)[number] | 'userinfo.unknown';
+export type ClientEndpoint = 'token' | 'introspection' | 'revocation';
+/** Endpoints that count by address; `userinfo.unknown` is userinfo without a valid token. */
+export type AddressEndpoint =
+  ClientEndpoint | 'userinfo' | 'userinfo.unknown' | 'authorization' | 'logout' | 'pages';
 
-/** Limits that the file doesn't set: something is being guessed, or another host is asked. */
-const FIXED = {
+type Row = Rate | readonly [keyof RateLimits, factor: number];
+const per = (limit: number, windowSeconds: number): Rate => ({ limit, windowSeconds });
+
+/**
+ * Every limit but those of sign-in-attempts.ts by its name in logs, metrics and docs/hardening.md: fixed, or a rate of the file and what
+ * it is multiplied by; a client's own rate takes the place of that rate itself.
+ */
+const LIMITS = {
+  // Requests of one client that has authenticated; those of it that came to nothing; wrong credentials for it from one address: a wrong
+  // deployment is noticed, guessing 128 bits isn't helped; and all without valid credentials of one address. Introspection and
+  // revocation are called by few, trusted hosts: one address may do what one client may.
+  'token.client': ['token', 1],
+  'token.unknown': ['token', 1],
+  'token.failures': per(20, MINUTE),
+  'token.address': ['token', 1 / 2],
+  'introspection.client': ['introspection', 1],
+  'introspection.unknown': ['introspection', 1 / 20],
+  'introspection.failures': per(20, MINUTE),
+  'introspection.address': ['introspection', 1],
+  'revocation.client': ['revocation', 1],
+  'revocation.unknown': ['revocation', 1],
+  'revocation.failures': per(20, MINUTE),
+  'revocation.address': ['revocation', 1],
+  'userinfo.address': ['userinfo', 1],
+  'userinfo.unknown': ['userinfo', 1],
+  // For what a browser opens without credentials, networks count, too: a /24 or a /48 is cheap to rent.
+  'authorization.address': ['authorization', 1],
+  'authorization.network': ['authorization', 10],
+  'logout.address': ['logout', 1],
+  'logout.network': ['logout', 10],
+  // A sign-in is one authorization request and, with a mistyped password, up to ten others.
+  'pages.address': ['authorization', 10],
+  'pages.network': ['authorization', 100],
   // Codes of a second factor. A million of them are few, and who guesses has the password already. `account` counts browsers where the
   // user has not signed in before together, and each of the others by itself; a sign-in that used up `interaction` is over.
-  'second_factor.account': { limit: 20, windowSeconds: 60 * 60 },
-  'second_factor.interaction': { limit: 5, windowSeconds: 60 * 60 },
-  // Wrong client credentials, for one client from one address: a wrong deployment is noticed, guessing 128 bits isn't helped.
-  failures: { limit: 20, windowSeconds: 60 },
+  'second_factor.account': per(20, HOUR),
+  'second_factor.interaction': per(5, HOUR),
   // Wrong user codes of devices. Of 20^8 codes a few live at a time; all addresses together find none in a lifetime (RFC 8628 §5.1).
-  'device.address': { limit: 10, windowSeconds: 10 * 60 },
-  'device.network': { limit: 100, windowSeconds: 10 * 60 },
-  'device.all': { limit: 300, windowSeconds: 10 * 60 },
+  'device.address': per(10, 10 * MINUTE),
+  'device.network': per(100, 10 * MINUTE),
+  'device.all': per(300, 10 * MINUTE),
   // One-time links that don't work can't be guessed. Each is looked up, and recorded in the audit trail.
-  'links.address': { limit: 60, windowSeconds: 10 * 60 },
-  'links.network': { limit: 600, windowSeconds: 10 * 60 },
+  'links.address': per(60, 10 * MINUTE),
+  'links.network': per(600, 10 * MINUTE),
   // Hashing one is slow, and is done one at a time.
-  new_passwords: { limit: 10, windowSeconds: 60 * 60 },
+  new_passwords: per(10, HOUR),
   // Documents of clients that nobody uses yet. Anybody can name one; the apps that users sign in with are few, and each is fetched once.
-  'documents.address': { limit: 5, windowSeconds: 60 },
-  'documents.host': { limit: 10, windowSeconds: 60 },
-  'documents.all': { limit: 30, windowSeconds: 60 },
+  'documents.address': per(5, MINUTE),
+  'documents.host': per(10, MINUTE),
+  'documents.all': per(30, MINUTE),
   // Of one document, over all processes: each asks a host that doesn't answer once in half a minute.
-  'documents.renewal': { limit: 10, windowSeconds: 60 },
-} satisfies Record<string, Rate>;
+  'documents.renewal': per(10, MINUTE),
+} satisfies Record<string, Row>;
 
-const fixed = (name: keyof typeof FIXED, subject: string): Quota => ({ name, rate: FIXED[name], subject });
+/** Failed sign-ins of one address over all accounts, and of its network. */
+const SIGN_INS_OF_ADDRESS = 6;
+const SIGN_INS_OF_NETWORK = 60;
+
+const times = (rate: Rate, factor: number): Rate => ({
+  ...rate,
+  limit: Math.max(1, Math.floor(rate.limit * factor)),
+});
+
+type LimitName = keyof typeof LIMITS;
+
+/** Every name that `onLimited` may get. */
+export const LIMIT_NAMES: readonly string[] = [...Object.keys(LIMITS), ...SIGN_IN_LIMITS];
 
 /** What a device waits longer after each poll that came too early. */
 const STEP_SECONDS = 5;
-
-/** Every name that `onLimited` may get. */
-export const LIMIT_NAMES: readonly string[] = [
-  ...ADDRESS_ENDPOINTS.map((endpoint) => `${endpoint}.address`),
-  'userinfo.unknown',
-  'authorization.network',
-  'pages.network',
-  'logout.network',
-  ...CLIENT_ENDPOINTS.flatMap((endpoint) =>
-    ['client', 'unknown', 'failures'].map((kind) => `${endpoint}.${kind}`),
-  ),
-  ...SIGN_IN_LIMITS,
-  ...Object.keys(FIXED).filter((name) => name !== 'failures'),
-];
 
 /** Whose request met a limit. The client is one of the configuration. */
 export type LimitedRequest = { readonly address: string; readonly client_id?: string };
@@ -90,23 +116,6 @@ export type LimitsParts = {
   /** A limit was hit: its name, for logs and metrics. */
   readonly onLimited: (limit: string, request: LimitedRequest) => void;
 };
-
-// What follows from the rates of the file.
-/** Requests without valid client credentials, of one address: a share of what one client may ask for. */
-const TOKEN_ADDRESS_SHARE = 1 / 2;
-/** Questions of one client about tokens that aren't live. */
-const UNKNOWN_SHARE = 1 / 20;
-/** Wrong passwords of one address over all accounts. */
-const ADDRESS_SIGN_INS_FACTOR = 6;
-/** A sign-in is one authorization request and, with a mistyped password, up to ten others. */
-const PAGES_FACTOR = 10;
-/** For pages that a browser opens without credentials, and failed sign-ins: a /24 or a /48 is cheap to rent. */
-const NETWORK_FACTOR = 10;
-
-const times = (rate: Rate, factor: number): Rate => ({
-  ...rate,
-  limit: Math.max(1, Math.floor(rate.limit * factor)),
-});
 
 /**
  * Once for each process. The result makes the limits of one configuration; leases, known clients and what is counted during
@@ -133,21 +142,22 @@ function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
   };
 }
 
-function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
-  if (endpoint === 'pages') return times(rates.authorization, PAGES_FACTOR);
-  if (endpoint === 'userinfo.unknown') return rates.userinfo;
-  // Introspection and revocation are called by few, trusted hosts: one address may do what one client may.
-  return endpoint === 'token' ? times(rates.token, TOKEN_ADDRESS_SHARE) : rates[endpoint];
+function createQuotaOf(rates: RateLimits) {
+  return function quotaOf(
+    name: LimitName,
+    subject: string,
+    own: Partial<Record<string, Rate | undefined>> = {},
+  ): Quota {
+    const row: Row = LIMITS[name];
+    if ('limit' in row) return { name, rate: row, subject };
+    const [key, factor] = row;
+    const rate = factor === 1 ? (own[key] ?? rates[key]) : times(rates[key], factor);
+    return { name, rate, subject };
+  };
 }
 
-/** What a wrong secret counts against. */
-const secretQuota = (endpoint: ClientEndpoint, clientId: string, address: string): Quota => ({
-  name: `${endpoint}.failures`,
-  rate: FIXED.failures,
-  subject: `${clientId}\n${address}`,
-});
-
 type Shared = ReturnType<typeof sharedOf>;
+type QuotaOf = ReturnType<typeof createQuotaOf>;
 type Refuse = (refusal: LimitRefusal, request: LimitedRequest) => never;
 type CodeAttempt = Readonly<Record<'accountId' | 'address' | 'interaction', string>> & {
   /** The browser, where the user has signed in from it before. */
@@ -156,6 +166,8 @@ type CodeAttempt = Readonly<Record<'accountId' | 'address' | 'interaction', stri
 
 function limitsOf(rates: RateLimits, shared: Shared) {
   const { takeFromLease, secrets, signIn, onLimited } = shared;
+  const quotaOf = createQuotaOf(rates);
+
   function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): never {
     onLimited(name, request);
     throw new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
@@ -166,46 +178,38 @@ function limitsOf(rates: RateLimits, shared: Shared) {
     if (waitMs > 0) refuse({ name: quota.name, waitMs }, request);
   }
 
-  async function takeOfClient(name: string, rate: Rate, client: Client, address: string): Promise<void> {
-    const { clientId, tokenEndpointAuthMethod } = client;
+  async function takeOfClient(name: LimitName, client: Client, address: string): Promise<void> {
+    const { clientId, tokenEndpointAuthMethod, rateLimits } = client;
     // Anybody can name a public client, so what one address does isn't counted against the others.
     const subject = tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
-    await take({ name, rate, subject }, { address, client_id: clientId });
+    await take(quotaOf(name, subject, rateLimits), { address, client_id: clientId });
   }
 
-  const clientRateOf = (endpoint: ClientEndpoint, { rateLimits }: Client) =>
-    (endpoint === 'revocation' ? undefined : rateLimits[endpoint]) ?? rates[endpoint];
+  /** What a wrong secret counts against. */
+  const secretQuota = (endpoint: ClientEndpoint, clientId: string, address: string) =>
+    quotaOf(`${endpoint}.failures`, `${clientId}\n${address}`);
 
   const signInRates = {
     accountFailures: rates.signIn,
-    addressFailures: times(rates.signIn, ADDRESS_SIGN_INS_FACTOR),
-    networkFailures: times(rates.signIn, ADDRESS_SIGN_INS_FACTOR * NETWORK_FACTOR),
+    addressFailures: times(rates.signIn, SIGN_INS_OF_ADDRESS),
+    networkFailures: times(rates.signIn, SIGN_INS_OF_NETWORK),
   };
   const signIns = createSignInAttempts({ ...signIn, rates: signInRates, refuse });
 
   return {
     /** Counts one request of this address. As each of these, throws TooManyRequests. */
     async takeAddress(endpoint: AddressEndpoint, address: string): Promise<void> {
-      const rate = addressRateOf(endpoint, rates);
-      const name = endpoint === 'userinfo.unknown' ? endpoint : `${endpoint}.address`;
-      await take({ name, rate, subject: address }, { address });
-      if (endpoint === 'authorization' || endpoint === 'logout' || endpoint === 'pages') {
-        const network = { rate: times(rate, NETWORK_FACTOR), subject: networkOf(address) };
-        await take({ name: `${endpoint}.network`, ...network }, { address });
-      }
+      const name = endpoint === 'userinfo.unknown' ? endpoint : (`${endpoint}.address` as const);
+      await take(quotaOf(name, address), { address });
+      if (endpoint === 'authorization' || endpoint === 'logout' || endpoint === 'pages')
+        await take(quotaOf(`${endpoint}.network`, networkOf(address)), { address });
     },
     /** Counts one request of a client that has authenticated, or of a public one from that address. */
-    async takeClient(endpoint: ClientEndpoint, client: Client, address: string): Promise<void> {
-      await takeOfClient(`${endpoint}.client`, clientRateOf(endpoint, client), client, address);
-    },
+    takeClient: (endpoint: ClientEndpoint, client: Client, address: string) =>
+      takeOfClient(`${endpoint}.client`, client, address),
     /** Counts one request of a client that came to nothing: with a made-up code or a token that isn't live. */
-    async takeUnknown(endpoint: ClientEndpoint, client: Client, address: string): Promise<void> {
-      const rate =
-        endpoint === 'introspection'
-          ? times(rates.introspection, UNKNOWN_SHARE)
-          : clientRateOf(endpoint, client);
-      await takeOfClient(`${endpoint}.unknown`, rate, client, address);
-    },
+    takeUnknown: (endpoint: ClientEndpoint, client: Client, address: string) =>
+      takeOfClient(`${endpoint}.unknown`, client, address),
     /**
      * Whether this client has been right from this address, and nothing was wrong there since. Only then may a secret be
      * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
@@ -226,36 +230,33 @@ function limitsOf(rates: RateLimits, shared: Shared) {
     /** Counts an attempt before the password is looked at. Throws StoreUnavailable where it can't be counted. */
     takeSignInAttempt: signIns.begin,
     finishSignIn: signIns.finish,
-    ...fixedLimitsOf(shared, signInRates, refuse),
+    ...fixedLimitsOf(shared, quotaOf, signInRates, refuse),
   };
 }
 
 /** Each counts before anything is looked up or compared. What some resolve takes the count back. */
-function fixedLimitsOf({ exact, signIn, store, hash }: Shared, rates: SignInRates, refuse: Refuse) {
-  async function take(attempts: Attempts, request: LimitedRequest, ...quotas: readonly Quota[]) {
+function fixedLimitsOf(shared: Shared, quotaOf: QuotaOf, rates: SignInRates, refuse: Refuse) {
+  const { exact, signIn, store, hash } = shared;
+  async function take(attempts: Attempts, request: LimitedRequest, quotas: readonly Quota[]) {
     const { refused, takeBack } = await attempts.begin(quotas);
     return refused === undefined ? takeBack : refuse(refused, request);
   }
   /** Throws StoreUnavailable where it can't count. */
-  const guess = (address: string, ...quotas: readonly Quota[]) =>
-    take(signIn.attempts, { address }, ...quotas);
+  const guess = (address: string, quotas: readonly Quota[]) => take(signIn.attempts, { address }, quotas);
 
   return {
     /** One try of a user code of a device. */
-    takeUserCode: (address: string) =>
-      guess(
-        address,
-        fixed('device.address', address),
-        fixed('device.network', networkOf(address)),
-        fixed('device.all', ''),
-      ),
+    takeUserCode(address: string) {
+      const network = quotaOf('device.network', networkOf(address));
+      return guess(address, [quotaOf('device.address', address), network, quotaOf('device.all', '')]);
+    },
 
     /** A one-time link that doesn't work: made up, used or ended. */
     takeDeadLink: (address: string) =>
-      guess(address, fixed('links.address', address), fixed('links.network', networkOf(address))),
+      guess(address, [quotaOf('links.address', address), quotaOf('links.network', networkOf(address))]),
 
     /** One new password that has to be checked; `by` is the link or the user. */
-    takeNewPassword: (by: string, address: string) => guess(address, fixed('new_passwords', by)),
+    takeNewPassword: (by: string, address: string) => guess(address, [quotaOf('new_passwords', by)]),
 
     /** Whether a device may ask now (RFC 8628 §3.5). Each poll before that makes it wait longer. */
     async takeDevicePoll(deviceCode: string, intervalSeconds: number): Promise<boolean> {
@@ -266,29 +267,25 @@ function fixedLimitsOf({ exact, signIn, store, hash }: Shared, rates: SignInRate
     },
 
     /** One fetch of a document that nobody uses yet, for the host that is asked and for the caller. */
-    takeDocument: (host: string, address: string) =>
-      take(
-        exact,
-        { address },
-        fixed('documents.address', address),
-        fixed('documents.host', host),
-        fixed('documents.all', ''),
-      ),
+    takeDocument(host: string, address: string) {
+      const [one, all] = [quotaOf('documents.host', host), quotaOf('documents.all', '')];
+      return take(exact, { address }, [quotaOf('documents.address', address), one, all]);
+    },
 
     /** The same of a document whose client has tokens, or that the file names itself: what strangers ask for doesn't count against it. */
     takeRenewal: (clientId: string) =>
-      take(exact, { address: '', client_id: clientId }, fixed('documents.renewal', clientId)),
+      take(exact, { address: '', client_id: clientId }, [quotaOf('documents.renewal', clientId)]),
 
     /** One code of a second factor. Undefined: this sign-in has had its attempts, and is over. */
     async takeCode({ accountId, address, device = '', interaction }: CodeAttempt) {
-      const ofSignIn = fixed('second_factor.interaction', interaction);
-      const ofAccount = fixed('second_factor.account', `${accountId}\n${device}`);
+      const ofSignIn = quotaOf('second_factor.interaction', interaction);
+      const ofAccount = quotaOf('second_factor.account', `${accountId}\n${device}`);
       const { refused, takeBack } = await signIn.attempts.begin([ofAccount, ofSignIn]);
       if (refused?.name === ofSignIn.name) return undefined;
       return refused === undefined ? takeBack : refuse(refused, { address });
     },
 
     /** A passkey of nobody is a failed sign-in of its address. */
-    takePasskey: (address: string) => guess(address, ...placesOf(address, rates)),
+    takePasskey: (address: string) => guess(address, placesOf(address, rates)),
   };
 }
