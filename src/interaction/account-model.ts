@@ -1,5 +1,4 @@
 // What the page where users help themselves shows.
-import { createAccessRules } from '../config/access-rules.ts';
 import type { Client } from '../config/config.ts';
 import { ACCOUNT_PATH, ENDPOINTS, FACTORS_PATH } from '../config/endpoints.ts';
 import { toClientModel } from '../oidc/client-model.ts';
@@ -20,11 +19,10 @@ const DONE_SECONDS = 60;
 const DONE = ['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn'] as const;
 
 export function createToAccountModel(
-  { config, clients, pages, now }: Host,
+  { config, rules, clients, pages, now }: Host,
   { userSessions, grants, index }: AccountPage,
 ) {
   const { issuer } = config;
-  const rules = createAccessRules(config);
   const url = `${issuer}${ACCOUNT_PATH}`;
   const nameOf = (clientId: string) => {
     const client = clients.find(clientId);

@@ -1,7 +1,6 @@
 // The user's own page for factors: what they have, with forms to add and remove, after a sign-in of a moment ago.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
-import { createAccessRules } from '../config/access-rules.ts';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import { type Level, reaches } from '../config/sign-in-levels.ts';
 import { originOf } from '../observability/audit.ts';
@@ -107,8 +106,11 @@ function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPa
 }
 
 /** What the user can't be without: where they may sign in, and everywhere. */
-function neededOf({ config }: Host, { settings }: SecondFactors, { account }: Visitor): readonly Level[] {
-  const rules = createAccessRules(config);
+function neededOf(
+  { config, rules }: Host,
+  { settings }: SecondFactors,
+  { account }: Visitor,
+): readonly Level[] {
   const wanted = config.clients
     .filter(({ clientId }) => rules.mayUseClient(account, { clientId }))
     .flatMap((client) => client.signIn?.require ?? []);

@@ -156,6 +156,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
     secrets: createSecretComparison({ ...process, clients, limits }),
     ...createClientLimits(limits),
     audiences,
+    rules,
     claims,
     access,
     signInPolicy,
