@@ -1,23 +1,26 @@
-// Two builds, old and new, in turn within one run: whether a change costs CPU, time to start, memory or time to reload.
-// `npm run bench:compare -- ../old [--pairs N] [--only NAME] [--everything] [--old-settings FILE]`. The other folder is a checkout that
-// has been built; FILE has keys of the configuration in the notation that it knows. Exits with 1 where the lower quartile of a ratio is
+// Two builds, old and new: whether a change costs CPU, time to start, memory or time to reload. Each round starts the old build, the new
+// one and the old one again, one at a time: two that live at once slow each other down. The old build against itself shows the noise.
+// `npm run bench:compare -- ../old [--rounds N] [--only NAME] [--everything] [--old-settings FILE]`. The other folder is a checkout that
+// has been built; FILE has keys of the configuration in the notation that it knows. Exits with 1 where the lower quartile of new / old is
 // above 1.05. `start` and `reload` are names, too.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { measure, ratio, type Subject, spread } from './measure.ts';
+import { type Figures, measure, ratio, type Subject, spread } from './measure.ts';
 import { format } from './results.ts';
 import { reloadOnce, startOnce } from './sections/process.ts';
-import { type Service, Stage } from './service.ts';
+import { type Configured, type Service, type ServiceOptions, Stage } from './service.ts';
 import * as subjects from './subjects.ts';
 
 const MAY_COST = 1.05;
+const WARM_SLICES = 2;
+const SLICES = 3;
 const CLIENTS = 10_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    pairs: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '8' },
     store: { type: 'string', default: 'lmdb' },
     only: { type: 'string' },
     everything: { type: 'boolean', default: false },
@@ -26,7 +29,7 @@ const { values, positionals } = parseArgs({
 });
 const [other] = positionals;
 if (other === undefined) throw new Error('name the folder of the other build');
-const pace = { rounds: Number(values.pairs), seconds: 2, warmSeconds: 60 };
+const pace = { rounds: Number(values.rounds), seconds: 2, warmSeconds: 0 };
 
 /** What the file can switch on, for the new build alone. Nobody uses it: it may cost nothing. */
 const EVERYTHING = {
@@ -37,7 +40,10 @@ const EVERYTHING = {
   client_documents: { hosts: ['app.example'], scope: 'openid' },
 };
 
-const OPERATIONS: Readonly<Record<string, (service: Service) => Subject | Promise<Subject>>> = {
+type Slices = { readonly slice: Subject['slice'] };
+type Operation = (service: Service, configured: Configured) => Slices | Promise<Slices>;
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
   'machine token': subjects.machineToken,
   'introspection, machine': (service) => subjects.introspection(service, "machine's"),
   'introspection, person': (service) => subjects.introspection(service, "person's"),
@@ -57,69 +63,67 @@ const older = {
       ? {}
       : (JSON.parse(readFileSync(values['old-settings'], 'utf8')) as Record<string, unknown>),
 };
-const wants = (name: string) => values.only === undefined || values.only === name;
+const newer = { program: 'dist/main.js', settings: values.everything ? EVERYTHING : {} };
+/** In the order of a round; every other round goes backwards. */
+const BUILDS = { old: older, new: newer, 'old again': older };
 const stage = new Stage(pace);
 
-/** One line for each figure in which the builds are compared. */
+type SliceOf = (configured: Configured, program: string) => Slices['slice'];
+
+/** Starts the build, warms it up, measures it and stops it. */
+const alone =
+  (operation: Operation): SliceOf =>
+  (configured, program) =>
+  async (seconds) => {
+    const service = await stage.run(configured, program);
+    const { slice } = await operation(service, configured);
+    const slices: Figures[] = [];
+    while (slices.length < WARM_SLICES + SLICES) slices.push(await slice(seconds));
+    await service.stop();
+    return medians(slices.slice(WARM_SLICES));
+  };
+
+function medians(slices: readonly Figures[]): Figures {
+  const median = (name: string) => spread(slices.map((one) => one[name] ?? Number.NaN)).median;
+  return Object.fromEntries(Object.keys(slices[0] ?? {}).map((name) => [name, median(name)]));
+}
+
+/** One line for each figure. */
 async function compare(
   name: string,
   figures: readonly string[],
-  both: readonly [Subject, Subject],
-  few = pace,
-) {
-  const { rounds, isQuiet } = await measure(both, few);
+  sliceOf: SliceOf,
+  { rounds: count = pace.rounds, ...options }: Partial<ServiceOptions> & { readonly rounds?: number } = {},
+): Promise<void> {
+  if (values.only !== undefined && values.only !== name) return;
+  const builds: Subject[] = [];
+  for (const [build, { program, settings }] of Object.entries(BUILDS)) {
+    const configured = await stage.configure({ ...options, name: build, store: values.store, settings });
+    builds.push({ name: build, slice: sliceOf(configured, program) });
+  }
+  const { rounds, isQuiet } = await measure(builds, { ...pace, rounds: count });
   const noise = isQuiet ? '' : ' (something else used the machine)';
   for (const figure of figures) {
-    const found = spread(rounds.map(ratio(figure, both[1].name, both[0].name)));
-    const verdict = found.low > MAY_COST ? 'costs more' : 'ok';
+    const of = (build: keyof typeof BUILDS) => spread(rounds.map(ratio(figure, build, 'old')));
+    const verdict = of('new').low > MAY_COST ? 'costs more' : 'ok';
     if (verdict !== 'ok') process.exitCode = 1;
-    process.stdout.write(`${name}: ${figure} new / old ${format(found)}: ${verdict}${noise}\n`);
+    const [found, itself] = [format(of('new')), format(of('old again'))];
+    process.stdout.write(`${name}: ${figure} new / old ${found}, old / old ${itself}: ${verdict}${noise}\n`);
   }
-}
-
-async function compareOperations(): Promise<void> {
-  const { store } = values;
-  const before = await stage.postern({ name: 'old', store, ...older });
-  const after = await stage.postern({
-    name: 'new',
-    store,
-    ...(values.everything && { settings: EVERYTHING }),
-  });
-  for (const [name, operation] of Object.entries(OPERATIONS)) {
-    if (wants(name)) await compare(name, ['cpu'], [await operation(before), await operation(after)]);
-  }
-  await Promise.all([before.stop(), after.stop()]);
-}
-
-async function compareStart(): Promise<void> {
-  const subject = async (name: string, of: Partial<typeof older> = {}): Promise<Subject> => {
-    const configured = await stage.configure({ name, store: values.store, ...of });
-    return { name, slice: () => startOnce(stage, configured, of.program) };
-  };
-  const both = [await subject('start of the old one', older), await subject('start of the new one')] as const;
-  await compare('start', ['first answer, ms', 'idle memory, MB'], both);
-}
-
-async function compareReload(): Promise<void> {
-  const subject = async (name: string, of: Partial<typeof older> = {}): Promise<Subject> => {
-    const configured = await stage.configure({ name, store: values.store, clients: CLIENTS, ...of });
-    const service = await stage.run(configured, of.program);
-    return { name, slice: () => reloadOnce(configured, service.pid) };
-  };
-  const both = [
-    await subject('reload of the old one', older),
-    await subject('reload of the new one'),
-  ] as const;
-  await compare(`reload of ${CLIENTS} clients`, ['ms', 'cpu'], both, {
-    ...pace,
-    rounds: Math.ceil(pace.rounds / 2),
-  });
 }
 
 try {
-  await compareOperations();
-  if (wants('start')) await compareStart();
-  if (wants('reload')) await compareReload();
+  for (const [name, operation] of Object.entries(OPERATIONS)) await compare(name, ['cpu'], alone(operation));
+  await compare(
+    'start',
+    ['first answer, ms', 'idle memory, MB'],
+    (configured, program) => () => startOnce(stage, configured, program),
+  );
+  const reload: Operation = ({ pid }, configured) => ({ slice: () => reloadOnce(configured, pid) });
+  await compare('reload', ['ms', 'cpu'], alone(reload), {
+    clients: CLIENTS,
+    rounds: Math.ceil(pace.rounds / 2),
+  });
 } finally {
   await stage.end();
 }
