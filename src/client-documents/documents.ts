@@ -6,7 +6,8 @@ import { Remembered } from '../limits/bounded-map.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Log } from '../observability/log.ts';
-import { fetchDocument, type FetchDocumentParts } from './fetch-document.ts';
+import type { Outgoing } from '../outgoing/guard.ts';
+import { fetchDocument } from './fetch-document.ts';
 import {
   createKeptDocuments,
   GRACE_MS,
@@ -40,14 +41,14 @@ export type DocumentUse = 'begin' | 'continue' | 'end';
 
 export type ClientDocuments = ReturnType<typeof createClientDocuments>;
 
-type ClientDocumentsParts = KeptDocumentsParts &
-  Pick<FetchDocumentParts, 'outgoing'> & {
-    /** `client_documents.hosts` */
-    readonly hosts: readonly string[];
-    readonly limits: Pick<Limits, 'takeDocument' | 'takeRenewal'>;
-    readonly audit: Audit;
-    readonly log: Log;
-  };
+type ClientDocumentsParts = KeptDocumentsParts & {
+  readonly outgoing: Outgoing;
+  /** `client_documents.hosts` */
+  readonly hosts: readonly string[];
+  readonly limits: Limits;
+  readonly audit: Audit;
+  readonly log: Log;
+};
 
 export function createClientDocuments(parts: ClientDocumentsParts) {
   const { hosts, clock } = parts;
@@ -55,13 +56,14 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
   const renew = createRenewal(parts, kept);
   /** Whether the configuration lists this URL. */
   const isListed = (clientId: string) => isListedDocument(clientId, hosts);
-  const isGood = (known: KeptDocument) => clock.now() < known.believedUntil + GRACE_MS;
+  const isGood = (known: KeptDocument | undefined): known is KeptDocument =>
+    known !== undefined && clock.now() < known.believedUntil + GRACE_MS;
 
   async function renewOrGoOn(known: KeptDocument | undefined, clientId: string, address: string) {
     try {
       return await renew(clientId, known, address);
     } catch (error) {
-      if (known !== undefined && isGood(known)) return known;
+      if (isGood(known)) return known;
       throw error;
     }
   }
@@ -75,16 +77,15 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
     async load(clientId: string, use: DocumentUse, address: string): Promise<Client | undefined> {
       if (!isListed(clientId)) return undefined;
       const known = await kept.find(clientId);
-      if (use === 'end') return known !== undefined && isGood(known) ? known.client : endingClient(clientId);
-      if (known !== undefined && clock.now() < known.believedUntil) return known.client;
+      if (use === 'end') return isGood(known) ? known.client : endingClient(clientId);
+      if (known && clock.now() < known.believedUntil) return known.client;
       if (use === 'begin') return (await renew(clientId, known, address))?.client;
       return known && (await renewOrGoOn(known, clientId, address))?.client;
     },
     /** A token was issued: kept for as long as one may live, and its renewal has a limit of its own. */
     async keep(clientId: string): Promise<void> {
       const known = await kept.find(clientId);
-      if (known === undefined || known.isUsed) return;
-      await kept.save({ ...known, isUsed: true });
+      if (known?.isUsed === false) await kept.save({ ...known, isUsed: true });
     },
   };
 }
@@ -122,12 +123,12 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     }
     report(clientId, before, fetched.refused);
     pauses.add(clientId, { until: at + REFUSED_MS });
-    if (before !== undefined) await kept.remove(clientId);
+    if (before) await kept.remove(clientId);
     return undefined;
   }
 
   function report(clientId: string, before: KeptDocument | undefined, reason: string | undefined): void {
-    const action = before === undefined ? 'first' : 'renewal';
+    const action = before ? 'renewal' : 'first';
     const outcome = reason === undefined ? 'success' : 'failure';
     audit.record('client_document', outcome, { client_id: clientId, action, reason });
     if (reason !== undefined) log.info({ clientId, reason }, "a client's document was not taken");
@@ -136,24 +137,23 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
   /** What is known without asking the host. Throws while a host that didn't answer is left alone. */
   function remembered(clientId: string): { readonly known: KeptDocument | undefined } | undefined {
     const known = kept.believed(clientId);
-    if (known !== undefined) return { known };
+    if (known) return { known };
     const pause = pauses.get(clientId);
-    const waitMs = (pause?.until ?? 0) - clock.now();
-    if (pause === undefined || waitMs <= 0) return undefined;
+    if (!pause || pause.until <= clock.now()) return undefined;
     if (pause.failure === undefined) return { known: undefined };
-    throw new DocumentUnavailable(pause.failure, waitMs);
+    throw new DocumentUnavailable(pause.failure, pause.until - clock.now());
   }
 
   /** One fetch of a URL at a time; only who begins it is counted. */
   return async function renew(clientId, before, address) {
-    if (remembered(clientId) === undefined && !flights.has(clientId)) {
+    if (!remembered(clientId) && !flights.has(clientId)) {
       const { host } = new URL(clientId);
       const isExpected = before?.isUsed === true || hosts.includes(clientId.slice('https://'.length));
       await (isExpected ? limits.takeRenewal(clientId) : limits.takeDocument(host, address));
     }
     // It may have been fetched while this request was counted.
     const meanwhile = remembered(clientId);
-    if (meanwhile !== undefined) return meanwhile.known;
+    if (meanwhile) return meanwhile.known;
     const flight =
       flights.get(clientId) ?? fetchAndKeep(clientId, before).finally(() => flights.delete(clientId));
     flights.set(clientId, flight);

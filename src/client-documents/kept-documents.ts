@@ -47,8 +47,8 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
   async function read(clientId: string): Promise<KeptDocument | undefined> {
     const record = await records.find(KIND, keyOf(clientId));
     const form = record && readForm(record.payload, "a client's document");
-    if (record !== undefined && form === undefined) parts.onDamaged(KIND, record);
-    if (form === undefined) return undefined;
+    if (record && !form) parts.onDamaged(KIND, record);
+    if (!form) return undefined;
     const { body, contentType, believedUntil, isUsed } = form as Stored;
     const document = { clientId, contentType, body: Buffer.from(body) };
     // Again: the configuration may have changed.
@@ -59,15 +59,15 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
   /** Without asking the store. */
   function believed(clientId: string): KeptDocument | undefined {
     const copy = copies.get(clientId);
-    return copy !== undefined && clock.now() < copy.believedUntil ? copy : undefined;
+    return copy && clock.now() < copy.believedUntil ? copy : undefined;
   }
 
   return {
     believed,
     async find(clientId: string): Promise<KeptDocument | undefined> {
       const kept = believed(clientId) ?? (await read(clientId));
-      if (kept === undefined) copies.delete(clientId);
-      else copies.add(clientId, kept);
+      if (kept) copies.add(clientId, kept);
+      else copies.delete(clientId);
       return kept;
     },
     async save(kept: KeptDocument): Promise<void> {

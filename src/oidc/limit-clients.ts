@@ -23,7 +23,7 @@ export function hasClient({ state }: Pick<Context, 'state'>): boolean {
 
 export type ClientLimits = ReturnType<typeof createClientLimits>;
 
-export function createClientLimits(limits: Pick<Limits, 'takeAddress' | 'takeClient' | 'takeUnknown'>) {
+export function createClientLimits(limits: Limits) {
   async function take(request: ClientRequest): Promise<void> {
     request.isCounted = true;
     await limits.takeClient(request.endpoint, request.client, request.address);
