@@ -72,6 +72,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const { issuer, clientDocuments } = config;
   const { pages } = views;
   const limits = process.limitsOf(config.rateLimits);
+  const outgoing = process.outgoingOf(config);
   const records = createUnitOfWork(store, now);
   const tombstoneSeconds = process.tombstoneSecondsOf(config);
   const onDamaged = reportDamaged(process);
@@ -91,7 +92,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
         ...process,
         hosts: clientDocuments.hosts,
         vet: (document) => vetClientDocument(document, clientDocuments.scope),
-        outgoing: process.outgoingOf(config),
+        outgoing,
         // The store itself: what is fetched belongs to no request.
         records: store.records,
         clock,
@@ -131,6 +132,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
     pages,
     assets: views.assets,
     limits,
+    outgoing,
     storeNow: clock.now,
     factors,
     trustedBrowsers,

@@ -3,7 +3,7 @@
 import type { Context, Next } from 'koa';
 import Provider, { type Adapter, type ClientMetadata } from 'oidc-provider';
 import type { ClientDocuments, DocumentUse } from '../client-documents/documents.ts';
-import type { Client, Config } from '../config/config.ts';
+import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 
 export type Clients = ReturnType<typeof createClientLookup>;
@@ -67,11 +67,9 @@ export function withDocumentClients(adapter: Adapter, clients: Clients): Adapter
   };
 }
 
-/** Ids of those that have to hear of the end of their sessions. */
-export function logoutClientsOf({ clients }: Pick<Config, 'clients'>): ReadonlySet<string> {
-  const notified = clients.filter(({ backchannelLogoutUri }) => backchannelLogoutUri !== undefined);
-  return new Set(notified.map(({ clientId }) => clientId));
-}
+/** Those that have to hear of the end of their sessions: where, by id. */
+export const logoutClientsOf = (clients: readonly Client[]): ReadonlyMap<string, string> =>
+  new Map(clients.flatMap(({ clientId, backchannelLogoutUri: uri }) => (uri ? [[clientId, uri]] : [])));
 
 /** Never compared: the engine only wants to see that a confidential client has a secret. */
 const PLACEHOLDER_SECRET = 'kept-elsewhere';

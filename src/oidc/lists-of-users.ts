@@ -17,7 +17,7 @@ type ListsParts = RecordParts & {
 
 /** Undefined where nobody asks for them: no account page, and no app that is notified when a session ends. */
 export function userListsOf(config: Config, store: Store, adapter: ListsParts) {
-  const logoutClients = logoutClientsOf(config);
+  const logoutClients = logoutClientsOf(config.clients);
   if (!config.account && logoutClients.size === 0) return undefined;
   const { hash, clock, tombstoneSeconds, onDamaged, accounts, audit } = adapter;
   const { findLive, findLiveNow } = accounts;

@@ -22,7 +22,7 @@ const FORM: JobForm<EndedSession> = {
 /** What the apps of a session have to hear when it ends. `logoutClients`: the clients that want to (logoutClientsOf). */
 export function endedSessionsOf(
   { accountId, authorizations = {} }: Pick<Session, 'accountId' | 'authorizations'>,
-  logoutClients: ReadonlySet<string>,
+  logoutClients: ReadonlyMap<string, string>,
 ): readonly EndedSession[] {
   return Object.entries(authorizations).flatMap(([clientId, { sid }]) =>
     accountId === undefined || sid === undefined || !logoutClients.has(clientId)

@@ -2,7 +2,7 @@
 // session, so that nobody waits for an app.
 import type { Audit, Outcome } from '../observability/audit.ts';
 import type { Log } from '../observability/log.ts';
-import { type Outgoing, OutgoingRefused } from '../outgoing/guard.ts';
+import { OutgoingRefused } from '../outgoing/guard.ts';
 import { createOutbox } from '../store/outbox.ts';
 import type { Clock } from '../store/store.ts';
 import type { EndedSession, LogoutJobs } from './logout-jobs.ts';
@@ -10,12 +10,8 @@ import type { Logouts } from './logouts.ts';
 
 /** The last try starts less than two minutes after the first. */
 const WAITS_MS = [5000, 25_000, 60_000, 5000] as const;
-const DEADLINE_MS = 2000;
 /** It may be better in a moment. */
 const PASSING = /^(?:connection|timeout|name|status_5\d\d)$/;
-
-/** What signs and sends: another one after each reload. */
-export type LogoutApps = Pick<Logouts, 'areUsed' | 'uriOf' | 'sign'> & { readonly outgoing: Outgoing };
 
 type LogoutSenderParts = {
   readonly jobs: LogoutJobs;
@@ -29,7 +25,8 @@ type LogoutSenderParts = {
 const failure = (reason: string, detail: string) => ({ reason, detail, mayPass: PASSING.test(reason) });
 
 export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSenderParts) {
-  let apps: LogoutApps | undefined;
+  /** Another one after each reload. */
+  let apps: Logouts | undefined;
   const record = ({ clientId, accountId }: EndedSession, outcome: Outcome, reason?: string) =>
     audit.record('app_logout', outcome, { client_id: clientId, account_id: accountId, reason });
 
@@ -37,19 +34,11 @@ export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSen
     targetOf: ({ clientId }) => clientId,
     waitsMs: WAITS_MS,
     mayRun: maySign,
-    canRun: ({ clientId }) => apps?.uriOf(clientId) !== undefined,
+    canRun: ({ clientId }) => apps?.mustHear(clientId) === true,
     async run(job) {
-      const uri = apps?.uriOf(job.clientId);
-      if (apps === undefined || uri === undefined) return { reason: 'unknown_client', mayPass: false };
       try {
-        const { status } = await apps.outgoing.request(uri, {
-          method: 'POST',
-          headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-          body: new URLSearchParams({ logout_token: await apps.sign(job) }).toString(),
-          deadlineMs: DEADLINE_MS,
-          maxBytes: 0,
-          readsBody: () => false,
-        });
+        const status = await apps?.send(job);
+        if (status === undefined) return { reason: 'unknown_client', mayPass: false };
         // Back-Channel Logout §2.8: 200; frameworks make 204 of an answer without a body.
         return [200, 204].includes(status) ? 'done' : failure(`status_${status}`, `it answered ${status}`);
       } catch (error) {
@@ -69,7 +58,7 @@ export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSen
 
   return {
     /** From now on, for these apps. Asks the store for nothing while none is used. */
-    use(next: LogoutApps): void {
+    use(next: Logouts): void {
       apps = next;
       if (next.areUsed) outbox.start();
       else void outbox.stop();

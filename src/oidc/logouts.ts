@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
-import type { Config } from '../config/config.ts';
-import { type Clients, logoutClientsOf } from './clients.ts';
+import type { Client } from '../config/config.ts';
+import type { Outgoing } from '../outgoing/guard.ts';
+import { logoutClientsOf } from './clients.ts';
 import { type EndedSession, endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
 
 /** Back-Channel Logout §2.4. */
@@ -13,14 +14,14 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 export type Logouts = ReturnType<typeof createLogouts>;
 
 export type LogoutsParts = {
-  readonly config: Config;
+  readonly config: { readonly clients: readonly Client[] };
   readonly provider: Provider;
-  readonly clients: Clients;
-  readonly logoutJobs: Pick<LogoutJobs, 'add'>;
+  readonly outgoing: Outgoing;
+  readonly logoutJobs: LogoutJobs;
 };
 
-export function createLogouts({ config, provider, clients, logoutJobs }: LogoutsParts) {
-  const logoutClients = logoutClientsOf(config);
+export function createLogouts({ config, provider, outgoing, logoutJobs }: LogoutsParts) {
+  const logoutClients = logoutClientsOf(config.clients);
   const noted = new WeakMap<object, EndedSession[]>();
 
   /** What ends in this request: sessions at one app, or all of one session. */
@@ -40,17 +41,27 @@ export function createLogouts({ config, provider, clients, logoutJobs }: Logouts
       const ended = noted.get(ctx);
       if (ended !== undefined) await logoutJobs.add(ended);
     },
-    /** Undefined: not a client of this configuration, or not one that wants to hear of it. */
-    uriOf: (clientId: string) => clients.find(clientId)?.backchannelLogoutUri,
-    /** A new logout token, for two minutes. */
-    async sign({ clientId, accountId, sid }: EndedSession): Promise<string> {
+    /** Whether it is a client of this configuration that has to hear of it. */
+    mustHear: (clientId: string) => logoutClients.has(clientId),
+    /** Sends a new logout token, for two minutes, and resolves the status of the answer. Throws OutgoingRefused. */
+    async send({ clientId, accountId, sid }: EndedSession): Promise<number | undefined> {
+      const uri = logoutClients.get(clientId);
+      if (uri === undefined) return undefined;
       const client = await provider.Client.find(clientId);
       const token = new provider.IdToken({ sub: accountId }, { client, ctx: undefined });
       Object.assign(token, { mask: { sub: null } });
       token.set('events', { [EVENT]: {} });
       token.set('jti', randomUUID());
       token.set('sid', sid);
-      return token.issue({ use: 'logout' });
+      const { status } = await outgoing.request(uri, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({ logout_token: await token.issue({ use: 'logout' }) }).toString(),
+        deadlineMs: 2000,
+        maxBytes: 0,
+        readsBody: () => false,
+      });
+      return status;
     },
   };
 }

@@ -155,7 +155,7 @@ function featuresOf(app: App, restoreScope: RestoreScope): NonNullable<Configura
   const { config, disclose, enginePages, devicePages } = app;
   return {
     devInteractions: { enabled: false },
-    backchannelLogout: { enabled: logoutClientsOf(config).size > 0 },
+    backchannelLogout: { enabled: logoutClientsOf(config.clients).size > 0 },
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
     userinfo: { enabled: true },

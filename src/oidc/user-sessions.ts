@@ -29,7 +29,7 @@ type UserSessionsParts = RecordParts & {
   readonly findLiveNow: Accounts['findLive'];
   readonly logoutJobs: Pick<LogoutJobs, 'add'>;
   /** As endedSessionsOf wants them. */
-  readonly logoutClients: ReadonlySet<string>;
+  readonly logoutClients: ReadonlyMap<string, string>;
 };
 
 type Found = {

@@ -29,8 +29,7 @@ export async function createApplication(process: Process, given: ApplicationPart
     second: secondFactorsOf(engine),
     tell: createTell(account?.index),
   };
-  const apps = { ...logouts, outgoing: process.outgoingOf(config) };
-  return { app: createApp(host), endVoid, leave, apps };
+  return { app: createApp(host), endVoid, leave, apps: logouts };
 }
 
 /** With the way from the service's own pages to the sign-in, where there are such pages. */
