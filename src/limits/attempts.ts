@@ -6,8 +6,8 @@ import { type Add, giveBack, type Quota } from './counters.ts';
 export type LimitRefusal = { readonly name: string; readonly waitMs: number };
 
 type CountedAttempt = {
-  /** What stands in the first counter, this attempt included. */
-  readonly used: number;
+  /** What stands in each counter, this attempt included; empty where it is refused. */
+  readonly used: readonly number[];
   readonly refused?: LimitRefusal | undefined;
   /** It was right, or nothing was compared. */
   readonly takeBack: () => void;
@@ -26,11 +26,12 @@ export function createAttempts(add: Add) {
       const takeBack = () => taken.forEach(({ quota }) => giveBack(add, quota));
       const failed = asked.find((result) => result.status === 'rejected');
       const over = taken.find(({ quota, count }) => count > quota.rate.limit);
-      if (failed === undefined && over === undefined) return { used: taken[0]?.count ?? 0, takeBack };
+      if (failed === undefined && over === undefined)
+        return { used: taken.map(({ count }) => count), takeBack };
       takeBack();
       if (over === undefined) throw failed?.reason;
       const refused = { name: over.quota.name, waitMs: Math.max(1, over.resetsInMs) };
-      return { used: 0, refused, takeBack: () => undefined };
+      return { used: [], refused, takeBack: () => undefined };
     },
   };
 }

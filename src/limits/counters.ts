@@ -5,7 +5,13 @@ import type { Clock, Count, CounterStore } from '../store/store.ts';
 import { Remembered } from './bounded-map.ts';
 
 /** `subject` may have what `rate` says, under `name`. */
-export type Quota = { readonly name: string; readonly rate: Rate; readonly subject: string };
+export type Quota = {
+  readonly name: string;
+  readonly rate: Rate;
+  readonly subject: string;
+  /** Each point makes the window end as long from then as it takes. */
+  readonly isRenewed?: boolean;
+};
 
 export type Counters = ReturnType<typeof createCounters>;
 export type Add = Counters['add'];
@@ -21,9 +27,7 @@ export function createCounters(store: CounterStore, hash: KeyedHash) {
   return {
     /** Adds `points`, which may be negative, in one atomic step. Never refuses: the count may be more than the limit. */
     add: (quota: Quota, points: number): Promise<Count> =>
-      store.increment(keyOf(quota), points, windowOf(quota)),
-    /** As `add`, and the window ends as long from now as it takes. */
-    renew: (quota: Quota, points: number) => store.increment(keyOf(quota), points, windowOf(quota), true),
+      store.increment(keyOf(quota), points, windowOf(quota), quota.isRenewed),
     /** What stands there, or undefined where no window is open. */
     read: (quota: Quota) => store.read(keyOf(quota)),
     clear: (quota: Quota) => store.remove(keyOf(quota)),

@@ -64,7 +64,7 @@ export function createSecretAttempts(attempts: Attempts, add: Add, now: Clock) {
           if (isRight !== false) takeBack();
         }
         // With failures in the counter every attempt goes on being counted, right ones too.
-        if (isRight && used === 1) client.knownUntil = now() + KNOWN_MS;
+        if (isRight && used[0] === 1) client.knownUntil = now() + KNOWN_MS;
         return isRight;
       }
 

@@ -85,7 +85,11 @@ function quotasOf({ account, since, exists, address, device }: SignInAttempt, ra
     // Only the row of a real user outlives a day. Made-up names have the same counters, so that both cost the same.
     row: of('consecutive_failures', { limit: CAP, windowSeconds: exists ? YEAR : DAY }, guessed),
     /** The same row as far as it paces; ends a day after the last failure, for every name. */
-    pace: of('paced_failures', { limit: CAP, windowSeconds: DAY }, guessed),
+    pace: {
+      ...of('paced_failures', { limit: CAP, windowSeconds: DAY }, guessed),
+      // Which says when the last one was.
+      isRenewed: true,
+    },
     knownAddress: of('known_address', KNOWN_ADDRESS, `${counted}\n${address}`),
     known: of('known_failures', KNOWN, `${guessed}\n${device === undefined ? address : `device ${device}`}`),
     pair: of('account_failures', rates.accountFailures, `${guessed}\n${address}`),
@@ -118,14 +122,15 @@ export function createSignInAttempts({ counters, attempts, rates, refuse }: Sign
   async function begin(attempt: SignInAttempt): Promise<BegunSignIn> {
     const { row, pace, known, knownAddress, pair, places } = quotasOf(attempt, rates);
     const isDevice = attempt.device !== undefined;
-    const [address, all = NONE, paced = NONE] = await Promise.all(
-      [knownAddress, row, pace].map((one) => counters.read(one)),
+    const shared = [pair, ...places];
+    const [address, all = NONE, paced = NONE, ...ofShared] = await Promise.all(
+      [knownAddress, row, pace, ...shared].map((one) => counters.read(one)),
     );
     const counted: Quota[] = [];
     const takeBack = () => giveAllBack(counted.splice(0));
     let failures = 0;
 
-    async function take(...quotas: Quota[]): Promise<{ refused?: LimitRefusal | undefined; used: number }> {
+    async function take(...quotas: readonly Quota[]) {
       const begun = await attempts.begin(quotas);
       if (begun.refused === undefined) counted.push(...quotas);
       return begun;
@@ -135,14 +140,18 @@ export function createSignInAttempts({ counters, attempts, rates, refuse }: Sign
       // The row of a real user ends later than that of a made-up name, and the answer must not say so.
       const atCap = { name: row.name, waitMs: paced.resetsInMs };
       if (Math.max(paced.count, all.count) >= CAP) return atCap;
-      // Each attempt renews the window, which says when the last one was.
       const endsInMs = waitAfter(paced.count) * 1000 - (DAY * 1000 - paced.resetsInMs);
       if (endsInMs > 0) return wait(endsInMs);
-      const { refused, used } = await take(row, pair, ...places);
-      if (refused !== undefined) return refused.name === row.name ? atCap : refused;
-      const { count } = await counters.renew(pace, 1);
-      counted.push(pace);
-      failures = Math.max(count, used);
+      // An attempt that one of these refuses must not make the next one wait: then the pace is counted after them.
+      const isFull = shared.some(({ rate }, index) => (ofShared[index]?.count ?? 0) >= rate.limit);
+      const used: number[] = [];
+      for (const quotas of isFull ? [[row, ...shared], [pace]] : [[row, ...shared, pace]]) {
+        const { refused, used: taken } = await take(...quotas);
+        if (refused !== undefined) return shared.some(({ name }) => name === refused.name) ? refused : atCap;
+        used.push(...taken);
+      }
+      const count = used.at(-1) ?? 0;
+      failures = Math.max(count, used[0] ?? 0);
       // Another one came at the same moment, and has the turn.
       const isSecond = count > PACED_FROM && count > paced.count + 1;
       return isSecond ? wait(waitAfter(count - 1) * 1000) : undefined;
@@ -150,10 +159,10 @@ export function createSignInAttempts({ counters, attempts, rates, refuse }: Sign
 
     /** What refuses the attempt; else it is counted. */
     async function takeAll(): Promise<LimitRefusal | undefined> {
-      const isKnown = isDevice || address !== undefined;
+      if (!isDevice && address === undefined) return takeAsUnknown();
+      const { refused } = await take(known, ...(isDevice ? [] : places));
       // Where the ten are used up, the attempt is one of an unknown place.
-      if (!isKnown || (await take(known)).refused !== undefined) return takeAsUnknown();
-      return isDevice ? undefined : (await take(...places)).refused;
+      return refused?.name === known.name ? takeAsUnknown() : refused;
     }
 
     let refused: LimitRefusal | undefined;

@@ -12,9 +12,9 @@ const FLOWS = 10;
 const CROWD = 2 * FLOWS;
 
 const MOST = {
-  'first sign-in without a consent page': 7,
-  'sign-in from a known address': 7,
-  'first sign-in with a consent page': 9,
+  'first sign-in without a consent page': 6,
+  'sign-in from a known address': 6,
+  'first sign-in with a consent page': 8,
   'in a session': 2,
 };
 
