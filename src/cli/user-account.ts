@@ -1,7 +1,7 @@
 // What the verbs of `postern user` end and note of a user, as the service does.
 import type { Config } from '../config/config.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
-import type { SecurityEvent } from '../oidc/user-index.ts';
+import type { SecurityEvent } from '../users/user-index.ts';
 import { userListsOf } from '../oidc/lists-of-users.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';

@@ -7,7 +7,7 @@ import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
-import { removeUserLists } from '../oidc/user-index.ts';
+import { removeUserLists } from '../users/user-index.ts';
 import { createKeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';

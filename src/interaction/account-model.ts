@@ -3,7 +3,7 @@ import type { Client } from '../config/config.ts';
 import { ACCOUNT_PATH, ENDPOINTS, FACTORS_PATH } from '../config/endpoints.ts';
 import { toClientModel } from '../oidc/client-model.ts';
 import type { AllowedApp } from '../oidc/user-grants.ts';
-import type { SecurityEvent } from '../oidc/user-index.ts';
+import type { SecurityEvent } from '../users/user-index.ts';
 import type { PageModels } from '../views/models.ts';
 import type { AccountPage, Host } from './host.ts';
 import type { OwnPage, Visitor } from './own-page.ts';

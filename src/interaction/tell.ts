@@ -1,6 +1,6 @@
 // What a user finds among the last events of their account.
 import type { Context } from 'koa';
-import type { UserIndex, SecurityEvent } from '../oidc/user-index.ts';
+import type { UserIndex, SecurityEvent } from '../users/user-index.ts';
 import { placeOf } from '../oidc/place.ts';
 
 export type Tell = ReturnType<typeof createTell>;

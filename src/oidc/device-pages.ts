@@ -20,7 +20,7 @@ import type { EnginePages } from './engine-pages.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { toAllowedModels } from './scope-words.ts';
 import { placeOf } from './place.ts';
-import type { Place } from './seam/session-sign-in.ts';
+import type { Place } from '../users/user-index.ts';
 import { pageContextOf, sendPage } from './send-page.ts';
 import { issuedBySession } from './signed-in-at.ts';
 

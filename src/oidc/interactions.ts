@@ -14,7 +14,7 @@ import { addToGrant, WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';
 import { type Details, type OpenInteraction, toOpenInteraction } from './open-interaction.ts';
 import type { Engine } from './provider.ts';
-import type { Place } from './seam/session-sign-in.ts';
+import type { Place } from '../users/user-index.ts';
 
 const DECLINED = 'the person declined the request';
 

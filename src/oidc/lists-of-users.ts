@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { logoutClientsOf } from './clients.ts';
 import { createLogoutJobs } from './logout-jobs.ts';
 import type { RecordParts } from './record-payload.ts';
-import { createUserIndex } from './user-index.ts';
+import { createUserIndex } from '../users/user-index.ts';
 import { createUserLists } from './user-lists.ts';
 import { createUserSessions } from './user-sessions.ts';
 import type { Audit } from '../observability/audit.ts';

@@ -2,7 +2,7 @@
 
 import type { Context } from 'koa';
 import { networkOf } from '../limits/network.ts';
-import type { Place } from './seam/session-sign-in.ts';
+import type { Place } from '../users/user-index.ts';
 
 /** In this order: most browsers also say that they are another one. */
 const BROWSERS = [

@@ -7,7 +7,7 @@ import { recordKey } from './record-key.ts';
 import { SESSION, toEnded } from './user-sessions.ts';
 import type { UserLists } from './user-lists.ts';
 import type { RecordPayload } from './record-payload.ts';
-import type { Place } from './seam/session-sign-in.ts';
+import type { Place } from '../users/user-index.ts';
 
 type SessionParts = {
   readonly hash: KeyedHash;

@@ -1,7 +1,7 @@
 // What a user allowed which app, as long as it lives, and the withdrawal of it.
 import { GRANT, type RecordStore } from '../store/store.ts';
 import type { Accounts } from '../users/accounts.ts';
-import type { GrantEntry, UserIndex } from './user-index.ts';
+import type { GrantEntry, UserIndex } from '../users/user-index.ts';
 import type { UserSessions } from './user-sessions.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { scopesIn } from './policies/scopes.ts';

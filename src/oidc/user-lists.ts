@@ -3,9 +3,8 @@ import type { AdapterPayload } from 'oidc-provider';
 import type { Audit } from '../observability/audit.ts';
 import type { RecordStore, StoreClock } from '../store/store.ts';
 import { OWN_CLIENT_ID } from './own-client.ts';
-import type { UserIndex } from './user-index.ts';
+import type { Place, UserIndex } from '../users/user-index.ts';
 import type { UserSessions } from './user-sessions.ts';
-import type { Place } from './seam/session-sign-in.ts';
 
 type Session = AdapterPayload & { readonly place?: Place };
 

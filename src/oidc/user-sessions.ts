@@ -4,10 +4,10 @@ import { type Accounts } from '../users/accounts.ts';
 import { parseForm } from '../store/form.ts';
 import { GRANT, type NewRecord, type RecordStore, type StoredRecord } from '../store/store.ts';
 import { endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
-import type { UserIndex } from './user-index.ts';
+import type { Place, UserIndex } from '../users/user-index.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';
-import { type Place, sessionsSinceOf } from './seam/session-sign-in.ts';
+import { sessionsSinceOf } from './seam/session-sign-in.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
 /** What the engine calls them. */

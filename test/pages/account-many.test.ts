@@ -1,6 +1,6 @@
 // The page where people help themselves, of somebody who has more of everything than anybody should.
 import { describe, expect, it } from 'vitest';
-import { createUserIndex } from '../../src/oidc/user-index.ts';
+import { createUserIndex } from '../../src/users/user-index.ts';
 import { idsOf, isAccountPage, openAccount } from '../world/account-page.ts';
 import { standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';

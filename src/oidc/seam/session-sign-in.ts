@@ -1,5 +1,6 @@
 // What a session and a grant keep of the sign-in that they came of, besides what the engine does.
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Place } from '../../users/user-index.ts';
 
 type OfGeneration = { generation?: unknown };
 type OfSignIn = OfGeneration & {
@@ -7,13 +8,6 @@ type OfSignIn = OfGeneration & {
   factorAt?: number | undefined;
   sessionsSince?: number | undefined;
   place?: Place | undefined;
-};
-/** What users know a browser by again. */
-export type Place = {
-  /** "Firefox, Linux"; empty where that isn't known. */
-  readonly browser: string;
-  /** The network of its address. */
-  readonly network: string;
 };
 export type SessionClass = {
   readonly prototype: {

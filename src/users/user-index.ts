@@ -3,7 +3,14 @@
 import { changeDocument, removeDocument } from '../store/documents.ts';
 import { parseForm, type StoredForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
-import type { Place } from './seam/session-sign-in.ts';
+
+/** What a user knows a browser by again (oidc/place.ts). */
+export type Place = {
+  /** "Firefox, Linux"; empty where that isn't known. */
+  readonly browser: string;
+  /** The network of its address. */
+  readonly network: string;
+};
 
 const SESSIONS = 'person-sessions';
 const GRANTS = 'person-grants';
