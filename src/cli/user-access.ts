@@ -3,12 +3,14 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config } from '../config/config.ts';
 import { claimsFault, parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
-import type { User } from '../users/user.ts';
+import { setGranted } from '../users/acts.ts';
 import type { VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
-import { addChange, type Done, isGone, type UserContext } from './user-context.ts';
+import { addChange, type Done, isGone, OPERATOR, type UserContext } from './user-context.ts';
+import type { User } from '../users/user.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
+type Granted = { readonly groups: readonly string[]; readonly claims: Claims };
 export type GrantedOptions = { readonly claim: Claims; readonly group: readonly string[] };
 type SetOptions = VerbOptions &
   GrantedOptions & { readonly removeClaim: readonly string[]; readonly removeGroup: readonly string[] };
@@ -24,7 +26,7 @@ export function addGrantedOptions(verb: Command): Command {
 
 export function registerSet(user: Command, io: CliIo): void {
   const description = 'change groups and claims of a user of the store';
-  addGrantedOptions(addChange(user, io, { name: 'set', description, isStored: true, act: setGranted }))
+  addGrantedOptions(addChange(user, io, { name: 'set', description, isStored: true, act: change }))
     .option('--remove-group <name>', 'a group that the user leaves; repeatable', append, [])
     .option('--remove-claim <name>', 'a claim to remove; repeatable', append, []);
 }
@@ -76,24 +78,25 @@ function assertFits(claims: Claims): Claims {
 
 const toGroups = (names: readonly string[]) => [...new Set(names)].toSorted();
 
-async function setGranted(context: UserContext, before: User, options: SetOptions): Promise<Done> {
+async function change(context: UserContext, before: User, options: SetOptions): Promise<Done> {
   const { id, username } = before;
   const added = checkGranted(context.config, options);
   const { removeClaim, removeGroup } = options;
-  const changed = await context.storedUsers.setGranted(id, ({ groups, claims }) => ({
+  const to = ({ groups, claims }: Granted): Granted => ({
     groups: toGroups([...groups, ...added.groups]).filter((name) => !removeGroup.includes(name)),
     claims: assertFits(
       Object.fromEntries(
         Object.entries({ ...claims, ...added.claims }).filter(([name]) => !removeClaim.includes(name)),
       ),
     ),
-  }));
-  if (changed === undefined) throw isGone(username);
+  });
   const rules = createAccessRules(context.config);
-  for (const client of context.config.clients) {
-    const isLost = rules.mayUseClient(before, client) && !rules.mayUseClient(changed, client);
-    if (isLost) await context.account?.leave(id, client.clientId);
-  }
+  const after = { ...before, ...to(before) };
+  const left = context.config.clients
+    .filter((client) => rules.mayUseClient(before, client) && !rules.mayUseClient(after, client))
+    .map(({ clientId }) => clientId);
+  const changed = await setGranted(context, OPERATOR, id, { to, left });
+  if (changed === undefined) throw isGone(username);
   const { groups, claims } = changed;
   return { value: { groups, claims }, text: `${username} is in ${groups.join(', ') || 'no group'}` };
 }

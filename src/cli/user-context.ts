@@ -6,21 +6,26 @@ import type { AuditConfig, Config } from '../config/config.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
-import { openTelemetry } from '../observability/telemetry.ts';
-import { removeUserLists } from '../users/user-index.ts';
+import type { Audit } from '../observability/audit.ts';
+import { openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
 import { createKeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { createAccounts } from '../users/accounts.ts';
+import type { Actor } from '../users/acts.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
 import { openUsers } from '../users/open-users.ts';
 import type { PasswordContext } from '../users/password-rules.ts';
+import { createUserEvents } from '../users/user-events.ts';
+import { createUserIndex } from '../users/user-index.ts';
 import type { User } from '../users/user.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
-import { openUserAccount } from './user-account.ts';
 
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
+
+/** Who does all that these verbs do. */
+export const OPERATOR: Actor = { by: 'command_line' };
 
 export async function withUsers(
   { config: file }: VerbOptions,
@@ -31,10 +36,17 @@ export async function withUsers(
   if (mustExist && !isStoreMade(config.store)) {
     throw new CommandError('there is no store yet: the first start of the service makes it');
   }
-  await withStore(config.store, async (store) => use(await openContext(config, store)));
+  await withStore(config.store, async (store) => {
+    const audit = openAudit(config.audit);
+    try {
+      await use(await openContext(config, store, audit));
+    } finally {
+      await audit.close();
+    }
+  });
 }
 
-async function openContext(config: Config, store: Store) {
+async function openContext(config: Config, store: Store, audit: Audit) {
   const { documents, records, clock } = store;
   const { now } = clock;
   // Absent before the first start: nobody has a link, a factor or a session yet.
@@ -47,32 +59,28 @@ async function openContext(config: Config, store: Store) {
     config,
     accounts,
     ...users,
-    /** Of the store. */
-    now,
-    /** Epoch seconds: what an earlier version issued in this second is void too. */
-    nextSecond: () => Math.floor(now() / 1000) + 1,
-    /** Throws CommandError before the first start. */
-    links() {
-      if (hash !== undefined)
-        return createOneTimeLinks({ records, states, factors, hash, random: randomBytes, now });
-      throw new CommandError('a link needs a service that has been started once: start it, then repeat this');
-    },
-    /** The lists of what users have; undefined while nobody asks for them, and before the first start. */
-    account: hash && openUserAccount(config, store, hash, accounts),
-    /** Removes those lists of a deleted user, also while nobody asks for them any more. */
-    forget: (accountId: string) => removeUserLists(documents, accountId),
-    /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
-    changed: (action: string, accountId: string) => recordChange(config.audit, action, accountId),
+    userEvents: createUserEvents(documents, now),
+    audit,
+    activity: config.account ? createUserIndex(documents, () => Math.floor(now() / 1000)) : undefined,
+    storeNow: now,
+    /** Undefined before the first start. */
+    links: hash && createOneTimeLinks({ records, states, factors, hash, random: randomBytes, now }),
   };
 }
 
-async function recordChange(audit: AuditConfig, action: string, accountId: string): Promise<void> {
-  if (audit.to !== 'file') return;
-  const log = { level: 'silent', format: 'json' } as const;
-  const telemetry = openTelemetry({ log, audit });
-  telemetry.audit.record('account_changed', 'success', { action, account_id: accountId });
-  if (await telemetry.close()) return;
-  throw new CommandError(`it is done, but its audit record could not be written to ${audit.file}`);
+/** The audit trail where that is a file; otherwise the verb's own output is the record. */
+function openAudit(audit: AuditConfig): Audit & { readonly close: () => Promise<void> } {
+  let opened: OpenTelemetry | undefined;
+  return {
+    record(...fields) {
+      if (audit.to === 'file') opened ??= openTelemetry({ log: { level: 'silent' }, audit });
+      opened?.audit.record(...fields);
+    },
+    async close() {
+      if (audit.to !== 'file' || opened === undefined || (await opened.close())) return;
+      throw new CommandError(`it is done, but its audit record could not be written to ${audit.file}`);
+    },
+  };
 }
 
 /** What a verb did, for programs and for users. */
@@ -80,7 +88,7 @@ export type Done = { readonly value: object; readonly text: string };
 
 type Act<Options> = (context: UserContext, user: User, options: Options) => Promise<Done>;
 
-/** Adds a verb that finds a user, changes something, records that under the name of the verb, and prints it. */
+/** Adds a verb that finds a user, does something to them (users/acts.ts), and prints it. */
 export function addChange<Options extends VerbOptions>(
   group: Command,
   io: CliIo,
@@ -104,7 +112,6 @@ export function addChange<Options extends VerbOptions>(
         const user = await (isStored ? findStoredUser : findUser)(context, typed);
         const { id, username } = user;
         const { value, text } = await act(context, user, options);
-        await context.changed(name, id);
         printDone(io, options, { value: { id, username, ...value }, text });
       }),
     );

@@ -1,11 +1,11 @@
 // `postern user factors`: what a user has besides a password, and how an operator removes what is lost.
 import type { Command } from 'commander';
-import { nextValidAfter } from '../users/account-state.ts';
+import { clearDamagedFactors, clearFactors } from '../users/acts.ts';
 import { type Factors, hasSecondFactor, orDamaged } from '../users/factors.ts';
-import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
+import { ONE_TIME_CODES } from '../users/remove-factor.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, print, type CliIo } from './io.ts';
-import { findUser, lookUpUser, type UserContext, withUsers } from './user-context.ts';
+import { findUser, lookUpUser, OPERATOR, type UserContext, withUsers } from './user-context.ts';
 
 const ALL = 'all';
 const RECOVERY_CODES = 'recovery-codes';
@@ -34,34 +34,22 @@ export function registerUserFactors(verbs: Command, io: CliIo): void {
     );
 }
 
-/** What is damaged may have been anything: sessions, tokens and links of before end with it. */
-async function removeDamaged({ factors, states, nextSecond, account }: UserContext, id: string) {
-  await states.update(id, (before) => ({ validAfter: nextValidAfter(before.validAfter, nextSecond()) }));
-  await factors.remove(id);
-  await account?.endVoid(id);
-}
-
 async function remove(context: UserContext, id: string, what: string): Promise<void> {
-  const { changed, now, account, factors } = context;
+  const { factors } = context;
   const own = await factors.get(id).catch(orDamaged);
   if (own === undefined) {
     if (what !== ALL) throw new CommandError(`what is stored of ${id} can't be read: --remove all`);
-    await removeDamaged(context, id);
-    return changed('factors', id);
+    return clearDamagedFactors(context, OPERATOR, id);
   }
   const ids = [...own.passkeys.map((one) => one.id), ...(own.oneTimeCode ? [ONE_TIME_CODES] : [])];
   const chosen = ids.filter((one) => what === ALL || one === what);
-  const endsCodes = what === RECOVERY_CODES && own.recoveryCodes.length > 0;
-  if (chosen.length === 0 && !endsCodes) {
+  const recoveryCodes = what === RECOVERY_CODES && own.recoveryCodes.length > 0;
+  if (chosen.length === 0 && !recoveryCodes) {
     // A command that was killed may have left it behind.
     await factors.mark(id);
     throw new CommandError(`there is nothing to remove: ${what}`);
   }
-  const at = Math.floor(now() / 1000);
-  for (const factorId of chosen) await removeFactor(factors, undefined, { accountId: id, factorId, at });
-  if (endsCodes) await factors.change(id, () => ({ recoveryCodes: [] }));
-  await account?.tell(id, 'factor_removed');
-  await changed('factors', id);
+  await clearFactors(context, OPERATOR, { accountId: id, factorIds: chosen, recoveryCodes });
 }
 
 function toRow(own: Factors | undefined) {

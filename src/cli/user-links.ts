@@ -3,7 +3,8 @@
 import type { Command } from 'commander';
 import { DAY } from '../config/notation.ts';
 import { usernameFault } from '../config/text.ts';
-import { forgiven, hasSecondFactor } from '../users/factors.ts';
+import * as acts from '../users/acts.ts';
+import { hasSecondFactor } from '../users/factors.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import { withName } from '../users/stored-users.ts';
 import type { User } from '../users/user.ts';
@@ -16,6 +17,7 @@ import {
   isTaken,
   lookUpUser,
   newUserId,
+  OPERATOR,
   type UserContext,
   withUsers,
 } from './user-context.ts';
@@ -56,10 +58,8 @@ async function invite(
   const { claims: given, groups } = checkGranted(context.config, options);
   const claims = withName(username, given);
   const user = { id: newUserId(), username, passwordHash: undefined, groups, claims };
-  if (!(await context.storedUsers.add(user))) throw isTaken(username);
-  await context.changed('add', user.id);
+  if (!(await acts.addUser(context, OPERATOR, user))) throw isTaken(username);
   const link = await make('invite', { ...user, validAfter: 0 });
-  await context.changed('invite', user.id);
   printDone(io, options, {
     value: { id: user.id, username, source: 'store', invited: true, ...link.value },
     text: `Added ${username}: ${user.id}\n${link.text}`,
@@ -95,14 +95,15 @@ function refuseDisabled({ config }: UserContext, { username, disabled }: User): 
 async function enable(context: UserContext, user: User): Promise<Done> {
   const { id, username } = user;
   refuseDisabled(context, user);
-  await context.states.update(id, { disabled: false, attemptsSince: Date.now() });
-  await context.factors.change(id, (own) => (own.oneTimeCode?.failures ? forgiven(own) : undefined));
+  await acts.enable(context, OPERATOR, id);
   return { value: { disabled: false }, text: `Enabled ${username}` };
 }
 
 /** Throws CommandError where no link can be made, before anything else is done. */
 function newLink(context: UserContext) {
-  const links = context.links();
+  const { links } = context;
+  if (links === undefined)
+    throw new CommandError('a link needs a service that has been started once: start it, then repeat this');
 
   return async function make(
     purpose: LinkPurpose,
@@ -113,11 +114,10 @@ function newLink(context: UserContext) {
       throw new CommandError(`${username} is disabled, and no link works: postern user enable`);
     }
     const ends = { passwordSince: validAfter, stateSince: state.validAfter };
-    const link = oneTimeLinkUrl(
-      context.config.issuer,
-      await links.create({ purpose, accountId: id, ...ends }, DAY),
-    );
-    const end = new Date(context.now() + DAY * 1000).toISOString();
+    const made = { purpose, accountId: id, ...ends };
+    const token = await acts.makeLink(context, OPERATOR, { links, link: made, seconds: DAY });
+    const link = oneTimeLinkUrl(context.config.issuer, token);
+    const end = new Date(context.storeNow() + DAY * 1000).toISOString();
     return { value: { link, expires_at: end }, text: `${link}\nIt works once, until ${end}.` };
   };
 }

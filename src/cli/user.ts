@@ -1,7 +1,7 @@
 // `postern user …`. What may change about a user while the service runs applies from the next request on, in every process.
 import type { Command } from 'commander';
 import { usernameFault } from '../config/text.ts';
-import { type AccountState, nextValidAfter } from '../users/account-state.ts';
+import { addUser, deleteUser, disable, setPassword, signOut } from '../users/acts.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
 import { withName } from '../users/stored-users.ts';
@@ -20,6 +20,7 @@ import {
   isTaken,
   lookUpUser,
   newUserId,
+  OPERATOR,
   type UserContext,
   usualPasswordContext,
   withUsers,
@@ -40,7 +41,7 @@ export function registerUser(program: Command, io: CliIo): void {
     name: 'password',
     description: 'set a new password for a user of the store, and end all sessions and tokens',
     isStored: true,
-    act: (context, user) => setPassword(context, user, io),
+    act: (context, user) => changePassword(context, user, io),
   });
   addChange(verbs, io, {
     name: 'delete',
@@ -59,15 +60,20 @@ export function registerUser(program: Command, io: CliIo): void {
   addChange(verbs, io, {
     name: 'disable',
     description: 'end all sessions and tokens of a user, and refuse sign-ins',
-    // What was issued up to now stays void when the user comes back.
-    act: (context, user) => endAll(context, user, { disabled: true }),
+    act: async (context, { id, username }) => ({
+      value: { valid_after: await disable(context, OPERATOR, id), disabled: true },
+      text: `Disabled ${username}`,
+    }),
   });
   registerUserLinks(verbs, io);
   registerUserFactors(verbs, io);
   addChange(verbs, io, {
     name: 'sign-out',
     description: 'end all sessions and tokens of a user, who can sign in again',
-    act: (context, user) => endAll(context, user),
+    act: async (context, { id, username }) => ({
+      value: { valid_after: await signOut(context, OPERATOR, id) },
+      text: `Signed out ${username}`,
+    }),
   });
 }
 
@@ -76,29 +82,27 @@ async function add(
   username: string,
   { options, io }: { readonly options: AddOptions; readonly io: CliIo },
 ): Promise<void> {
-  const { config, storedUsers } = context;
+  const { config } = context;
   const { claims: given, groups } = checkGranted(config, options);
   const claims = withName(username, given);
   if ((await lookUpUser(context, username)) !== undefined) throw isTaken(username);
   const password = await readPassword(io, passwordContext(config, { username, claims }));
   const passwordHash = await hashPassword(password);
   const id = newUserId();
-  if (!(await storedUsers.add({ id, username, passwordHash, groups, claims }))) throw isTaken(username);
-  await context.changed('add', id);
+  const user = { id, username, passwordHash, groups, claims };
+  if (!(await addUser(context, OPERATOR, user))) throw isTaken(username);
   printDone(io, options, {
     value: { id, username, source: 'store', groups, claims },
     text: `Added ${username}: ${id}`,
   });
 }
 
-async function setPassword(context: UserContext, user: User, io: CliIo): Promise<Done> {
+async function changePassword(context: UserContext, user: User, io: CliIo): Promise<Done> {
   const { id, username } = user;
   const password = await readPassword(io, passwordContext(context.config, user));
   const passwordHash = await hashPassword(password);
-  const changed = await context.storedUsers.setPassword(id, passwordHash, context.nextSecond());
+  const changed = await setPassword(context, OPERATOR, { accountId: id, passwordHash });
   if (changed === undefined) throw isGone(username);
-  await context.account?.endVoid(id);
-  await context.account?.tell(id, 'password_changed');
   return {
     value: { valid_after: changed.validAfter },
     text: `Set a new password for ${username}, and signed them out everywhere`,
@@ -106,10 +110,7 @@ async function setPassword(context: UserContext, user: User, io: CliIo): Promise
 }
 
 async function remove(context: UserContext, { id, username }: User): Promise<Done> {
-  if (!(await context.storedUsers.remove(id))) throw isGone(username);
-  await context.factors.remove(id);
-  await context.account?.endVoid(id);
-  await context.forget(id);
+  if (!(await deleteUser(context, OPERATOR, id))) throw isGone(username);
   return { value: { deleted: true }, text: `Deleted ${username}` };
 }
 
@@ -124,19 +125,4 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
   const yaml = `- id: ${id}\n  username: ${name}\n  password_hash: ${passwordHash}\n  preferred_username: ${name}\n`;
   if (!json) io.stderr.write('For the users file, under users:\n');
   print(io, { json }, { value: { id, username, password_hash: passwordHash, yaml }, text: yaml });
-}
-
-async function endAll(
-  context: UserContext,
-  { id, username }: User,
-  change: Partial<AccountState> = {},
-): Promise<Done> {
-  const { validAfter } = await context.states.update(id, (before) => ({
-    ...change,
-    validAfter: nextValidAfter(before.validAfter, context.nextSecond()),
-  }));
-  await context.account?.endVoid(id);
-  await context.account?.tell(id, 'sessions_ended');
-  const did = change.disabled === true ? 'Disabled' : 'Signed out';
-  return { value: { valid_after: validAfter, ...change }, text: `${did} ${username}` };
 }

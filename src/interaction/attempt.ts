@@ -4,9 +4,11 @@ import type { Context } from 'koa';
 import { BY_PASSWORD } from '../users/authentication-methods.ts';
 import type { HalfSignedIn, NotDecided, Refused } from '../users/sign-in.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
+import { noteInActivity } from '../users/acts.ts';
 import { CAP, PACED_FROM } from '../limits/sign-in-attempts.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
+import { actorOf } from './actor.ts';
 import type { Form } from './form.ts';
 import { answerAgain } from './go-on.ts';
 import type { Host } from './host.ts';
@@ -93,13 +95,13 @@ const refusalOf = ({ reason }: Refused) =>
   reason === 'factors_off' ? ([reason, 403] as const) : (['invalid_credentials', 401] as const);
 
 /** Guessing at a user that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
-async function recordLock({ audit, tell }: Host, ctx: Context, { meant, failures }: Refused) {
+async function recordLock(host: Host, ctx: Context, { meant, failures }: Refused) {
   if (meant === undefined || failures < PACED_FROM) return;
-  audit.record('account_lock', 'failure', {
+  host.audit.record('account_lock', 'failure', {
     ...originOf(ctx.state),
     account_id: meant.id,
     reason: failures < CAP ? 'paced' : 'locked',
     times: failures,
   });
-  if (failures >= CAP) await tell(ctx, meant.id, 'passwords_failed');
+  if (failures >= CAP) await noteInActivity(host, actorOf(ctx), meant.id, { what: 'passwords_failed' });
 }

@@ -2,15 +2,17 @@
 import type { Context } from 'koa';
 import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
+import { setPassword } from '../users/acts.ts';
 import { PasswordQueueFull } from '../users/passwords.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { AccountError } from './account-model.ts';
+import { actorOf } from './actor.ts';
 import type { Form } from './form.ts';
 import type { Visitor } from './own-page.ts';
 import type { Host } from './host.ts';
 
 export function createChangePassword(host: Host) {
-  const { checkPassword, limits, storedUsers, states, makePassword, sessions, cookie, storeNow } = host;
+  const { checkPassword, limits, storedUsers, states, makePassword, sessions, records, cookie } = host;
 
   /** Counted as every other attempt to sign in as this user. */
   async function isRight(
@@ -57,16 +59,16 @@ export function createChangePassword(host: Host) {
       throw error;
     });
     if ('fault' in made) return made.fault;
-    const nextSecond = Math.floor(storeNow() / 1000) + 1;
-    const changed = await storedUsers.setPassword(
-      account.id,
-      made.passwordHash,
-      nextSecond,
-      before.validAfter,
-    );
-    if (changed === undefined) return 'wrong_password';
-    const { validAfter } = await states.get(account.id);
-    await sessions.update(ctx, { generation: toGeneration([changed.validAfter, validAfter]) });
-    return undefined;
+    const changed = await setPassword(host, actorOf(ctx), {
+      accountId: account.id,
+      passwordHash: made.passwordHash,
+      since: before.validAfter,
+      async keep(user) {
+        const { validAfter } = await states.get(account.id);
+        await sessions.update(ctx, { generation: toGeneration([user.validAfter, validAfter]) });
+        await records.flush();
+      },
+    });
+    return changed === undefined ? 'wrong_password' : undefined;
   };
 }

@@ -7,7 +7,8 @@ import { isRecovered, withProof } from '../users/authentication-methods.ts';
 import { canProve, hasSecondFactor } from '../users/factors.ts';
 import { isFresh, mayChangeFactors } from '../users/recent-proof.ts';
 import type { EnrolmentModel } from '../views/models.ts';
-import { addFactor, toEnrolmentModel } from './enrolment-form.ts';
+import { actorOf } from './actor.ts';
+import { addFromForm, toEnrolmentModel } from './enrolment-form.ts';
 import { goOn } from './go-on.ts';
 import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import type { Open } from './open.ts';
@@ -88,7 +89,7 @@ export function addEnrolRoute(
       isRecovered: isRecovered(interaction.amr),
     };
     const { clientId } = interaction.settings;
-    const enrolled = await addFactor(host, second, { ctx, form, clientId }, of);
+    const enrolled = await addFromForm(host, second, { actor: actorOf(ctx), form, clientId }, of);
     if (typeof enrolled === 'string') {
       if (enrolled === 'not_first' || enrolled === 'ended')
         return goOn(ctx, interaction, interaction.pageUrl);

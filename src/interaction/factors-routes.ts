@@ -3,16 +3,17 @@ import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import { type Level, reaches } from '../config/sign-in-levels.ts';
-import { originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
+import { addFactor, makeRecoveryCodes, removeOwnFactor } from '../users/acts.ts';
 import { isRecovered, levelOf, withProof } from '../users/authentication-methods.ts';
 import { hasSecondFactor, type Passkey } from '../users/factors.ts';
 import { noticesFor } from '../users/notices.ts';
 import { mayChangeFactors } from '../users/recent-proof.ts';
-import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
+import { ONE_TIME_CODES } from '../users/remove-factor.ts';
 import type { EnrolmentModel, PageModels } from '../views/models.ts';
 import { Refusal } from '../views/refusal.ts';
-import { addFactor, recordEnrolment, toEnrolmentModel } from './enrolment-form.ts';
+import { actorOf } from './actor.ts';
+import { addFromForm, methodIn, toEnrolmentModel } from './enrolment-form.ts';
 import { seeOther } from './go-on.ts';
 import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import { addOwnPage, createOwnPage, type OwnChanges, type OwnPage, type Visitor } from './own-page.ts';
@@ -119,20 +120,14 @@ function neededOf(
 }
 
 function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: ShowList): OwnChanges {
-  const { factors } = host;
   const { settings, enrolment } = second;
-
-  function record(ctx: Context, { account }: Visitor, action: string, method: string, reason?: string): void {
-    const outcome = reason === undefined ? 'success' : 'failure';
-    const who = { ...originOf(ctx.state), account_id: account.id };
-    host.audit.record('factor_changed', outcome, { ...who, action, method, reason });
-  }
 
   return {
     async add(ctx, visitor, form) {
       const { session, account, own } = visitor;
       if (!mayAdd(second, visitor)) {
-        recordEnrolment(host, ctx, form, { account_id: account.id, enrolled: 'not_allowed' });
+        const adding = { accountId: account.id, method: methodIn(form) } as const;
+        await addFactor(host, actorOf(ctx), adding, async () => 'not_allowed');
         throw new Refusal(403, 'forbidden', 'the first factor needs a link of an operator');
       }
       const sealed = form.field('sealed');
@@ -141,7 +136,7 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
         return list(ctx, visitor, { enrolment: 'not_confirmed', sealed });
       const of = { id: account.id, binding: bindingOf(visitor), by: session.uid };
       const rest = { isFirst: !hasSecondFactor(own), isRecovered: isRecovered(session.amr) };
-      const enrolled = await addFactor(host, second, { ctx, form }, { ...of, ...rest });
+      const enrolled = await addFromForm(host, second, { actor: actorOf(ctx), form }, { ...of, ...rest });
       if (typeof enrolled === 'string') {
         const isOver = enrolled === 'not_first' || enrolled === 'ended';
         return list(ctx, visitor, { enrolment: isOver ? 'expired' : enrolled, sealed });
@@ -156,23 +151,16 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
 
     async remove(ctx, visitor, form) {
       const { account, session } = visitor;
-      const factorId = form.field('id');
-      const removed = await removeFactor(factors, settings, {
+      const removed = await removeOwnFactor(host, actorOf(ctx), settings, {
         accountId: account.id,
-        factorId,
+        factorId: form.field('id'),
         by: session.uid,
         at: secondsOf(host),
         needed: neededOf(host, second, visitor),
       });
-      if (removed === 'still_needed') {
-        record(ctx, visitor, 'removed', factorId === ONE_TIME_CODES ? 'one_time_code' : 'passkey', removed);
-        return list(ctx, visitor, { list: removed });
-      }
-      if (removed !== undefined) {
-        record(ctx, visitor, 'removed', removed.method);
-        await host.tell(ctx, account.id, 'factor_removed');
+      if (removed === 'still_needed') return list(ctx, visitor, { list: removed });
+      if (removed !== undefined)
         await host.sessions.update(ctx, { sessionsSince: removed.factors.sessionsSince });
-      }
       return seeOther(ctx, page.url);
     },
 
@@ -180,13 +168,10 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
       const { account, own, session } = visitor;
       if (settings.recoveryCodes === 0 || !hasSecondFactor(own)) throw new Refusal(403, 'forbidden');
       // Who came by one of them could else make themselves at home.
-      if (isRecovered(session.amr)) {
-        record(ctx, visitor, 'made', 'recovery_codes', 'not_yours');
-        return list(ctx, visitor, { list: 'not_yours' });
-      }
-      const codes = await enrolment.makeRecoveryCodes(account.id, session.uid);
-      record(ctx, visitor, 'made', 'recovery_codes');
-      await host.tell(ctx, account.id, 'recovery_codes_made');
+      const codes = await makeRecoveryCodes(host, actorOf(ctx), account.id, async () =>
+        isRecovered(session.amr) ? undefined : enrolment.makeRecoveryCodes(account.id, session.uid),
+      );
+      if (codes === undefined) return list(ctx, visitor, { list: 'not_yours' });
       return show(ctx, host, { outcome: 'codes', username: account.username, codes, backUrl: page.url });
     },
   };

@@ -1,11 +1,13 @@
 // What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
 import type { Context } from 'koa';
+import { setPassword } from '../users/acts.ts';
 import type { EnrolmentFault } from '../users/enrolment.ts';
 import { type Factors, hasSecondFactor } from '../users/factors.ts';
 import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
+import { actorOf } from './actor.ts';
 import type { User } from '../users/user.ts';
-import { addFactor } from './enrolment-form.ts';
+import { addFromForm } from './enrolment-form.ts';
 import type { Form } from './form.ts';
 import type { Host, SecondFactors } from './host.ts';
 import { tidyUp } from './tidy-up.ts';
@@ -55,9 +57,9 @@ async function keepSession(
 }
 
 export function createFollowLink(host: Host) {
-  const { links, storedUsers, makePassword, storeNow, second, tell } = host;
+  const { links, makePassword, second } = host;
 
-  async function setPassword(
+  async function choosePassword(
     ctx: Context,
     { token, link, account }: OpenLink,
     form: Form,
@@ -67,17 +69,15 @@ export function createFollowLink(host: Host) {
     const [by, address] = [linkBinding(token), String(ctx.state['clientAddress'])];
     const made = await makePassword({ password, owner: account, by, address });
     if ('fault' in made) return { fault: made.fault };
-    const { accountId, passwordSince } = link;
-    const nextSecond = Math.floor(storeNow() / 1000) + 1;
+    const { accountId, passwordSince: since } = link;
     if (!(await links.accept(link))) return { dead: 'ended' };
     // With another password the link has ended: so this uses it up.
-    const changed = await storedUsers.setPassword(accountId, made.passwordHash, nextSecond, passwordSince);
+    const { passwordHash } = made;
+    const changed = await setPassword(host, actorOf(ctx, 'link'), { accountId, passwordHash, since });
     if (changed === undefined) return { dead: 'used' };
     let followed: Followed = done(host, link);
     await tidyUp(
       links.use(token),
-      host.endVoid(accountId),
-      tell(ctx, accountId, 'password_changed'),
       goOn(host, link, changed).then((next) => (followed = next)),
     );
     return followed;
@@ -92,7 +92,9 @@ export function createFollowLink(host: Host) {
     const { id, hasPassword } = account;
     const of = { id, binding: linkBinding(token), isFirst: true, mustVerifyUser: !hasPassword };
     // With a first factor the link has ended: so this uses it up.
-    const enrolled = await addFactor(host, factorsOf, { ctx, form }, of, () => links.accept(link));
+    const enrolled = await addFromForm(host, factorsOf, { actor: actorOf(ctx, 'link'), form }, of, () =>
+      links.accept(link),
+    );
     if (enrolled === 'not_first' || enrolled === 'ended') return { dead: 'ended' };
     if (typeof enrolled === 'string') return { fault: enrolled };
     await tidyUp(links.use(token), keepSession(host, ctx, { ...enrolled.factors, id }));
@@ -102,7 +104,7 @@ export function createFollowLink(host: Host) {
   return async function followLink(ctx: Context, opened: OpenLink, form: Form): Promise<Followed> {
     const { purpose } = opened.link;
     const isByPasskey = purpose === 'invite' && form.field('response') !== '';
-    if (purpose !== 'factors' && !isByPasskey) return setPassword(ctx, opened, form);
+    if (purpose !== 'factors' && !isByPasskey) return choosePassword(ctx, opened, form);
     return second === undefined ? { dead: 'ended' } : addFirstFactor(ctx, opened, form, second);
   };
 }

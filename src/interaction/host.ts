@@ -9,7 +9,6 @@ import type { SignInByPasskey } from '../users/passkey-sign-in.ts';
 import type { ProveCode } from '../users/second-factor.ts';
 import type { Csrf } from './csrf.ts';
 import type { HalfSignIns } from './half-sign-ins.ts';
-import type { Tell } from './tell.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
 export type SecondFactors = {
@@ -31,8 +30,6 @@ export type Host = Engine & {
   readonly cookie: DeviceCookie;
   /** Undefined where the file says nothing of them. */
   readonly second: SecondFactors | undefined;
-  /** Does nothing where users can't look. */
-  readonly tell: Tell;
 };
 
 export const secondsOf = ({ now }: Pick<Host, 'now'>): number => Math.floor(now() / 1000);

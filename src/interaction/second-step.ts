@@ -5,11 +5,13 @@ import { TooManyRequests } from '../limits/limits.ts';
 import { originOf } from '../observability/audit.ts';
 import { untilUnchanged } from '../store/documents.ts';
 import { type CollectionWrite, StoreUnavailable } from '../store/store.ts';
+import { noteInActivity } from '../users/acts.ts';
 import type { User } from '../users/user.ts';
 import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
 import { type Factors, hasSecondFactor } from '../users/factors.ts';
 import type { FailedCodes, TypedCode } from '../users/second-factor.ts';
 import type { PageModels } from '../views/models.ts';
+import { actorOf } from './actor.ts';
 import type { Form } from './form.ts';
 import type { HalfSignIn } from './half-sign-ins.ts';
 import { type Host, type SecondFactors, secondsOf } from './host.ts';
@@ -90,13 +92,14 @@ async function fail(
   record(host, step, method, isLocked ? 'locked' : 'wrong');
   if (isLocked && isNews)
     host.audit.record('account_lock', 'failure', { ...whoOf(step), method, reason: 'locked', times });
-  if (isNews) await host.tell(step.ctx, step.pending.account.id, 'codes_failed');
+  if (isNews)
+    await noteInActivity(host, actorOf(step.ctx), step.pending.account.id, { what: 'codes_failed' });
   if (method === 'recovery_code') return 'wrong_recovery_code';
   return isLocked ? 'codes_locked' : 'wrong_code';
 }
 
 export function createSecondStep(host: Host, second: SecondFactors) {
-  const { accounts, interactions, limits, trustedBrowsers, cookie, tell } = host;
+  const { accounts, interactions, limits, trustedBrowsers, cookie } = host;
 
   return {
     /** Undefined: nobody is there, or everything of the user ended meanwhile. */
@@ -145,7 +148,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
         });
         if ('failed' in stepped) return { refused: await fail(host, step, method, stepped.failed) };
         takeBack();
-        if (isRecovery) await tell(ctx, accountId, 'recovery_code_used');
+        if (isRecovery) await noteInActivity(host, actorOf(ctx), accountId, { what: 'recovery_code_used' });
         return stepped;
       } catch (error) {
         const refused = refusedBy(error);

@@ -37,6 +37,8 @@ export type Origin = { readonly address?: string | undefined; readonly request_i
 
 /** Ids and names only; never a token, a code, a secret or a password. */
 export type AuditFields = Origin & {
+  /** Who did it. */
+  readonly by?: 'command_line' | 'user' | 'link' | undefined;
   readonly client_id?: string | undefined;
   /** The user's stable id. */
   readonly account_id?: string | undefined;

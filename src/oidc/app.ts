@@ -23,6 +23,7 @@ import { type OpenUsers, openUsers } from '../users/open-users.ts';
 import type { Passwords } from '../users/passwords.ts';
 import { createSignIn } from '../users/sign-in.ts';
 import { createTrustedBrowsers } from '../users/trusted-browsers.ts';
+import type { UserEvents } from '../users/user-events.ts';
 import type { Views } from '../views/views.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createClaims } from './claims.ts';
@@ -31,7 +32,7 @@ import { createDevicePages } from './device-pages.ts';
 import { createClientLookup } from './clients.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { createClientLimits } from './limit-clients.ts';
-import { userListsOf } from './lists-of-users.ts';
+import { createHearOfUser, userListsOf } from './lists-of-users.ts';
 import type { LogoutJobs } from './logout-jobs.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
 import { createUserGrants } from './user-grants.ts';
@@ -58,6 +59,7 @@ export interface Process extends Telemetry, OpenUsers {
   /** False: the keys may be out of date, and nothing may be signed with them. */
   readonly maySign: () => boolean;
   readonly logoutJobs: LogoutJobs;
+  readonly userEvents: UserEvents;
   /** Seconds; never shortened while running, because older tokens may live that long. */
   readonly tombstoneSecondsOf: (config: Config) => number;
 }
@@ -171,8 +173,9 @@ export function openApp(process: Process, { config, keySet, views }: Application
     /** Undefined while there is no account page. */
     account:
       config.account && held ? { ...held, grants: createUserGrants({ ...held.parts, consents }) } : undefined,
-    endVoid: async (accountId: string) => held?.userSessions.endVoid(accountId),
-    leave: async (accountId: string, clientId: string) => held?.userSessions.leave(accountId, clientId),
+    /** Undefined while users can't look. */
+    activity: config.account ? held?.index : undefined,
+    hearOfUser: createHearOfUser(store, storedUsers, held?.userSessions),
     tokens,
     revoked,
     findMachineToken: createMachineTokenFinder(tokens, revoked, stillAllowed),

@@ -2,13 +2,15 @@
 import type { Config } from '../config/config.ts';
 import { logoutClientsOf } from './clients.ts';
 import { createLogoutJobs } from './logout-jobs.ts';
+import type { HearOfUser } from '../users/user-events.ts';
+import { createUserIndex, removeUserLists } from '../users/user-index.ts';
 import type { RecordParts } from './record-payload.ts';
-import { createUserIndex } from '../users/user-index.ts';
 import { createUserLists } from './user-lists.ts';
-import { createUserSessions } from './user-sessions.ts';
+import { createUserSessions, type UserSessions } from './user-sessions.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from '../users/accounts.ts';
+import type { StoredUsers } from '../users/stored-users.ts';
 
 type ListsParts = RecordParts & {
   readonly accounts: Accounts;
@@ -34,4 +36,18 @@ export function userListsOf(config: Config, store: Store, adapter: ListsParts) {
   const parts = { ...found, sessions: userSessions };
   const lists = createUserLists({ ...parts, audit, sessionSeconds: config.lifetimes.sessionAbsolute });
   return { index, userSessions, lists, parts };
+}
+
+/** `userSessions` undefined: no app has to be told, and no page lists them. */
+export function createHearOfUser(
+  { documents }: Store,
+  storedUsers: StoredUsers,
+  userSessions: UserSessions | undefined,
+): HearOfUser {
+  return async ({ accountId, what, clientIds }) => {
+    if (what !== 'left') await userSessions?.endVoid(accountId);
+    for (const clientId of clientIds) await userSessions?.leave(accountId, clientId);
+    const isGone = what === 'deleted' && (await storedUsers.findById(accountId)) === undefined;
+    if (isGone) await removeUserLists(documents, accountId);
+  };
 }

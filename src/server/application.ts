@@ -3,7 +3,6 @@ import { createApp } from '../http/app.ts';
 import { createCsrf } from '../interaction/csrf.ts';
 import type { Host } from '../interaction/host.ts';
 import { ownCallbacksOf } from '../interaction/own-pages.ts';
-import { createTell } from '../interaction/tell.ts';
 import { createDeviceCookie } from '../interaction/trusted-browser-cookie.ts';
 import { type ApplicationParts, openApp, type Process } from '../oidc/app.ts';
 import { createBrowserSessions } from '../oidc/browser-session.ts';
@@ -19,7 +18,7 @@ export type Application = Awaited<ReturnType<typeof createApplication>>;
 export async function createApplication(process: Process, given: ApplicationParts) {
   const config = withOwnClient(given.config);
   const engine = await createEngine(openApp(process, { ...given, config }));
-  const { account, hash, issuer, endVoid, leave, logouts } = engine;
+  const { account, hash, issuer, logouts } = engine;
   const host: Host = {
     ...engine,
     sessions: createBrowserSessions(engine),
@@ -27,9 +26,8 @@ export async function createApplication(process: Process, given: ApplicationPart
     csrf: createCsrf(hash),
     cookie: createDeviceCookie(issuer),
     second: secondFactorsOf(engine),
-    tell: createTell(account?.index),
   };
-  return { app: createApp(host), endVoid, leave, apps: logouts };
+  return { app: createApp(host), apps: logouts, hearOfUser: engine.hearOfUser };
 }
 
 /** With the way from the service's own pages to the sign-in, where there are such pages. */

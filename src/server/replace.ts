@@ -18,6 +18,7 @@ import {
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { markAll } from '../users/factors.ts';
 import { findShadowed } from '../users/shadowed.ts';
+import { newUserEvent } from '../users/user-events.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
 import type { ApplicationParts, Process } from '../oidc/app.ts';
@@ -122,8 +123,8 @@ function viewsFor(config: Config, old: First, { views }: Change): Views {
 async function applyUsers(
   before: Config,
   config: Config,
-  { states, storedUsers, factors, hash, store, log, metrics }: Process,
-  { apps, endVoid, leave }: Application,
+  { states, storedUsers, factors, userEvents, hash, store, log, metrics }: Process,
+  { apps }: Application,
 ) {
   const { users } = config;
   const { now } = store.clock;
@@ -148,10 +149,11 @@ async function applyUsers(
   const removed = await findRemoved(users, store.documents, states, onFault);
   if (apps.areUsed) {
     const ended = [...changed.map(({ id }) => id), ...hidden];
-    await inBatches(ended, endVoid, onFault);
-    const left = removed.flatMap((id) => config.clients.map(({ clientId }) => ({ id, clientId })));
+    await inBatches(ended, (id) => userEvents.add([newUserEvent(id, 'ended')]));
+    const all = config.clients.map(({ clientId }) => clientId);
     const shutOut = await findShutOut(before, config, storedUsers);
-    await inBatches([...left, ...shutOut], ({ id, clientId }) => leave(id, clientId), onFault);
+    const left = [...removed.map((id) => [id, all] as const), ...shutOut];
+    await inBatches(left, ([id, clientIds]) => userEvents.add([newUserEvent(id, 'left', clientIds)]));
   }
   // Only now: a process that is killed before, or loses the store, begins anew the next time.
   await keepCredentials(changed, states);

@@ -30,6 +30,7 @@ import type { Clock, Store } from '../store/store.ts';
 import type { FactorStore } from '../users/factors.ts';
 import { rewrapOneTimeCodes } from '../users/one-time-codes.ts';
 import { openUsers } from '../users/open-users.ts';
+import { createUserEventDelivery, createUserEvents } from '../users/user-events.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { createViews } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
@@ -137,6 +138,8 @@ async function compose(
   // These outlive every replacement, and counters, leases and proven secrets with them.
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
   const logoutJobs = createLogoutJobs(store.documents, store.clock.now);
+  const userEvents = createUserEvents(store.documents, store.clock.now);
+  const userEventDelivery = createUserEventDelivery(userEvents, store.clock.now, log);
   const uses = createSecretUses(store.documents, now);
   const maySign = () => rotation.signingAllowed();
   const logoutSender = createLogoutSender({ log, audit, jobs: logoutJobs, now: store.clock.now, maySign });
@@ -150,6 +153,7 @@ async function compose(
     passwords,
     maySign,
     logoutJobs,
+    userEvents,
     ...users,
     verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
     limitsOf: createReportedLimits({ counters: store.counters, hash, now, log, audit, metrics }),
@@ -173,9 +177,10 @@ async function compose(
     process,
     status,
     provideKeys: (algorithms) => rotation.begin(algorithms),
-    async swap({ app, apps }, next) {
+    async swap({ app, apps, hearOfUser }, next) {
       keyStore.change(keySettingsOf(next.config));
       listen.serve(app);
+      userEventDelivery.use(hearOfUser);
       logoutSender.use(apps);
       management.serve(
         createManagementApp({
@@ -225,6 +230,7 @@ async function compose(
       closing: [
         viewsWatch,
         rotation,
+        userEventDelivery,
         logoutSender,
         uses,
         { stop: () => passwords.close() },

@@ -6,6 +6,8 @@ import { type Clock, type DocumentStore, type StoredDocument, StoreUnavailable }
 const LOOK_EVERY_MS = 1000;
 /** A job that no process can run is given up after this time. */
 const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
+/** Longer than what a job is about takes to happen. */
+const HOLD_MS = 5000;
 /** In one look, those that are due longest first. */
 const JOBS_AT_ONCE = 200;
 /** At one target, which delays no other when it hangs. */
@@ -77,6 +79,18 @@ export function createJobs<Job>(
         jobs.map((job) => write(keyOf(job), { ...job, since, notBefore: since, failures: 0 }, 0)),
       );
     },
+    /**
+     * The job is stored, then `work` does what it is about, then it is due. Where this process or the store ends in between, it is due
+     * all the same: what runs it looks whether there is something to do.
+     */
+    async around<T>(job: Job, work: () => Promise<T>): Promise<T> {
+      const since = now();
+      const held = { ...job, since, notBefore: since + HOLD_MS, failures: 0 };
+      await write(keyOf(job), held, 0);
+      const result = await work();
+      await write(keyOf(job), { ...held, notBefore: since }, 1).catch(ifUnavailable);
+      return result;
+    },
     list: async () => (await documents.list(collection)).flatMap(parse),
     /** Undefined: another process was first. */
     async change({ id, job, version }: Found<Job>, to: Partial<Schedule>): Promise<Found<Job> | undefined> {
@@ -85,6 +99,11 @@ export function createJobs<Job>(
     },
     remove: ({ id, version }: Found<Job>) => documents.remove(collection, id, version),
   };
+}
+
+/** It is done; nobody waits for the rest. */
+function ifUnavailable(error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) throw error;
 }
 
 const isScheduled = (form: StoredForm): form is StoredForm & Schedule =>

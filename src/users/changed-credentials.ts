@@ -106,7 +106,8 @@ export async function findRemoved(
   return gone;
 }
 
-export type ShutOut = { readonly id: string; readonly clientId: string };
+/** The user, and the apps. */
+export type ShutOut = readonly [id: string, clientIds: readonly string[]];
 
 type Member = Grouped & { readonly id: string };
 
@@ -124,10 +125,10 @@ export async function findShutOut(
   const now: readonly Member[] = [...after.users, ...(hasOtherRule ? await storedUsers.list() : [])];
   const inFile = new Map<string, Member>(before.users.map((user) => [user.id, user]));
   const [was, is] = [createAccessRules(before), createAccessRules(after)];
-  return now.flatMap((user) =>
-    clients
+  return now.flatMap((user) => {
+    const left = clients
       .filter((client) => was.mayUseClient(inFile.get(user.id) ?? user, client))
-      .filter((client) => !is.mayUseClient(user, client))
-      .map(({ clientId }) => ({ id: user.id, clientId })),
-  );
+      .filter((client) => !is.mayUseClient(user, client));
+    return left.length === 0 ? [] : [[user.id, left.map(({ clientId }) => clientId)] as const];
+  });
 }

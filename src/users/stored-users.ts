@@ -20,7 +20,7 @@ const NOBODY = 'nobody';
 
 type Stored = Pick<User, 'username' | 'passwordHash' | 'groups' | 'claims' | 'validAfter'>;
 type Granted = Pick<User, 'groups' | 'claims'>;
-type NewUser = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Granted>;
+export type NewUser = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Granted>;
 
 /** The login name is what apps show of a user who has no other name for that. */
 export const withName = (username: string, claims: User['claims']): User['claims'] => ({

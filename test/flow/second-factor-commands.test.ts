@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseForm } from '../../src/store/form.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
+import { until } from '../world/clock.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { anyStore, eachStore } from '../world/each-store.ts';
 import { begin, complete, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
@@ -216,7 +217,9 @@ anyStore(
       const lists = ['person-sessions', 'person-grants'];
       for (const list of lists) await documents.put(list, id, '{}', 0);
       await printed(world(), ['delete', 'zoe']);
-      for (const list of lists) expect(await documents.get(list, id)).toBeUndefined();
+      await until(async () => {
+        for (const list of lists) expect(await documents.get(list, id)).toBeUndefined();
+      });
       expect([await store.get(id), await store.ownerOfHandle(key.handle)]).toMatchObject([
         { passkeys: [] },
         undefined,

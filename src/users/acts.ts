@@ -1,0 +1,300 @@
+// What is done to users, by an operator at the command line, by themselves at a page, or by who has a one-time link: each act once, with
+// its record in the audit trail, its line in the user's activity, and the event by which apps and lists hear of it (user-events.ts).
+import type { Audit, AuditEvent, AuditFields, Origin } from '../observability/audit.ts';
+import type { Clock } from '../store/store.ts';
+import { type AccountState, type AccountStates, nextValidAfter } from './account-state.ts';
+import type { Enrolled } from './enrolment.ts';
+import { type FactorStore, forgiven, type Method } from './factors.ts';
+import type { LinkPurpose, OneTimeLink, OneTimeLinks } from './one-time-links.ts';
+import { ONE_TIME_CODES, type Removal, type Removed, removeFactor } from './remove-factor.ts';
+import type { NewUser, StoredUsers } from './stored-users.ts';
+import type { User } from './user.ts';
+import { newUserEvent, type UserEvents } from './user-events.ts';
+import type { Place, SecurityEvent, UserIndex } from './user-index.ts';
+
+/** Who does it. */
+export type Actor = Origin & { readonly by: 'command_line' | 'user' | 'link'; readonly place?: Place };
+
+/** What acts are done with. Every act throws StoreUnavailable; a part that is done then has its event. */
+export type ActsParts = {
+  readonly states: AccountStates;
+  readonly storedUsers: StoredUsers;
+  readonly factors: FactorStore;
+  readonly userEvents: UserEvents;
+  /** Undefined while users can't look. */
+  readonly activity: Pick<UserIndex, 'addEvent'> | undefined;
+  readonly audit: Audit;
+  readonly storeNow: Clock;
+};
+
+function record(
+  { audit }: ActsParts,
+  { by, address, request_id }: Actor,
+  [event, outcome]: readonly [AuditEvent, 'success' | 'failure'],
+  fields: AuditFields,
+): void {
+  audit.record(event, outcome, { address, request_id, by, ...fields });
+}
+
+const changed = (parts: ActsParts, actor: Actor, accountId: string, action: string) =>
+  record(parts, actor, ['account_changed', 'success'], { account_id: accountId, action });
+
+/** What the user finds in their activity. It happened all the same: an error page would deny it. */
+export async function noteInActivity(
+  { activity }: Pick<ActsParts, 'activity'>,
+  { place }: Pick<Actor, 'place'>,
+  accountId: string,
+  { what, app }: Pick<SecurityEvent, 'what' | 'app'>,
+): Promise<void> {
+  await activity?.addEvent(accountId, { what, app, place }).catch(() => undefined);
+}
+
+/** What an earlier version issued in this second is void, too. */
+const nextSecond = ({ storeNow }: ActsParts) => Math.floor(storeNow() / 1000) + 1;
+
+/** What was issued up to now stays void when the user comes back. Resolves since when (epoch seconds). */
+function endAll(parts: ActsParts, actor: Actor, accountId: string, change: Partial<AccountState> = {}) {
+  return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
+    const { validAfter } = await parts.states.update(accountId, (before) => ({
+      ...change,
+      validAfter: nextValidAfter(before.validAfter, nextSecond(parts)),
+    }));
+    changed(parts, actor, accountId, change.disabled === true ? 'disable' : 'sign-out');
+    await noteInActivity(parts, actor, accountId, { what: 'sessions_ended' });
+    return validAfter;
+  });
+}
+
+export const signOut = (parts: ActsParts, actor: Actor, accountId: string) => endAll(parts, actor, accountId);
+
+export const disable = (parts: ActsParts, actor: Actor, accountId: string) =>
+  endAll(parts, actor, accountId, { disabled: true });
+
+/** Failed sign-ins are forgotten. */
+export async function enable(parts: ActsParts, actor: Actor, accountId: string): Promise<void> {
+  await parts.states.update(accountId, { disabled: false, attemptsSince: parts.storeNow() });
+  await parts.factors.change(accountId, (own) => (own.oneTimeCode?.failures ? forgiven(own) : undefined));
+  changed(parts, actor, accountId, 'enable');
+}
+
+/** False: the login name is taken. */
+export async function addUser(parts: ActsParts, actor: Actor, user: NewUser): Promise<boolean> {
+  const isAdded = await parts.storedUsers.add(user);
+  if (isAdded) changed(parts, actor, user.id, 'add');
+  return isAdded;
+}
+
+type NewPassword = {
+  readonly accountId: string;
+  readonly passwordHash: string;
+  /** The `validAfter` of the user that the old password was of. */
+  readonly since?: number;
+  /** Keeps one session, before anybody hears that the others have ended. */
+  readonly keep?: (user: User) => Promise<void>;
+};
+
+/** Ends every session and token of the user. Undefined: the user is gone, or has another password since. */
+export function setPassword(parts: ActsParts, actor: Actor, password: NewPassword) {
+  const { accountId, passwordHash, since, keep } = password;
+  return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
+    const user = await parts.storedUsers.setPassword(accountId, passwordHash, nextSecond(parts), since);
+    if (user === undefined) return undefined;
+    changed(parts, actor, accountId, 'password');
+    await keep?.(user);
+    await noteInActivity(parts, actor, accountId, { what: 'password_changed' });
+    return user;
+  });
+}
+
+export const notePasswordRefused = (parts: ActsParts, actor: Actor, accountId: string, reason: string) =>
+  record(parts, actor, ['account_changed', 'failure'], { account_id: accountId, action: 'password', reason });
+
+type NewGranted = {
+  readonly to: Parameters<StoredUsers['setGranted']>[1];
+  /** The apps that let the user in no more. */
+  readonly left: readonly string[];
+};
+
+/** Groups and claims. Undefined: there is no such user any more. */
+export async function setGranted(
+  parts: ActsParts,
+  actor: Actor,
+  accountId: string,
+  { to, left }: NewGranted,
+): Promise<User | undefined> {
+  const change = async () => {
+    const user = await parts.storedUsers.setGranted(accountId, to);
+    if (user !== undefined) changed(parts, actor, accountId, 'set');
+    return user;
+  };
+  return left.length === 0
+    ? change()
+    : parts.userEvents.around(newUserEvent(accountId, 'left', left), change);
+}
+
+/** The id is never used again. False: there is no such user any more. */
+export function deleteUser(parts: ActsParts, actor: Actor, accountId: string): Promise<boolean> {
+  return parts.userEvents.around(newUserEvent(accountId, 'deleted'), async () => {
+    if (!(await parts.storedUsers.remove(accountId))) return false;
+    await parts.factors.remove(accountId);
+    changed(parts, actor, accountId, 'delete');
+    return true;
+  });
+}
+
+const LINK_ACTIONS: Readonly<Record<LinkPurpose, string>> = {
+  invite: 'invite',
+  reset: 'reset',
+  factors: 'enrol',
+};
+
+type NewLink = {
+  readonly links: Pick<OneTimeLinks, 'create'>;
+  readonly link: OneTimeLink;
+  /** Until it is dead. */
+  readonly seconds: number;
+};
+
+/** Resolves the token of a one-time link. */
+export async function makeLink(
+  parts: ActsParts,
+  actor: Actor,
+  { links, link, seconds }: NewLink,
+): Promise<string> {
+  const token = await links.create(link, seconds);
+  changed(parts, actor, link.accountId, LINK_ACTIONS[link.purpose]);
+  return token;
+}
+
+type FactorNote = Pick<AuditFields, 'client_id' | 'method' | 'reason'> & { readonly action: string };
+
+function noteFactor(parts: ActsParts, actor: Actor, accountId: string, note: FactorNote): void {
+  const outcome = note.reason === undefined ? 'success' : 'failure';
+  record(parts, actor, ['factor_changed', outcome], { account_id: accountId, ...note });
+}
+
+type Adding = {
+  readonly accountId: string;
+  readonly clientId?: string | undefined;
+  readonly method: Method;
+};
+
+/** `add` resolves what was added, or why nothing was. */
+export async function addFactor<Fault extends string>(
+  parts: ActsParts,
+  actor: Actor,
+  { accountId, clientId, method }: Adding,
+  add: () => Promise<Enrolled | Fault>,
+): Promise<Enrolled | Fault> {
+  const enrolled = await add();
+  const isAdded = typeof enrolled !== 'string';
+  noteFactor(parts, actor, accountId, {
+    client_id: clientId,
+    method,
+    action: isAdded ? enrolled.what.replace(/^factor_|^authenticator_/, '') : 'added',
+    reason: isAdded ? undefined : enrolled,
+  });
+  if (isAdded) await noteInActivity(parts, actor, accountId, { what: enrolled.what });
+  return enrolled;
+}
+
+/** By the user. As removeFactor of remove-factor.ts. */
+export async function removeOwnFactor(
+  parts: ActsParts,
+  actor: Actor,
+  signIn: Parameters<typeof removeFactor>[1],
+  removal: Removal,
+): Promise<Removed | 'still_needed' | undefined> {
+  const { accountId, factorId } = removal;
+  const removed = await removeFactor(parts.factors, signIn, removal);
+  if (removed === 'still_needed') {
+    const method = factorId === ONE_TIME_CODES ? 'one_time_code' : 'passkey';
+    noteFactor(parts, actor, accountId, { action: 'removed', method, reason: removed });
+  } else if (removed !== undefined) {
+    noteFactor(parts, actor, accountId, { action: 'removed', method: removed.method });
+    await noteInActivity(parts, actor, accountId, { what: 'factor_removed' });
+  }
+  return removed;
+}
+
+type LostFactors = {
+  readonly accountId: string;
+  /** As those of a Removal. */
+  readonly factorIds: readonly string[];
+  readonly recoveryCodes: boolean;
+};
+
+/** By an operator, for a user who has lost them. */
+export async function clearFactors(parts: ActsParts, actor: Actor, lost: LostFactors): Promise<void> {
+  const { accountId, factorIds, recoveryCodes } = lost;
+  const at = Math.floor(parts.storeNow() / 1000);
+  for (const factorId of factorIds) await removeFactor(parts.factors, undefined, { accountId, factorId, at });
+  if (recoveryCodes) await parts.factors.change(accountId, () => ({ recoveryCodes: [] }));
+  changed(parts, actor, accountId, 'factors');
+  await noteInActivity(parts, actor, accountId, { what: 'factor_removed' });
+}
+
+/** What can't be read may have been anything: sessions, tokens and links of before end with it. */
+export function clearDamagedFactors(parts: ActsParts, actor: Actor, accountId: string): Promise<void> {
+  return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
+    const after = nextSecond(parts);
+    await parts.states.update(accountId, ({ validAfter }) => ({
+      validAfter: nextValidAfter(validAfter, after),
+    }));
+    await parts.factors.remove(accountId);
+    changed(parts, actor, accountId, 'factors');
+  });
+}
+
+/** `make` resolves undefined for somebody who isn't surely the user. Resolves the codes. */
+export async function makeRecoveryCodes(
+  parts: ActsParts,
+  actor: Actor,
+  accountId: string,
+  make: () => Promise<readonly string[] | undefined>,
+): Promise<readonly string[] | undefined> {
+  const codes = await make();
+  const reason = codes === undefined ? 'not_yours' : undefined;
+  noteFactor(parts, actor, accountId, { action: 'made', method: 'recovery_codes', reason });
+  if (codes !== undefined) await noteInActivity(parts, actor, accountId, { what: 'recovery_codes_made' });
+  return codes;
+}
+
+export type EndedSessions = {
+  readonly userSessions: { readonly end: (accountId: string, uid: string) => Promise<boolean> };
+  readonly accountId: string;
+  readonly uids: readonly string[];
+  /** Undefined: the user's activity says why they ended. */
+  readonly what?: 'session_ended' | 'sessions_ended' | undefined;
+};
+
+/** Those that are there still. */
+export async function endSessions(parts: ActsParts, actor: Actor, sessions: EndedSessions): Promise<void> {
+  const { userSessions, accountId, uids, what } = sessions;
+  let hasEnded = false;
+  for (const uid of uids) {
+    if (!(await userSessions.end(accountId, uid))) continue;
+    record(parts, actor, ['sign_out', 'success'], { account_id: accountId, reason: 'ended_by_the_person' });
+    hasEnded = true;
+  }
+  if (hasEnded && what !== undefined) await noteInActivity(parts, actor, accountId, { what });
+}
+
+type Grants = { readonly withdraw: (accountId: string, clientId: string) => Promise<boolean> };
+
+/** Every token of the app for this user ends. False: there was nothing. */
+export async function withdrawApp(
+  parts: ActsParts,
+  actor: Actor,
+  {
+    grants,
+    accountId,
+    clientId,
+  }: { readonly grants: Grants; readonly accountId: string; readonly clientId: string },
+): Promise<boolean> {
+  if (!(await grants.withdraw(accountId, clientId))) return false;
+  const fields = { account_id: accountId, client_id: clientId, reason: 'withdrawn_by_the_person' };
+  record(parts, actor, ['consent_withdrawn', 'success'], fields);
+  await noteInActivity(parts, actor, accountId, { what: 'app_withdrawn', app: clientId });
+  return true;
+}

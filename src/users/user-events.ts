@@ -1,0 +1,71 @@
+// One event for whatever of a user has ended. It is stored before the act (acts.ts), and delivered from the outbox by a process that
+// serves: so nobody who must hear of it is forgotten, and one who fails undoes nothing.
+import { randomUUID } from 'node:crypto';
+import type { Log } from '../observability/log.ts';
+import { createJobs, createOutbox, type JobForm } from '../store/outbox.ts';
+import type { Clock, DocumentStore } from '../store/store.ts';
+
+export type UserEvent = {
+  readonly id: string;
+  readonly accountId: string;
+  /** `ended`: some or all sessions and tokens. `left`: apps let the user in no more. `deleted`: there is no such user any more. */
+  readonly what: 'ended' | 'left' | 'deleted';
+  /** The apps. */
+  readonly clientIds: readonly string[];
+};
+
+/** Looks what there is to do, and does it: an event may come twice, and without the act. */
+export type HearOfUser = (event: UserEvent) => Promise<void>;
+
+const FORM: JobForm<UserEvent> = {
+  collection: 'user-events',
+  keyOf: ({ id }) => id,
+  isJob: (form): form is typeof form & UserEvent =>
+    [form['id'], form['accountId'], form['what']].every((member) => typeof member === 'string') &&
+    Array.isArray(form['clientIds']),
+};
+/** The last try starts about an hour after the first. */
+const WAITS_MS = [5000, 25_000, 60_000, 600_000, 3_000_000, 5000] as const;
+
+const GIVEN_UP = "apps were not told that something of a user has ended, and won't be";
+
+export const newUserEvent = (
+  accountId: string,
+  what: UserEvent['what'],
+  clientIds: readonly string[] = [],
+) => ({
+  id: randomUUID(),
+  accountId,
+  what,
+  clientIds,
+});
+
+export type UserEvents = ReturnType<typeof createUserEvents>;
+
+export const createUserEvents = (documents: DocumentStore, now: Clock) => createJobs(documents, now, FORM);
+
+/** Delivers to `use` of the application that serves. */
+export function createUserEventDelivery(userEvents: UserEvents, now: Clock, log: Log) {
+  let hear: HearOfUser | undefined;
+  const outbox = createOutbox(userEvents, now, {
+    targetOf: ({ accountId }) => accountId,
+    waitsMs: WAITS_MS,
+    mayRun: () => hear !== undefined,
+    canRun: () => true,
+    async run(event) {
+      await hear?.(event);
+      return 'done';
+    },
+    done: () => undefined,
+    failed: ({ accountId, what }, { reason }) => log.error({ accountId, what, reason }, GIVEN_UP),
+    broke: (error) =>
+      log.error({ err: error }, 'apps could not be told yet that something of a user has ended'),
+  });
+  return {
+    use(next: HearOfUser): void {
+      hear = next;
+      outbox.start();
+    },
+    stop: () => outbox.stop(),
+  };
+}
