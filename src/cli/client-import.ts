@@ -151,16 +151,15 @@ const isEmpty = (value: unknown) => value === undefined || (Array.isArray(value)
 /** A client as the file has it. */
 function toForm({ client, isPublic, grants, scopes, secret, isTrusted, left }: Draft, note: Note): Fields {
   if (left.length > 0) note(`not carried over: ${left.join(', ')}`);
+  // RFC 8252 §8.6: without a secret, any app can claim to be this one.
+  const consent = isTrusted && !isPublic ? 'implicit' : 'explicit';
   const fields = {
     ...client,
     ...(isPublic && { token_endpoint_auth_method: 'none' }),
     client_secrets: isPublic ? [] : toSecrets(secret, note),
     grant_types: grants,
     scope: toScopes(scopes, grants).join(' '),
-    // RFC 8252 §8.6: without a secret, any app can claim to be this one.
-    ...(grants.includes('authorization_code') && {
-      consent: isTrusted && !isPublic ? 'implicit' : 'explicit',
-    }),
+    consent: grants.includes('authorization_code') ? consent : undefined,
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }

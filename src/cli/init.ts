@@ -55,7 +55,7 @@ async function writeAll(folder: string, files: Readonly<Record<string, string>>)
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name);
     const isSecret = /secrets|data/.test(name);
-    await mkdir(dirname(path), { recursive: true, ...(isSecret && { mode: 0o700 }) });
+    await mkdir(dirname(path), { recursive: true, mode: isSecret ? 0o700 : 0o777 });
     await writeFile(path, content, { flag: 'wx', mode: isSecret ? 0o600 : 0o644 });
   }
 }

@@ -49,11 +49,7 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
       sendPage(ctx, pages.render('error', model, pageContextOf(ctx)));
       return;
     }
-    ctx.body = {
-      error,
-      ...(description !== undefined && { error_description: description }),
-      request_id: requestId,
-    };
+    ctx.body = { error, error_description: description, request_id: requestId };
   }
 
   return async function answerError(ctx, next) {

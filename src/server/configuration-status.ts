@@ -25,7 +25,7 @@ export function createConfigurationStatus(
 
   function read(): ConfigStatus {
     const pending = settingsForRestart(running, wanted);
-    return { hash, problem, warning, ...(pending.length > 0 && { pending }) };
+    return { hash, problem, warning, pending: pending.length > 0 ? pending : undefined };
   }
 
   return {
