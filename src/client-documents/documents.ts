@@ -56,17 +56,7 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
   const renew = createRenewal(parts, kept);
   /** Whether the configuration lists this URL. */
   const isListed = (clientId: string) => isListedDocument(clientId, hosts);
-  const isGood = (known: KeptDocument | undefined): known is KeptDocument =>
-    known !== undefined && clock.now() < known.believedUntil + GRACE_MS;
-
-  async function renewOrGoOn(known: KeptDocument | undefined, clientId: string, address: string) {
-    try {
-      return await renew(clientId, known, address);
-    } catch (error) {
-      if (isGood(known)) return known;
-      throw error;
-    }
-  }
+  const isGood = ({ believedUntil }: KeptDocument) => clock.now() < believedUntil + GRACE_MS;
 
   return {
     isListed,
@@ -77,10 +67,15 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
     async load(clientId: string, use: DocumentUse, address: string): Promise<Client | undefined> {
       if (!isListed(clientId)) return undefined;
       const known = await kept.find(clientId);
-      if (use === 'end') return isGood(known) ? known.client : endingClient(clientId);
+      if (use === 'end') return known && isGood(known) ? known.client : endingClient(clientId);
       if (known && clock.now() < known.believedUntil) return known.client;
       if (use === 'begin') return (await renew(clientId, known, address))?.client;
-      return known && (await renewOrGoOn(known, clientId, address))?.client;
+      if (!known) return undefined;
+      const renewed = await renew(clientId, known, address).catch((error: unknown) => {
+        if (isGood(known)) return known;
+        throw error;
+      });
+      return renewed?.client;
     },
     /** A token was issued: kept for as long as one may live, and its renewal has a limit of its own. */
     async keep(clientId: string): Promise<void> {
@@ -93,23 +88,19 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
 /** Not asked for again before `until`. Without `failure` it was refused. */
 type Pause = { readonly until: number; readonly failure?: string };
 
-/** Resolves the new document, or undefined where it is refused. `before`: the one that isn't believed any more. */
-type Renew = (
-  clientId: string,
-  before: KeptDocument | undefined,
-  address: string,
-) => Promise<KeptDocument | undefined>;
+/** `before`: the document that isn't believed any more. */
+type Before = KeptDocument | undefined;
 
-function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof createKeptDocuments>): Renew {
+function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof createKeptDocuments>) {
   const { hosts, outgoing, vet, clock, limits, audit, log } = parts;
   const pauses = new Remembered<Pause>(MOST_KNOWN);
-  const flights = new Map<string, ReturnType<Renew>>();
+  const flights = new Map<string, ReturnType<typeof fetchAndKeep>>();
 
-  async function fetchAndKeep(clientId: string, before: KeptDocument | undefined) {
+  async function fetchAndKeep(clientId: string, before: Before): Promise<KeptDocument | undefined> {
     const fetched = await fetchDocument({ outgoing, vet }, clientId);
     const at = clock.now();
     if ('client' in fetched) {
-      report(clientId, before, undefined);
+      report(clientId, before);
       const { client, document, believedSeconds } = fetched;
       const believedUntil = at + believedSeconds * 1000;
       const taken = { client, document, believedUntil, isUsed: before?.isUsed === true };
@@ -127,7 +118,7 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     return undefined;
   }
 
-  function report(clientId: string, before: KeptDocument | undefined, reason: string | undefined): void {
+  function report(clientId: string, before: Before, reason?: string): void {
     const action = before ? 'renewal' : 'first';
     const outcome = reason === undefined ? 'success' : 'failure';
     audit.record('client_document', outcome, { client_id: clientId, action, reason });
@@ -144,8 +135,8 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     throw new DocumentUnavailable(pause.failure, pause.until - clock.now());
   }
 
-  /** One fetch of a URL at a time; only who begins it is counted. */
-  return async function renew(clientId, before, address) {
+  /** The new document, or undefined where it is refused. One fetch of a URL at a time; only who begins it is counted. */
+  return async function renew(clientId: string, before: Before, address: string) {
     if (!remembered(clientId) && !flights.has(clientId)) {
       const { host } = new URL(clientId);
       const isExpected = before?.isUsed === true || hosts.includes(clientId.slice('https://'.length));

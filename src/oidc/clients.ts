@@ -31,9 +31,8 @@ export function createClientLookup(clients: readonly Client[], documents: Client
     load: async (clientId = '') => {
       if (!isListed(clientId)) return ofFile.get(clientId);
       const { ctx } = Provider;
-      return ctx === undefined
-        ? documents?.load(clientId, 'continue', '')
-        : loadFor(ctx, clientId, useAt(ctx.oidc.route));
+      if (ctx) return loadFor(ctx, clientId, useAt(ctx.oidc.route));
+      return documents?.load(clientId, 'continue', '');
     },
     /** Loads the client of an authorization request before the engine looks at it, and keeps one that got a token. */
     prepare: async (ctx: Context, next: Next): Promise<void> => {
