@@ -111,9 +111,9 @@ async function load(file: string, options: LoadOptions, sources: SourceList) {
   const noteFile = (secret: string): void => void sources.files.add(secret);
   const secretFiles = options.secretFiles ?? service.value.secret_files;
   const context = { env, noteFile, readSecrets, secretFiles, issuerIsLoopback };
-  const { store, ...secrets } = await resolveSecrets(parts, context);
+  const { store, clientSecrets, keys: configured } = await resolveSecrets(parts, context);
   if (!problems.isEmpty || !store) throw new ConfigError(problems.list());
-  const generatedKeys = KEY_NAMES.filter((name) => secrets.keys[name].length === 0);
+  const generatedKeys = KEY_NAMES.filter((name) => configured[name].length === 0);
   // Only now, so that a refused file changes nothing.
   const report = problems.reporter(document);
   const target = { folder: dataFolder(store, document.folder), write: writeKeys, secretFiles };
@@ -124,13 +124,13 @@ async function load(file: string, options: LoadOptions, sources: SourceList) {
     );
     throw new ConfigError(problems.list());
   });
-  const keys = { ...secrets.keys, ...generated.keys };
+  const keys = { ...configured, ...generated.keys };
   const notices = [
     ...problems.notices,
     ...generated.notices,
     ...(secretFiles === 'any_mode' ? [ANY_MODE] : []),
   ];
-  const config = toConfig({ ...parts, ...secrets, store, keys, notices });
+  const config = toConfig(parts, { store, clientSecrets, keys, notices });
   for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
   if (!problems.isEmpty) throw new ConfigError(problems.list());
   return { config, generatedKeys };

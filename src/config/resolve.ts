@@ -9,7 +9,7 @@ import type { ClientForm } from './schema-client.ts';
 import type { KeyName } from './service-keys.ts';
 import type { UserForm } from './schema-user.ts';
 
-export type Sources = Parts & {
+type Sources = {
   readonly store: StoreConfig;
   readonly clientSecrets: ReadonlyMap<Entry<ClientForm>, readonly ClientSecret[]>;
   readonly keys: Readonly<Record<KeyName, readonly string[]>>;
@@ -17,33 +17,31 @@ export type Sources = Parts & {
 };
 
 /** The configuration as the rest of the service sees it. */
-export function toConfig(sources: Sources): Config {
-  const { $schema: _, clients_from: _from, users_from: usersFrom, views, ...form } = sources.service.value;
-  const inFolder = (path: string | undefined) =>
-    path === undefined ? undefined : resolve(sources.service.folder, path);
+export function toConfig({ service, clients, resources, users }: Parts, sources: Sources): Config {
+  const { store, clientSecrets, keys, notices } = sources;
+  const { folder, value } = service;
+  const { $schema: _, clients_from: _from, users_from: usersFrom, views, ...form } = value;
   return {
     ...camelKeys(form),
-    store: sources.store,
-    audit: toAudit(form.audit, sources),
-    encryptionKeys: sources.keys.encryption_keys.map((key) => Buffer.from(key, 'base64url')),
-    cookieKeys: sources.keys.cookie_keys,
-    resources: sources.resources.list.map(({ value }) => camelKeys(value)),
-    clients: sources.clients.list.map((entry) =>
-      toClient(entry.value, sources.clientSecrets.get(entry) ?? []),
-    ),
-    users: sources.users.list.map(({ value }) => toUser(value)),
-    usersFrom: inFolder(usersFrom),
-    viewsFolder: inFolder(views),
-    notices: sources.notices,
+    store,
+    audit: toAudit(form.audit, folder, store),
+    encryptionKeys: keys.encryption_keys.map((key) => Buffer.from(key, 'base64url')),
+    cookieKeys: keys.cookie_keys,
+    resources: resources.list.map((entry) => camelKeys(entry.value)),
+    clients: clients.list.map((entry) => toClient(entry.value, clientSecrets.get(entry) ?? [])),
+    users: users.list.map((entry) => toUser(entry.value)),
+    usersFrom: usersFrom && resolve(folder, usersFrom),
+    viewsFolder: views && resolve(folder, views),
+    notices,
   };
 }
 
-function toAudit(audit: string, { service, store }: Sources): AuditConfig {
+function toAudit(audit: string, folder: string, store: StoreConfig): AuditConfig {
   if (audit === 'stdout' || audit === 'off') return { to: audit };
   if (audit === 'auto') {
     return { to: audit, file: store.engine === 'lmdb' ? resolve(store.folder, 'audit.jsonl') : undefined };
   }
-  return { to: 'file', file: resolve(service.folder, audit.slice('file:'.length)) };
+  return { to: 'file', file: resolve(folder, audit.slice('file:'.length)) };
 }
 
 /** A client of the file, or of a document that reads like one. */
