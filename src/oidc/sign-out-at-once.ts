@@ -1,9 +1,9 @@
 // Answers at once where the engine would send a page that submits itself: a sign-out without a session, and a sign-in as a
 // different user. The engine's page is unstyled, and a dead end of one button without JavaScript.
 import type { Middleware } from 'koa';
-import type { KoaContextWithOIDC, Session } from 'oidc-provider';
+import type { Adapter, KoaContextWithOIDC, Session } from 'oidc-provider';
 import type { Audit } from '../observability/audit.ts';
-import { type AdapterParts, createAdapter } from './adapter.ts';
+import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordSignOut } from './audit-trail.ts';
 import type { EnginePages } from './engine-pages.ts';
 import type { Logouts } from './logouts.ts';
@@ -15,15 +15,16 @@ export const RESUMED = new Set(['resume', 'device_resume']);
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
 
-export type SignOutAtOnceParts = AdapterParts & {
+type SignOutAtOnceParts = {
+  readonly grants: Adapter;
+  readonly records: UnitOfWork;
   readonly enginePages: EnginePages;
   readonly audit: Audit;
-  readonly logouts: Pick<Logouts, 'noteAll'>;
+  readonly logouts: Logouts;
 };
 
 export function signOutAtOnce(parts: SignOutAtOnceParts): Middleware {
-  const { enginePages, audit, logouts, records } = parts;
-  const grants = createAdapter('Grant', parts);
+  const { grants, enginePages, audit, logouts, records } = parts;
 
   return async function answerAtOnce(hostCtx, next) {
     const policy = hostCtx.response.get(POLICY);
