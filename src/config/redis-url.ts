@@ -1,7 +1,7 @@
 // The notation of a Redis store: one server, Sentinels or a Cluster, as one URL. No message repeats it, since it may hold a
 // password.
 
-export type RedisNode = { readonly host: string; readonly port: number };
+type RedisNode = { readonly host: string; readonly port: number };
 
 export type RedisPlace = {
   readonly kind: 'single' | 'sentinel' | 'cluster';

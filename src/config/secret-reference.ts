@@ -10,7 +10,7 @@ const LARGEST_SECRET_BYTES = 65_536;
 export type SecretFiles = ServiceForm['secret_files'];
 
 /** What all references of one configuration are read against. */
-export type ReferenceSource = {
+type ReferenceSource = {
   readonly env: NodeJS.ProcessEnv;
   /** Called with every file that is looked for, also one that isn't there. */
   readonly noteFile?: ((file: string) => void) | undefined;

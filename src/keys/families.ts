@@ -38,7 +38,7 @@ export function changeFamily(ring: Ring, alg: Algorithm, change: (family: Ring) 
  * `begin`: the algorithm is new, and its first key signs at once, as at a first start. `drop`: the file names the algorithm no more, and its
  * active key would have to be replaced.
  */
-export type FamilyStep = { readonly alg: Algorithm } & (
+type FamilyStep = { readonly alg: Algorithm } & (
   DueStep | { readonly kind: 'begin'; readonly at: number } | { readonly kind: 'drop'; readonly at: number }
 );
 

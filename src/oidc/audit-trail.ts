@@ -10,7 +10,7 @@ import { clip } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
 
 /** What a record of an issued token says; the same from the engine and from the fast path. */
-export type IssuedToken = {
+type IssuedToken = {
   readonly clientId: string;
   readonly accountId?: string | undefined;
   readonly grantType: string;

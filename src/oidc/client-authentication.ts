@@ -12,7 +12,7 @@ import type { Clients } from './clients.ts';
 export type ClientRequest = { readonly endpoint: ClientEndpoint; readonly address: string };
 
 /** Compares with an argon2id hash, in a bounded queue; may throw what the host answers (503). */
-export type VerifySlow = (phc: string, secret: string) => Promise<boolean>;
+type VerifySlow = (phc: string, secret: string) => Promise<boolean>;
 
 export type SecretComparisonParts = {
   readonly clients: Clients;

@@ -24,7 +24,7 @@ import type { Place } from '../users/user-index.ts';
 import { pageContextOf, sendPage } from './send-page.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
-export type DevicePagesParts = {
+type DevicePagesParts = {
   readonly config: ScopeSettings & { readonly issuer: string };
   readonly pages: Pages;
   readonly clients: Clients;

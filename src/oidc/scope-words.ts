@@ -15,7 +15,7 @@ type AskedNow = {
 };
 
 /** Key of a text -> the text in the page's language, where there is one. */
-export type FindText = (key: string) => string | undefined;
+type FindText = (key: string) => string | undefined;
 
 /** What an app was allowed before. */
 export function toAllowedModels(

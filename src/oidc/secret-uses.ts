@@ -16,8 +16,6 @@ const AT_ONCE = 100;
 /** `at` and `writtenAt` in epoch seconds. */
 type Use = { readonly clientId: string; readonly id: string; at: number; writtenAt: number };
 
-export type SecretUses = ReturnType<typeof createSecretUses>;
-
 export function createSecretUses(documents: DocumentStore, now: Clock) {
   const uses = new Map<string, Use>();
   /** A secret's id is a hash, and this is asked with each request. */

@@ -27,8 +27,6 @@ type Grant = {
   readonly resources?: Readonly<Record<string, string>>;
 };
 
-export type UserGrants = ReturnType<typeof createUserGrants>;
-
 export function createUserGrants(parts: UserGrantsParts) {
   const { index, records, consents, sessions, clock, onDamaged, findLive, tombstoneSeconds } = parts;
   const { payloadOf } = createRecordPayload(GRANT, clock, onDamaged);

@@ -9,7 +9,7 @@ import { Remembered } from '../limits/bounded-map.ts';
 import { createSignData } from './sign-data.ts';
 
 /** RFC 9068 §2.2, as it is on the wire. Times in epoch seconds. */
-export type AccessTokenClaims = {
+type AccessTokenClaims = {
   readonly iss: string;
   /** The user, or the client itself for client_credentials. */
   readonly sub: string;

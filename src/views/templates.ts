@@ -5,7 +5,7 @@ import type { PageContext, PageModels, PageName } from './models.ts';
 import type { TextPart, TextValues } from './texts.ts';
 
 /** Everything that a template sees, always under these names: no key of a model becomes a variable or an option. */
-export type TemplateLocals = PageContext & {
+type TemplateLocals = PageContext & {
   readonly page: PageName;
   readonly model: PageModels[PageName];
   /** Name of a file in `assets/` -> its URL. */

@@ -6,7 +6,7 @@ import { DEFAULT_LOCALE } from './locale.ts';
 import { listViewFiles } from './view-files.ts';
 
 /** Key -> text, of one file. */
-export type LocaleFile = ReadonlyMap<string, string>;
+type LocaleFile = ReadonlyMap<string, string>;
 /** Locale -> file. */
 export type LocaleFiles = ReadonlyMap<string, LocaleFile>;
 

@@ -28,8 +28,8 @@ const UNUSUAL_HEADERS = [
 ];
 
 /** Fields by name; each was sent once. */
-export type PlainForm = Readonly<Partial<Record<string, string>>>;
-export type PlainCredentials = { readonly clientId: string; readonly secret: string };
+type PlainForm = Readonly<Partial<Record<string, string>>>;
+type PlainCredentials = { readonly clientId: string; readonly secret: string };
 
 const lengthOf = ({ headers }: IncomingMessage) => Number(headers['content-length']);
 

@@ -11,7 +11,7 @@ import type { AccessPolicy } from './access.ts';
 import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/session-sign-in.ts';
 
-export type ExistingGrantParts = {
+type ExistingGrantParts = {
   readonly clients: Clients;
   readonly consents: RememberedConsents;
   /** Undefined where the file has no such rules. */

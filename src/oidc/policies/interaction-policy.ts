@@ -10,7 +10,7 @@ const { Check, Prompt } = interactionPolicy;
 /** What the app reads of a user without access, be it from the engine or from the page. */
 export const NO_ACCESS = 'the person may not use this app';
 
-export type InteractionPolicyParts = {
+type InteractionPolicyParts = {
   /** Each undefined where the file has no such rules. */
   readonly access: Pick<AccessPolicy, 'isDenied'> | undefined;
   readonly signInPolicy: SignInPolicy | undefined;

@@ -10,12 +10,7 @@ import type { RecordStore, StoreClock } from '../../store/store.ts';
 import type { OnDamaged } from '../record-payload.ts';
 import type { AskedFor } from './asked-for.ts';
 
-export const CONSENT = 'Consent';
-
-/** The name that it is stored under. */
-export function consentKey(hash: KeyedHash, accountId: string, clientId: string): string {
-  return hash(`consent:${accountId}\n${clientId}`);
-}
+const CONSENT = 'Consent';
 
 type ConsentForm = StoredForm &
   AskedFor & {
@@ -43,7 +38,7 @@ export type RememberedConsents = ReturnType<typeof createRememberedConsents>;
 
 export function createRememberedConsents(parts: ConsentParts) {
   const { records, hash, clock, onDamaged, findLive, lifetimeSeconds } = parts;
-  const keyOf = (accountId: string, clientId: string) => consentKey(hash, accountId, clientId);
+  const keyOf = (accountId: string, clientId: string) => hash(`consent:${accountId}\n${clientId}`);
 
   async function findForm(accountId: string, clientId: string): Promise<ConsentForm | undefined> {
     if (lifetimeSeconds === 0 || isDocumentClient(clientId)) return undefined;

@@ -36,7 +36,7 @@ type TokenPolicyParts = {
   readonly signInPolicy: Pick<SignInPolicy, 'mayUse'> | undefined;
 };
 
-export type Disclose = ReturnType<typeof createDisclose>;
+type Disclose = ReturnType<typeof createDisclose>;
 
 export function createDisclose(parts: TokenPolicyParts) {
   const { audiences, claims, clients, findLive, access, signInPolicy } = parts;

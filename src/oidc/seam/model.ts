@@ -2,7 +2,7 @@
 // the contract test fails when an upgrade makes them untrue.
 
 /** The stored form of a token, as the engine's `getValueAndPayload` hands it out. Times in epoch seconds. */
-export type TokenPayload = {
+type TokenPayload = {
   readonly jti: string;
   readonly iat: number;
   readonly exp: number;

@@ -42,7 +42,7 @@ export type SeamParts = {
 
 /** Code or error, by the names of the wire. */
 export type Answer = Readonly<Record<string, string>>;
-export type PostAnswer = (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer) => Promise<void>;
+type PostAnswer = (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer) => Promise<void>;
 
 type FoundClient = { readonly clientId: string; readonly clientAuthMethod: string };
 type ClientFinder = { find(id: string): Promise<FoundClient | undefined> };

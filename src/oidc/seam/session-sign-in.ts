@@ -17,7 +17,7 @@ export type SessionClass = {
 };
 
 /** What our own login results have for `keepSignIn`. */
-export type KeptOfLogin = {
+type KeptOfLogin = {
   /** That of the user (accounts.ts). */
   readonly generation: string | undefined;
   /** Epoch seconds of the last second factor. */
