@@ -38,6 +38,7 @@ const FORM: JobForm<Letter> = {
   keyOf: ({ name }) => name,
   isJob: (form): form is typeof form & Letter => typeof form['to'] === 'string',
 };
+const FIRST: Letter = { to: 'web', name: 'web0' };
 const DONE = () => Promise.resolve('done' as const);
 const WAITS_MS = [5000, 25_000, 60_000, 5000];
 
@@ -203,6 +204,25 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     now += 5000;
     serve(2, DONE);
     await isEmpty();
+    await stopAll();
+  });
+
+  it('run a job when what it is about is done, or when the process that does it has ended', async () => {
+    const [gate, never] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    const [first = FIRST, second = FIRST] = jobs(2);
+    serve(1, DONE);
+    const doing = jobsOf(made.store).around(first, () => gate.promise);
+    void jobsOf(made.store).around(second, () => never.promise);
+    await expect(
+      jobsOf(made.store).around({ to: 'api', name: 'api0' }, () => Promise.reject(new Error('the disk'))),
+    ).rejects.toThrow('the disk');
+    await until(async () => expect(await jobsOf(made.store).list()).toHaveLength(3));
+    gate.resolve('is done');
+    expect(await doing).toBe('is done');
+    await until(() => expect(posted.map(({ name }) => name)).toEqual(['web0']));
+    now += 5000;
+    await isEmpty();
+    expect(posted.map(({ name }) => name).toSorted()).toEqual(['api0', 'web0', 'web1']);
     await stopAll();
   });
 

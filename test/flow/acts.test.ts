@@ -1,0 +1,354 @@
+// Each act on a user, by whoever can do it: at the command line, at a page, by a one-time link. One user for each act.
+import { Secret, TOTP } from 'otpauth';
+import { afterAll, expect, it } from 'vitest';
+import { idsOf, openAccount } from '../world/account-page.ts';
+import { signIn, type SignedIn } from '../world/app.ts';
+import type { Browser, Page } from '../world/browser.ts';
+import { runVerb } from '../world/command-line.ts';
+import { eachStore } from '../world/each-store.ts';
+import { type Act, AUDIT_FILE, expectAct, type Living, type Outcome } from '../world/expect-act.ts';
+import { startLogoutReceiver } from '../world/logout-receiver.ts';
+import { newBrowser, type User } from '../world/person.ts';
+import { factorsOf, SoftwareKey } from '../world/second-factors.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS } from '../world/world.ts';
+
+const receiver = await startLogoutReceiver();
+afterAll(() => receiver.stop());
+
+const NEW = { password: 'river otter jazz 47', again: 'river otter jazz 47' };
+const OPTIONS = {
+  config: {
+    ...GENEROUS,
+    account: true,
+    audit: `file:${AUDIT_FILE}`,
+    groups: { staff: 'Employees' },
+    sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10, enrolment: 'self' },
+    outgoing: receiver.outgoing,
+    clients: receiver
+      .clients('web', 'web2')
+      .map((client) => (client.client_id === 'web2' ? { ...client, access: { groups: ['staff'] } } : client)),
+  },
+};
+
+/** The session goes on under another id. */
+const RENEWED = ['postern_session /', 'postern_session.sig /'];
+
+const session = ({ browser }: SignedIn): Living => ({ session: browser });
+const tokens = (app: SignedIn): Living => ({ tokens: app });
+const secretIn = ({ text }: Page) => /<code class="secret">([A-Z2-7]+)</.exec(text)?.[1] ?? '';
+const codeFor = (page: Page) => new TOTP({ secret: Secret.fromBase32(secretIn(page)) }).generate();
+const sealedIn = ({ text }: Page) =>
+  /name="sealed" value="([^"]*)"/.exec(text)?.[1]?.replaceAll('&#61;', '=') ?? '';
+
+eachStore(
+  'acts on users',
+  (place) => {
+    const everybody: SignedIn[] = [];
+    let count = 0;
+
+    async function user(world: OpenWorld, ...args: readonly string[]): Promise<Record<string, unknown>> {
+      const { code, stdout, stderr } = await runVerb(
+        ['user', ...args, '--config', world.configFile, '--json'],
+        PASSWORDS.alice,
+      );
+      expect([code, stderr]).toEqual([0, '']);
+      return JSON.parse(stdout) as Record<string, unknown>;
+    }
+
+    /** A new user of the store, signed in at an app, here and in another browser. */
+    async function newUser() {
+      const world = place();
+      count += 1;
+      const username: User = `person${count}`;
+      const { id } = await user(world, 'add', username, '--group', 'staff');
+      const enter = async (client: 'web' | 'web2', browser?: Browser) => {
+        const app = await signIn(world, { person: username, client, ...(browser && { browser }) });
+        everybody.push(app);
+        return app;
+      };
+      const [here, there] = [await enter('web'), await enter('web')];
+      const login = { username, password: PASSWORDS.alice };
+      return { world, id: String(id), username, here, there, enter, login };
+    }
+
+    const expectOf = (act: Act, outcome: Outcome) =>
+      expectAct({ world: place(), receiver, everybody }, act, outcome);
+
+    const changed = (id: string, by: string, action: string) => ({
+      event: 'account_changed',
+      outcome: 'success',
+      by,
+      account_id: id,
+      action,
+    });
+    const factor = (id: string, by: string, action: string, method: string) => ({
+      ...changed(id, by, action),
+      event: 'factor_changed',
+      method,
+    });
+    const ended = (id: string) => ({
+      event: 'sign_out',
+      outcome: 'success',
+      by: 'user',
+      account_id: id,
+      reason: 'ended_by_the_person',
+    });
+
+    it.each(['sign-out', 'disable', 'password'])(
+      '%s by an operator ends everything of the user',
+      async (verb) => {
+        const { world, id, username, here, there } = await newUser();
+        await expectOf(
+          { browser: here.browser, run: () => user(world, verb, username) },
+          {
+            answer: { id, username },
+            audit: [changed(id, 'command_line', verb)],
+            cookies: [],
+            apps: [here, there],
+            alive: [],
+            dead: [here, there].flatMap((app) => [session(app), tokens(app)]),
+          },
+        );
+      },
+    );
+
+    it('enable ends nothing, and brings nothing back', async () => {
+      const { world, id, username, here } = await newUser();
+      await expectOf(
+        { browser: here.browser, run: () => user(world, 'enable', username) },
+        {
+          answer: { id, disabled: false },
+          audit: [changed(id, 'command_line', 'enable')],
+          cookies: [],
+          apps: [],
+          alive: [session(here), tokens(here)],
+          dead: [],
+        },
+      );
+    });
+
+    it('delete ends everything of the user', async () => {
+      const { world, id, username, here, there } = await newUser();
+      await expectOf(
+        { browser: here.browser, run: () => user(world, 'delete', username) },
+        {
+          answer: { id, deleted: true },
+          audit: [changed(id, 'command_line', 'delete')],
+          cookies: [],
+          apps: [here, there],
+          alive: [],
+          dead: [here, there].flatMap((app) => [session(app), tokens(app)]),
+        },
+      );
+      const { documents } = world.openedStore;
+      for (const list of ['person-sessions', 'person-grants', 'factors'])
+        expect(await documents.get(list, id)).toBeUndefined();
+    });
+
+    it('set, for a group, ends the session at the app that is not for the user any more', async () => {
+      const { world, id, username, here, enter } = await newUser();
+      const staff = await enter('web2', here.browser);
+      await expectOf(
+        { browser: here.browser, run: () => user(world, 'set', username, '--remove-group', 'staff') },
+        {
+          answer: { id, groups: [] },
+          audit: [changed(id, 'command_line', 'set')],
+          cookies: [],
+          apps: [staff],
+          alive: [session(here), tokens(here)],
+          dead: [tokens(staff)],
+        },
+      );
+    });
+
+    it('a password by the user ends all but this browser', async () => {
+      const { world, id, here, there, login } = await newUser();
+      const { browser } = here;
+      const page = await openAccount(world, browser, login);
+      await expectOf(
+        {
+          browser,
+          run: () => browser.submit(page, '/password', { current: login.password, ...NEW }),
+        },
+        {
+          answer: { status: 200, text: expect.stringContaining('Your password was changed.') as string },
+          audit: [changed(id, 'user', 'password'), ended(id)],
+          cookies: RENEWED,
+          apps: [there],
+          alive: [session(here)],
+          dead: [session(there), tokens(there), tokens(here)],
+        },
+      );
+    });
+
+    it('a password by a link ends all', async () => {
+      const { world, id, username, here, there } = await newUser();
+      const link = String((await user(world, 'reset', username))['link']);
+      const browser = newBrowser(world);
+      const page = await browser.open(link);
+      await expectOf(
+        { browser, run: () => browser.submit(page, link.slice(-43), NEW) },
+        {
+          answer: { status: 200 },
+          audit: [
+            changed(id, 'link', 'password'),
+            { event: 'link_used', outcome: 'success', account_id: id, action: 'reset' },
+          ],
+          cookies: ['postern_device /'],
+          apps: [here, there],
+          alive: [],
+          dead: [here, there].flatMap((app) => [session(app), tokens(app)]),
+        },
+      );
+    });
+
+    it.each(['reset', 'enrol'] as const)('%s makes a link, and ends nothing', async (verb) => {
+      const { world, id, username, here } = await newUser();
+      await expectOf(
+        { browser: here.browser, run: () => user(world, verb, username) },
+        {
+          answer: { id, link: expect.stringContaining('/interaction/link/') as string },
+          audit: [changed(id, 'command_line', verb)],
+          cookies: [],
+          apps: [],
+          alive: [session(here), tokens(here)],
+          dead: [],
+        },
+      );
+    });
+
+    it('invite adds a user and makes a link', async () => {
+      const world = place();
+      count += 1;
+      let id = '';
+      const run = async () => {
+        const invited = await user(world, 'invite', `person${count}`);
+        id = String(invited['id']);
+        return invited;
+      };
+      await expectOf(
+        { run },
+        {
+          answer: { invited: true },
+          audit: ['add', 'invite'].map((action) => ({
+            ...changed('', 'command_line', action),
+            account_id: expect.stringMatching(/^usr_/) as string,
+          })),
+          cookies: [],
+          apps: [],
+          alive: [],
+          dead: [],
+        },
+      );
+      expect(id).toMatch(/^usr_/);
+    });
+
+    it('a first factor by the user ends the sessions of other browsers, and removing it too', async () => {
+      const { world, id, here, there, login } = await newUser();
+      const { browser } = here;
+      await openAccount(world, browser, login);
+      const page = await browser.open(`${world.issuer}/account/factors`);
+      await expectOf(
+        {
+          browser,
+          run: () => browser.submit(page, '/add', { code: codeFor(page), sealed: sealedIn(page) }),
+        },
+        {
+          answer: { status: 200 },
+          audit: [factor(id, 'user', 'added', 'one_time_code')],
+          cookies: RENEWED,
+          apps: [],
+          alive: [session(here), tokens(here), tokens(there)],
+          dead: [session(there)],
+        },
+      );
+      const next = await browser.open(`${world.issuer}/account/factors`);
+      await expectOf(
+        { browser, run: () => browser.submit(next, '/recovery-codes') },
+        {
+          answer: { status: 200 },
+          audit: [factor(id, 'user', 'made', 'recovery_codes')],
+          cookies: [],
+          apps: [],
+          alive: [session(here), tokens(here)],
+          dead: [],
+        },
+      );
+      const last = await browser.open(`${world.issuer}/account/factors`);
+      await expectOf(
+        { browser, run: () => browser.submit(last, '/remove', { id: 'one-time-codes' }) },
+        {
+          answer: { status: 200 },
+          audit: [factor(id, 'user', 'removed', 'one_time_code')],
+          cookies: RENEWED,
+          apps: [],
+          alive: [session(here), tokens(here)],
+          dead: [],
+        },
+      );
+    });
+
+    it('factors removed by an operator: sessions end, tokens stay', async () => {
+      const { world, id, username, here } = await newUser();
+      const store = await factorsOf(world);
+      const key = new SoftwareKey();
+      await store.change(id, () => ({ handle: key.handle, passkeys: [key.factor] }));
+      await expectOf(
+        { browser: here.browser, run: () => user(world, 'factors', username, '--remove', 'all') },
+        {
+          answer: { id, passkeys: [] },
+          audit: [changed(id, 'command_line', 'factors')],
+          cookies: [],
+          apps: [],
+          alive: [tokens(here)],
+          dead: [],
+        },
+      );
+    });
+
+    it.each(['end-session', 'end-others'] as const)('%s by the user ends that one', async (act) => {
+      const { world, id, here, there, login } = await newUser();
+      const { browser } = here;
+      const page = await openAccount(world, browser, login);
+      const fields = act === 'end-session' ? { id: idsOf(page, '/end-session')[0] ?? '' } : {};
+      await expectOf(
+        { browser, run: () => browser.submit(page, `/${act}`, fields) },
+        {
+          answer: { status: 200 },
+          audit: [ended(id)],
+          cookies: [],
+          apps: [there],
+          alive: [session(here), tokens(here)],
+          dead: [session(there)],
+        },
+      );
+    });
+
+    it('withdraw by the user ends the tokens of that app, and no session', async () => {
+      const { world, id, here, there, login } = await newUser();
+      const { browser } = here;
+      const page = await openAccount(world, browser, login);
+      await expectOf(
+        { browser, run: () => browser.submit(page, '/withdraw', { id: 'web' }) },
+        {
+          answer: { status: 200, text: expect.stringContaining('no longer has access') as string },
+          audit: [
+            {
+              event: 'consent_withdrawn',
+              outcome: 'success',
+              by: 'user',
+              account_id: id,
+              client_id: 'web',
+              reason: 'withdrawn_by_the_person',
+            },
+          ],
+          cookies: [],
+          apps: [here, there],
+          alive: [session(here), session(there)],
+          dead: [tokens(here), tokens(there)],
+        },
+      );
+    });
+  },
+  OPTIONS,
+);

@@ -1,0 +1,93 @@
+// What an act on a user does, all of it: the answer, the audit trail, the cookies of the browser that acts, which apps hear of an end,
+// what of the user lives on and what doesn't. Every member is required, so that no test of an act forgets a side effect.
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { decodeJwt } from 'jose';
+import { expect } from 'vitest';
+import type { SignedIn } from './app.ts';
+import type { Browser } from './browser.ts';
+import { until } from './clock.ts';
+import type { LogoutReceiver } from './logout-receiver.ts';
+import { silently } from './person.ts';
+import { userinfo } from './presented-tokens.ts';
+import type { AuditRecord } from './recorded-telemetry.ts';
+import type { OpenWorld } from './world.ts';
+
+export type ActsWorld = {
+  readonly world: OpenWorld;
+  readonly receiver: LogoutReceiver;
+  /** Everybody who has signed in at an app: who isn't told of an end must not hear of one. */
+  readonly everybody: readonly SignedIn[];
+};
+
+/** A browser's session, or the tokens of an app. */
+export type Living = { readonly session: Browser } | { readonly tokens: SignedIn };
+
+export type Act = {
+  /** The browser that acts, if there is one. */
+  readonly browser?: Browser;
+  readonly run: () => Promise<object>;
+};
+
+export type Outcome = {
+  /** Of what the act resolves. */
+  readonly answer: object;
+  /** All new records but those of sign-ins and tokens, without their time, address and request. */
+  readonly audit: readonly object[];
+  /** Names of cookies that are other ones afterwards. */
+  readonly cookies: readonly string[];
+  /** Those that hear that their session has ended. */
+  readonly apps: readonly SignedIn[];
+  readonly alive: readonly Living[];
+  readonly dead: readonly Living[];
+};
+
+/** Where `postern user` writes, in the folder of the world. */
+export const AUDIT_FILE = 'audit.jsonl';
+const NOT_OF_ACTS = ['sign_in', 'consent', 'token_issued', 'app_logout', 'service_started'];
+/** Differ from run to run. */
+const PASSING = ['time', 'address', 'request_id'];
+
+export async function expectAct(
+  { world, receiver, everybody }: ActsWorld,
+  { browser, run }: Act,
+  { answer, audit, cookies, apps, alive, dead }: Outcome,
+): Promise<void> {
+  for (const one of [...alive, ...dead]) expect(await isAlive(world, one)).toBe(true);
+  const before = { audit: await auditOf(world), cookies: cookiesOf(browser) };
+  const heardBefore = everybody.map((app) => receiver.of(sidOf(app)).length);
+
+  expect(await run()).toMatchObject(answer);
+
+  const { documents } = world.openedStore;
+  for (const outbox of ['user-events', 'logouts']) {
+    await until(async () => expect(await documents.list(outbox)).toEqual([]));
+  }
+  expect((await auditOf(world)).slice(before.audit.length)).toEqual(audit);
+  const changed = [...cookiesOf(browser)].filter(([name, value]) => before.cookies.get(name) !== value);
+  expect(changed.map(([name]) => name)).toEqual(cookies);
+  const heard = everybody.filter((app, at) => receiver.of(sidOf(app)).length > (heardBefore[at] ?? 0));
+  expect(heard.map(sidOf).toSorted()).toEqual(apps.map(sidOf).toSorted());
+  expect(await Promise.all(alive.map((one) => isAlive(world, one)))).toEqual(alive.map(() => true));
+  expect(await Promise.all(dead.map((one) => isAlive(world, one)))).toEqual(dead.map(() => false));
+}
+
+const sidOf = ({ tokens }: SignedIn) => String(decodeJwt(tokens.id_token ?? '')['sid']);
+
+const cookiesOf = (browser: Browser | undefined) =>
+  new Map(browser?.cookies.map(({ name, path: below, value }) => [`${name} ${below}`, value]));
+
+async function isAlive(world: OpenWorld, one: Living): Promise<boolean> {
+  if ('tokens' in one) return (await userinfo(world, one.tokens.tokens.access_token)).status === 200;
+  return (await silently(world, one.session, { client_id: 'first-party' })) === 'signed in';
+}
+
+async function auditOf({ recorded, folder }: OpenWorld): Promise<readonly object[]> {
+  const file = await readFile(path.join(folder, AUDIT_FILE), 'utf8').catch(() => '');
+  const lines = [...file.split('\n').filter(Boolean), ...recorded.auditLines];
+  return lines
+    .map((line) => JSON.parse(line) as AuditRecord)
+    .toSorted((one, other) => one.time.localeCompare(other.time))
+    .filter(({ event }) => !NOT_OF_ACTS.includes(event))
+    .map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => !PASSING.includes(name))));
+}
