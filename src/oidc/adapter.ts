@@ -1,13 +1,12 @@
 // The engine's adapter over the store, in the unit of work of a request: keyed hashes for names, one winner for a code or a
 // refresh token. What stands in a record is record-payload.ts.
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import { GRANT, type StoredRecord } from '../store/store.ts';
+import { GRANT } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { UserLists } from './user-lists.ts';
 import { modelOf } from './models.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';
-import { createSessionRecords } from './session-records.ts';
 
 export type AdapterParts = RecordParts & {
   readonly records: UnitOfWork;
@@ -25,18 +24,12 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
   const { traits } = modelOf(model);
   const isGrantable = traits.includes('grantable');
   const { toText, payloadOf } = createRecordPayload(model, parts.clock, parts.onDamaged);
-  const sessions = createSessionRecords(parts, toText);
   const keyOf = (id: string) => recordKey(hash, model, id);
   const grantKeyOf = (grantId: string) => recordKey(hash, GRANT, grantId);
 
   function grantOf(id: string, { grantId }: AdapterPayload): string | undefined {
     if (model === GRANT) return keyOf(id);
     return isGrantable && grantId !== undefined ? grantKeyOf(grantId) : undefined;
-  }
-
-  function read(record: StoredRecord | undefined, id?: string) {
-    const isEnded = model === 'Session' && record?.consumedAt !== undefined;
-    return record === undefined || isEnded ? undefined : payloadOf(record, id);
   }
 
   const revokeGrant = (grantId: string) => records.revokeGrant(grantKeyOf(grantId), tombstoneSeconds);
@@ -48,12 +41,11 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 
   return {
     async upsert(id, payload, expiresIn) {
-      // A session or an interaction saved in its last second has nothing left to live for.
+      // An interaction saved in its last second has nothing left to live for.
       if (expiresIn !== undefined && expiresIn <= 0) {
         await records.destroy(model, keyOf(id));
         return undefined;
       }
-      if (model === 'Session') return sessions.save(id, payload, expiresIn ?? Number.NaN);
       if (model === GRANT) await lists?.addGrant(keyOf(id), payload, expiresIn ?? 0);
       await records.save({
         kind: model,
@@ -69,9 +61,12 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
       return undefined;
     },
 
-    find: async (id) => read(await records.find(model, keyOf(id)), id),
-    findByUid: async (uid) => read(await records.findByAlias(model, hash(`uid:${uid}`))),
-    // Codes of devices are found by device-codes.ts.
+    async find(id) {
+      const record = await records.find(model, keyOf(id));
+      return record && payloadOf(record, id);
+    },
+    // Sessions are found by session-records.ts, codes of devices by device-codes.ts.
+    findByUid: () => Promise.resolve(undefined),
     findByUserCode: () => Promise.resolve(undefined),
 
     async consume(id) {
@@ -85,7 +80,6 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 
     async destroy(id) {
       if (model === GRANT) return revokeGrant(id);
-      if (model === 'Session') return sessions.end(id);
       // Only a revocation destroys one of these, and it ends the grant: the tombstone first, so that an outage in between
       // leaves nothing of the family alive that a repeat would no longer find.
       if (isGrantable) await revokeGrantOf(id);

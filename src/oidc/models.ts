@@ -15,7 +15,7 @@ type Trait =
 
 export type Model = {
   /** The adapter in options.ts. */
-  readonly adapter: 'records' | 'grants' | 'deviceCodes' | 'clients';
+  readonly adapter: 'records' | 'sessions' | 'grants' | 'deviceCodes' | 'clients';
   readonly traits: readonly Trait[];
   /** Our members of a model that is saved again (seam/stored-members.ts). */
   readonly members?: readonly string[];
@@ -28,7 +28,7 @@ const MODELS = {
   RefreshToken: { adapter: 'records', traits: [...TOKEN, 'usedOnce', 'awaited'] },
   DeviceCode: { adapter: 'deviceCodes', traits: [...TOKEN, 'usedOnce', 'awaited'] },
   // The adapter learns from oldId which session a new one follows.
-  Session: { adapter: 'records', traits: [], members: ['oldId', ...SIGN_IN_MEMBERS] },
+  Session: { adapter: 'sessions', traits: [], members: ['oldId', ...SIGN_IN_MEMBERS] },
   Grant: { adapter: 'grants', traits: [], members: ['generation', 'consent'] },
   Interaction: { adapter: 'records', traits: [], members: ['browser', 'askedScope'] },
   Client: { adapter: 'clients', traits: [] },

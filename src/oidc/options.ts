@@ -15,6 +15,7 @@ import { narrowScopes } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createRestoreOfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
 import { createResourceHooks, knownScopes, type RestoreScope } from './policies/scopes.ts';
+import { createSessionAdapter } from './session-records.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { authenticationClaims, claimsForApi } from './token-claims.ts';
@@ -22,6 +23,7 @@ import { createIntrospectionPolicy, createRevocationPolicy } from './policies/to
 
 const ADAPTERS: Readonly<Record<Model['adapter'], (name: string, app: App) => Adapter>> = {
   records: createAdapter,
+  sessions: (_name, app) => createSessionAdapter(app),
   grants: (name, app) => endImplicitGrants(createAdapter(name, app), { ...app, ...app.records }),
   deviceCodes: (_name, app) => createDeviceCodeAdapter(app, app.limits),
   clients: (name, app) => withDocumentClients(createAdapter(name, app), app.clients),

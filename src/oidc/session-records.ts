@@ -1,20 +1,13 @@
 // How a browser's session is saved and ended. The engine saves it at the end of every request, also of one that began before it
 // ended, and gives it a new id when somebody signs in, also in two tabs at once.
-import Provider, { type AdapterPayload } from 'oidc-provider';
-import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { UnitOfWork } from '../store/unit-of-work.ts';
+import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
+import type { StoredRecord } from '../store/store.ts';
+import { type AdapterParts, createAdapter } from './adapter.ts';
 import { recordKey } from './record-key.ts';
+import { createRecordPayload } from './record-payload.ts';
 import { SESSION, toEnded } from './user-sessions.ts';
-import type { UserLists } from './user-lists.ts';
-import type { RecordPayload } from './record-payload.ts';
 import type { Place } from '../users/user-index.ts';
 
-type SessionParts = {
-  readonly hash: KeyedHash;
-  readonly records: UnitOfWork;
-  /** Undefined where nobody asks for the sessions of a user. */
-  readonly lists?: UserLists | undefined;
-};
 /** `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the user's list has. */
 type SessionPayload = AdapterPayload & {
   readonly oldId?: string;
@@ -22,15 +15,23 @@ type SessionPayload = AdapterPayload & {
   readonly place?: Place;
 };
 
-export function createSessionRecords(
-  { records, hash, lists }: SessionParts,
-  toText: RecordPayload['toText'],
-) {
+export function createSessionAdapter(parts: AdapterParts): Adapter {
+  const { records, hash, lists } = parts;
+  const base = createAdapter(SESSION, parts);
+  const { toText, payloadOf } = createRecordPayload(SESSION, parts.clock, parts.onDamaged);
   // In a request it has been read before.
   const find = (id: string) => records.find(SESSION, recordKey(hash, SESSION, id));
+  const read = (record: StoredRecord | undefined, id?: string) =>
+    record?.consumedAt === undefined ? record && payloadOf(record, id) : undefined;
 
   return {
-    async save(id: string, { oldId, ...session }: SessionPayload, lifetime: number): Promise<void> {
+    ...base,
+    find: async (id) => read(await find(id), id),
+    findByUid: async (uid) => read(await records.findByAlias(SESSION, hash(`uid:${uid}`))),
+    async upsert(id, { oldId, ...session }: SessionPayload, expiresIn) {
+      const ttlSeconds = Number(expiresIn);
+      // Saved in its last second, it has nothing left to live for.
+      if (ttlSeconds <= 0) return base.upsert(id, session, ttlSeconds);
       // The engine also saves sessions to which no user has signed in, at a stranger's request. Nothing is read from them.
       // It also saves one that only opens the page of devices, for a secret that its forms don't use (device-forms.ts).
       const { ctx } = Provider;
@@ -44,14 +45,14 @@ export function createSessionRecords(
         kind: SESSION,
         key: recordKey(hash, SESSION, id),
         payload: toText(id, payload),
-        ttlSeconds: lifetime,
+        ttlSeconds,
         alias: hash(`uid:${payload.uid}`),
         follows: old?.key,
       });
       // The engine has ended it already; now it leaves its alias to the new one.
       if (old !== undefined) await records.save(toEnded({ ...old, alias: undefined }));
     },
-    async end(id: string): Promise<void> {
+    async destroy(id) {
       const session = await find(id);
       if (session !== undefined) await records.save(toEnded(session));
     },

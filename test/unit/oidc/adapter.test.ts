@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdapterParts, createAdapter } from '../../../src/oidc/adapter.ts';
+import { createSessionAdapter } from '../../../src/oidc/session-records.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import type { NewRecord, RecordStore, Store } from '../../../src/store/store.ts';
@@ -20,13 +21,8 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-adapter-'));
   store = await openLmdb({ folder, now: () => Date.now() });
   const records = createUnitOfWork(store, Date.now);
-  parts = {
-    records,
-    hash,
-    clock: store.clock,
-    tombstoneSeconds: 3600,
-    onDamaged: () => undefined,
-  };
+  const onDamaged = () => undefined;
+  parts = { records, hash, clock: store.clock, tombstoneSeconds: 3600, onDamaged };
 });
 afterAll(async () => {
   await store.close();
@@ -62,7 +58,7 @@ describe('a session', () => {
       return store.records.save(record);
     };
     const records = createUnitOfWork({ ...store, records: { ...store.records, save } }, Date.now);
-    const sessions = createAdapter('Session', { ...parts, records });
+    const sessions = createSessionAdapter({ ...parts, records });
     const [id, uid] = [newId(), newId()];
     await sessions.upsert(id, { jti: id, uid, accountId: 'usr_1' }, 60);
     await records.run(async () => {
