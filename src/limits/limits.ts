@@ -14,7 +14,7 @@ import { createCounters, orAlone, type Quota } from './counters.ts';
 import { createLeases } from './leases.ts';
 import { networkOf } from './network.ts';
 import { createSecretAttempts } from './secret-attempts.ts';
-import { createSignInAttempts, placesOf, SIGN_IN_LIMITS, type SignInRates } from './sign-in-attempts.ts';
+import { createSignInAttempts, placesOf, SIGN_IN_LIMITS } from './sign-in-attempts.ts';
 
 /** RFC 6585 §4: the caller waits `retryAfterSeconds` (at least 1) and may then try again. */
 export class TooManyRequests extends Error {
@@ -37,7 +37,7 @@ type Row = Rate | readonly [keyof RateLimits, factor: number];
 const per = (limit: number, windowSeconds: number): Rate => ({ limit, windowSeconds });
 
 /**
- * Every limit but those of sign-in-attempts.ts by its name in logs, metrics and docs/hardening.md: fixed, or a rate of the file and what
+ * Every limit that has a rate by its name in logs, metrics and docs/hardening.md: fixed, or a rate of the file and what
  * it is multiplied by; a client's own rate takes the place of that rate itself.
  */
 const LIMITS = {
@@ -66,6 +66,10 @@ const LIMITS = {
   // A sign-in is one authorization request and, with a mistyped password, up to ten others.
   'pages.address': ['authorization', 10],
   'pages.network': ['authorization', 100],
+  // Wrong passwords: of one account and address, and of an address and a network over all accounts.
+  'sign_in.account_failures': ['signIn', 1],
+  'sign_in.address_failures': ['signIn', 6],
+  'sign_in.network_failures': ['signIn', 60],
   // Codes of a second factor. A million of them are few, and who guesses has the password already. `account` counts browsers where the
   // user has not signed in before together, and each of the others by itself; a sign-in that used up `interaction` is over.
   'second_factor.account': per(20, HOUR),
@@ -86,15 +90,6 @@ const LIMITS = {
   // Of one document, over all processes: each asks a host that doesn't answer once in half a minute.
   'documents.renewal': per(10, MINUTE),
 } satisfies Record<string, Row>;
-
-/** Failed sign-ins of one address over all accounts, and of its network. */
-const SIGN_INS_OF_ADDRESS = 6;
-const SIGN_INS_OF_NETWORK = 60;
-
-const times = (rate: Rate, factor: number): Rate => ({
-  ...rate,
-  limit: Math.max(1, Math.floor(rate.limit * factor)),
-});
 
 type LimitName = keyof typeof LIMITS;
 
@@ -151,8 +146,8 @@ function createQuotaOf(rates: RateLimits) {
     const row: Row = LIMITS[name];
     if ('limit' in row) return { name, rate: row, subject };
     const [key, factor] = row;
-    const rate = factor === 1 ? (own[key] ?? rates[key]) : times(rates[key], factor);
-    return { name, rate, subject };
+    const { limit, windowSeconds } = (factor === 1 ? own[key] : undefined) ?? rates[key];
+    return { name, rate: per(Math.max(1, Math.floor(limit * factor)), windowSeconds), subject };
   };
 }
 
@@ -189,12 +184,7 @@ function limitsOf(rates: RateLimits, shared: Shared) {
   const secretQuota = (endpoint: ClientEndpoint, clientId: string, address: string) =>
     quotaOf(`${endpoint}.failures`, `${clientId}\n${address}`);
 
-  const signInRates = {
-    accountFailures: rates.signIn,
-    addressFailures: times(rates.signIn, SIGN_INS_OF_ADDRESS),
-    networkFailures: times(rates.signIn, SIGN_INS_OF_NETWORK),
-  };
-  const signIns = createSignInAttempts({ ...signIn, rates: signInRates, refuse });
+  const signIns = createSignInAttempts({ ...signIn, quotaOf, refuse });
 
   return {
     /** Counts one request of this address. As each of these, throws TooManyRequests. */
@@ -230,13 +220,12 @@ function limitsOf(rates: RateLimits, shared: Shared) {
     /** Counts an attempt before the password is looked at. Throws StoreUnavailable where it can't be counted. */
     takeSignInAttempt: signIns.begin,
     finishSignIn: signIns.finish,
-    ...fixedLimitsOf(shared, quotaOf, signInRates, refuse),
+    ...fixedLimitsOf(shared, quotaOf, refuse),
   };
 }
 
 /** Each counts before anything is looked up or compared. What some resolve takes the count back. */
-function fixedLimitsOf(shared: Shared, quotaOf: QuotaOf, rates: SignInRates, refuse: Refuse) {
-  const { exact, signIn, store, hash } = shared;
+function fixedLimitsOf({ exact, signIn, store, hash }: Shared, quotaOf: QuotaOf, refuse: Refuse) {
   async function take(attempts: Attempts, request: LimitedRequest, quotas: readonly Quota[]) {
     const { refused, takeBack } = await attempts.begin(quotas);
     return refused === undefined ? takeBack : refuse(refused, request);
@@ -286,6 +275,6 @@ function fixedLimitsOf(shared: Shared, quotaOf: QuotaOf, rates: SignInRates, ref
     },
 
     /** A passkey of nobody is a failed sign-in of its address. */
-    takePasskey: (address: string) => guess(address, placesOf(address, rates)),
+    takePasskey: (address: string) => guess(address, placesOf(address, quotaOf)),
   };
 }

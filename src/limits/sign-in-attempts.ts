@@ -8,12 +8,12 @@
 //   - Unknown places, which is everything else and a place above that has used up its ten. They share one row of failures for
 //     the account: from the twentieth on attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
 import type { Rate } from '../config/config.ts';
+import { DAY, HOUR, MINUTE } from '../config/notation.ts';
 import type { Count } from '../store/store.ts';
 import type { Attempts, LimitRefusal } from './attempts.ts';
 import { type Counters, giveBack, type Quota } from './counters.ts';
 import { networkOf } from './network.ts';
 
-const DAY = 24 * 60 * 60;
 const YEAR = 365 * DAY;
 /** With ten of a trusted browser and ten of a known address that makes 100 in a row. */
 export const CAP = 80;
@@ -21,8 +21,7 @@ export const CAP = 80;
 export const PACED_FROM = 20;
 /** From this failure on the pace slows down again. */
 const SLOWED_FROM = 60;
-const FIVE_MINUTES = 5 * 60;
-const HOUR = 60 * 60;
+const FIVE_MINUTES = 5 * MINUTE;
 export const KNOWN: Rate = { limit: 10, windowSeconds: YEAR };
 const KNOWN_ADDRESS: Rate = { limit: 1, windowSeconds: 90 * DAY };
 
@@ -48,13 +47,16 @@ export type BegunSignIn = {
   takeBack(): void;
 };
 
-/** What follows from `rate_limits.sign_in`. */
-export type SignInRates = Readonly<Record<'accountFailures' | 'addressFailures' | 'networkFailures', Rate>>;
+/** What follows from `rate_limits.sign_in` (limits.ts). */
+export type SignInQuotaOf = (
+  name: `sign_in.${'account' | 'address' | 'network'}_failures`,
+  subject: string,
+) => Quota;
 
 export type SignInAttemptsParts = {
   readonly counters: Counters;
   readonly attempts: Attempts;
-  readonly rates: SignInRates;
+  readonly quotaOf: SignInQuotaOf;
   /** Throws when the attempt is refused. */
   readonly refuse: (refusal: LimitRefusal, attempt: Pick<SignInAttempt, 'address'>) => never;
 };
@@ -66,18 +68,12 @@ export function waitAfter(failures: number): number {
   return Math.min(HOUR, FIVE_MINUTES * 2 ** Math.min(20, failures - SLOWED_FROM + 1));
 }
 
-/** The limits that an attempt can meet. */
-export const SIGN_IN_LIMITS: readonly string[] = [
-  'sign_in.consecutive_failures',
-  'sign_in.account_failures',
-  'sign_in.address_failures',
-  'sign_in.network_failures',
-  'sign_in.wait',
-];
+/** The limits that an attempt can meet besides. */
+export const SIGN_IN_LIMITS: readonly string[] = ['sign_in.consecutive_failures', 'sign_in.wait'];
 
 const of = (name: string, rate: Rate, subject: string): Quota => ({ name: `sign_in.${name}`, rate, subject });
 
-function quotasOf({ account, since, exists, address, device }: SignInAttempt, rates: SignInRates) {
+function quotasOf({ account, since, exists, address, device }: SignInAttempt, quotaOf: SignInQuotaOf) {
   // A name that no user has may be spelled like the id of one. No id begins like this.
   const counted = exists ? account : `\n${account}`;
   const guessed = `${counted}\n${since}`;
@@ -92,35 +88,33 @@ function quotasOf({ account, since, exists, address, device }: SignInAttempt, ra
     },
     knownAddress: of('known_address', KNOWN_ADDRESS, `${counted}\n${address}`),
     known: of('known_failures', KNOWN, `${guessed}\n${device === undefined ? address : `device ${device}`}`),
-    pair: of('account_failures', rates.accountFailures, `${guessed}\n${address}`),
-    places: placesOf(address, rates),
+    pair: quotaOf('sign_in.account_failures', `${guessed}\n${address}`),
+    places: placesOf(address, quotaOf),
   };
 }
 
 /** What an address and its network may fail with over all accounts. */
-export function placesOf(address: string, rates: SignInRates): readonly Quota[] {
-  return [
-    of('address_failures', rates.addressFailures, address),
-    of('network_failures', rates.networkFailures, networkOf(address)),
-  ];
-}
+export const placesOf = (address: string, quotaOf: SignInQuotaOf): readonly Quota[] => [
+  quotaOf('sign_in.address_failures', address),
+  quotaOf('sign_in.network_failures', networkOf(address)),
+];
 
 /** Where no window is open; what paces would last a day. */
 const NONE: Count = { count: 0, resetsInMs: DAY * 1000 };
 
 const wait = (waitMs: number): LimitRefusal => ({ name: 'sign_in.wait', waitMs: Math.max(1, waitMs) });
 
-export function createSignInAttempts({ counters, attempts, rates, refuse }: SignInAttemptsParts) {
+export function createSignInAttempts({ counters, attempts, quotaOf, refuse }: SignInAttemptsParts) {
   /** The whole sign-in is done: earlier failures of the user no longer count, and the address is known. */
   async function finish(attempt: SignInAttempt): Promise<void> {
-    const { row, pace, known, knownAddress } = quotasOf(attempt, rates);
+    const { row, pace, known, knownAddress } = quotasOf(attempt, quotaOf);
     await Promise.all([...[row, pace, known].map((one) => counters.clear(one)), counters.mark(knownAddress)]);
   }
 
   const giveAllBack = (quotas: readonly Quota[]) => quotas.forEach((quota) => giveBack(counters.add, quota));
 
   async function begin(attempt: SignInAttempt): Promise<BegunSignIn> {
-    const { row, pace, known, knownAddress, pair, places } = quotasOf(attempt, rates);
+    const { row, pace, known, knownAddress, pair, places } = quotasOf(attempt, quotaOf);
     const isDevice = attempt.device !== undefined;
     const shared = [pair, ...places];
     const [address, all = NONE, paced = NONE, ...ofShared] = await Promise.all(
