@@ -13,13 +13,7 @@ type Asset = {
   readonly immutable: boolean;
 };
 
-export interface Assets {
-  /** `style.css` -> `assets/style.3fa9c1….css`, relative to the issuer. Throws when there is no such asset. */
-  url(name: string): string;
-  has(name: string): boolean;
-  /** `assets/…`, with or without hash; the plain name is what a stylesheet's own `url(…)` asks for. */
-  find(path: string): Asset | undefined;
-}
+export type Assets = ReturnType<typeof createAssets>;
 
 /** The operator's colour, made from `branding.color`. */
 export const COLORS_CSS = 'colors.css';
@@ -45,7 +39,7 @@ export function isAssetName(name: string): boolean {
 }
 
 /** Reads all assets now; throws when one can't be read. A path is only ever looked up among them, so none leads to another file. */
-export function createAssets(settings: ViewsSettings): Assets {
+export function createAssets(settings: ViewsSettings) {
   const urls = new Map<string, string>();
   const files = new Map<string, Asset>();
   for (const [name, body] of bodiesOf(settings)) {
@@ -56,14 +50,19 @@ export function createAssets(settings: ViewsSettings): Assets {
     files.set(`assets/${name}`, { body, type, immutable: false });
   }
   return {
-    url(name) {
+    /** `style.css` -> `assets/style.3fa9c1….css`, relative to the issuer. Throws when there is no such asset. */
+    url(name: string): string {
       const url = urls.get(name);
       if (url === undefined) throw new Error(`There is no asset ${name}`);
       return url;
     },
-    has: (name) => urls.has(name),
-    // A page that was opened before a reload, or on another node, asks by another hash: it gets the file as it is now.
-    find: (assetPath) => files.get(assetPath) ?? files.get(assetPath.replace(/\.[\da-f]{16}(?=\.\w+$)/, '')),
+    has: (name: string) => urls.has(name),
+    /**
+     * `assets/…`; the plain name is what a stylesheet's own `url(…)` asks for. A page that was opened before a reload, or on another node,
+     * asks by another hash: it gets the file as it is now.
+     */
+    find: (assetPath: string) =>
+      files.get(assetPath) ?? files.get(assetPath.replace(/\.[\da-f]{16}(?=\.\w+$)/, '')),
   };
 }
 
