@@ -110,7 +110,7 @@ type SnapshotParts = {
   readonly views: Views;
 };
 
-/** Beyond these, secrets with an end aren't shown. */
+/** Secrets that have an end: the first to end are shown. */
 const MOST_SECRETS = 200;
 
 export function snapshotOf({ config, status, views, rotation, timing, store }: SnapshotParts): Snapshot {
@@ -125,8 +125,9 @@ export function snapshotOf({ config, status, views, rotation, timing, store }: S
   return [
     ...summaryOf(status),
     // Nothing is later or earlier than that, so no alert is.
-    ['signing_key_next_step_timestamp_seconds', step === undefined ? Number.NaN : step.at / 1000],
+    ['signing_key_next_step_timestamp_seconds', (step?.at ?? Number.NaN) / 1000],
     ...ends
+      .toSorted(([one], [other]) => one - other)
       .slice(0, MOST_SECRETS)
       .map(([at, labels]) => ['client_secret_expiry_timestamp_seconds', at, labels] as const),
     ['view_faults', views.faultCount()],

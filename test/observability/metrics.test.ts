@@ -11,9 +11,16 @@ import { basic } from '../world/token-endpoint.ts';
 import { API, PASSWORDS, SECRETS, worldClients } from '../world/world.ts';
 
 const SOON = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+Z$/, 'Z');
+/** As many secrets as are shown, in front of the one that ends soon. */
+const LATER = Array.from({ length: 200 }, (_, index) => ({
+  client_id: `later-${index}`,
+  grant_types: ['client_credentials'],
+  scope: 'reports.read',
+  client_secrets: [{ hash: `sha256:${'0'.repeat(64)}`, expires_at: '2099-01-01' }],
+}));
 const world = useWorld({
   config: {
-    clients: worldClients().map((client) =>
+    clients: [...LATER, ...worldClients()].map((client) =>
       client.client_id === 'svc'
         ? {
             ...client,
