@@ -35,7 +35,6 @@ import { createClientLimits } from './limit-clients.ts';
 import { createHearOfUser, userListsOf } from './lists-of-users.ts';
 import type { LogoutJobs } from './logout-jobs.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
-import { createUserGrants } from './user-grants.ts';
 import { createAccessPolicy } from './policies/access.ts';
 import { createFindDefault } from './policies/default-scopes.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
@@ -69,7 +68,8 @@ export type ApplicationParts = { readonly config: Config; readonly keySet: KeySe
 export type App = ReturnType<typeof openApp>;
 
 export function openApp(process: Process, { config, keySet, views }: ApplicationParts) {
-  const { store, hash, now, states, storedUsers, audit } = process;
+  const { store, hash, now, states, storedUsers, passwords, audit, log } = process;
+  const { logoutJobs, verifySlow, onSecretUsed } = process;
   const { clock } = store;
   const { issuer, clientDocuments } = config;
   const { pages } = views;
@@ -91,7 +91,9 @@ export function openApp(process: Process, { config, keySet, views }: Application
     config.clients,
     clientDocuments &&
       createClientDocuments({
-        ...process,
+        hash,
+        audit,
+        log,
         hosts: clientDocuments.hosts,
         vet: (document) => vetClientDocument(document, clientDocuments.scope),
         outgoing,
@@ -113,9 +115,9 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const stillAllowed = createStillAllowed(clients);
 
   // What is stored of users, and the lists of it.
-  const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds };
-  const held = userListsOf(config, store, { ...stored, audit });
-  const consents = createRememberedConsents({ ...stored, lifetimeSeconds: config.lifetimes.consent });
+  const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds, audit, logoutJobs };
+  const consents = createRememberedConsents(stored, config.lifetimes.consent);
+  const held = userListsOf(config, store, stored, consents);
 
   // Tokens. An ID token is only ever signed after an access token, in the same request: this guards both.
   const tokens = signOnlyWhile(process.maySign, createAccessTokens(issuer, keySet, now), process.metrics);
@@ -139,9 +141,10 @@ export function openApp(process: Process, { config, keySet, views }: Application
     factors,
     trustedBrowsers,
     checkPassword: createSignIn({
-      ...process,
       accounts,
       storedUsers,
+      passwords,
+      now,
       trustedBrowsers,
       countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
       factors: config.signIn && factors,
@@ -157,7 +160,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
       now: clock.now,
     }),
     clients,
-    secrets: createSecretComparison({ ...process, clients, limits }),
+    secrets: createSecretComparison({ clients, limits, now, verifySlow, onSecretUsed }),
     ...createClientLimits(limits),
     audiences,
     rules,
@@ -171,8 +174,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
     lists: held?.lists,
     consents,
     /** Undefined while there is no account page. */
-    account:
-      config.account && held ? { ...held, grants: createUserGrants({ ...held.parts, consents }) } : undefined,
+    account: config.account ? held : undefined,
     /** Undefined while users can't look. */
     activity: config.account ? held?.index : undefined,
     hearOfUser: createHearOfUser(store, storedUsers, held?.userSessions),

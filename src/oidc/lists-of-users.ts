@@ -1,10 +1,12 @@
 // The lists of what a user has, for one application: what the adapter writes and the account page reads.
 import type { Config } from '../config/config.ts';
 import { logoutClientsOf } from './clients.ts';
-import { createLogoutJobs } from './logout-jobs.ts';
+import type { LogoutJobs } from './logout-jobs.ts';
+import type { RememberedConsents } from './policies/remembered-consents.ts';
 import type { HearOfUser } from '../users/user-events.ts';
 import { createUserIndex, removeUserLists } from '../users/user-index.ts';
 import type { RecordParts } from './record-payload.ts';
+import { createUserGrants } from './user-grants.ts';
 import { createUserLists } from './user-lists.ts';
 import { createUserSessions, type UserSessions } from './user-sessions.ts';
 import type { Audit } from '../observability/audit.ts';
@@ -14,28 +16,27 @@ import type { StoredUsers } from '../users/stored-users.ts';
 
 type ListsParts = RecordParts & {
   readonly accounts: Accounts;
-  readonly audit?: Audit;
+  readonly audit: Audit;
+  readonly logoutJobs: LogoutJobs;
 };
 
 /** Undefined where nobody asks for them: no account page, and no app that is notified when a session ends. */
-export function userListsOf(config: Config, store: Store, adapter: ListsParts) {
+export function userListsOf(config: Config, store: Store, parts: ListsParts, consents: RememberedConsents) {
   const logoutClients = logoutClientsOf(config.clients);
   if (!config.account && logoutClients.size === 0) return undefined;
-  const { hash, clock, tombstoneSeconds, onDamaged, accounts, audit } = adapter;
-  const { findLive, findLiveNow } = accounts;
+  const { hash, clock, tombstoneSeconds, onDamaged, audit, logoutJobs } = parts;
+  const { findLive, findLiveNow } = parts.accounts;
   // The store itself: looking something up by its second name ends the unit of work of a request.
   const { records, documents } = store;
   const index = createUserIndex(documents, () => Math.floor(clock.now() / 1000));
-  const found = { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds };
-  const userSessions = createUserSessions({
-    ...found,
-    findLiveNow,
-    logoutJobs: createLogoutJobs(documents, clock.now),
-    logoutClients,
-  });
-  const parts = { ...found, sessions: userSessions };
-  const lists = createUserLists({ ...parts, audit, sessionSeconds: config.lifetimes.sessionAbsolute });
-  return { index, userSessions, lists, parts };
+  const found = { index, records, hash, clock, onDamaged, findLive, findLiveNow, tombstoneSeconds, audit };
+  const userSessions = createUserSessions(found, logoutJobs, logoutClients);
+  return {
+    index,
+    userSessions,
+    lists: createUserLists(found, userSessions, config.lifetimes.sessionAbsolute),
+    grants: createUserGrants(found, userSessions, consents),
+  };
 }
 
 /** `userSessions` undefined: no app has to be told, and no page lists them. */

@@ -15,12 +15,11 @@ export type Logouts = ReturnType<typeof createLogouts>;
 
 export type LogoutsParts = {
   readonly config: { readonly clients: readonly Client[] };
-  readonly provider: Provider;
   readonly outgoing: Outgoing;
   readonly logoutJobs: LogoutJobs;
 };
 
-export function createLogouts({ config, provider, outgoing, logoutJobs }: LogoutsParts) {
+export function createLogouts({ config, outgoing, logoutJobs }: LogoutsParts, provider: Provider) {
   const logoutClients = logoutClientsOf(config.clients);
   const noted = new WeakMap<object, EndedSession[]>();
 

@@ -24,7 +24,7 @@ import { createIntrospectionPolicy, createRevocationPolicy } from './policies/to
 const ADAPTERS: Readonly<Record<Model['adapter'], (name: string, app: App) => Adapter>> = {
   records: createAdapter,
   sessions: (_name, app) => createSessionAdapter(app),
-  grants: (name, app) => endImplicitGrants(createAdapter(name, app), { ...app, ...app.records }),
+  grants: (name, app) => endImplicitGrants(createAdapter(name, app), app),
   deviceCodes: (_name, app) => createDeviceCodeAdapter(app, app.limits),
   clients: (name, app) => withDocumentClients(createAdapter(name, app), app.clients),
 };
@@ -169,7 +169,7 @@ function featuresOf(app: App, restoreScope: RestoreScope): NonNullable<Configura
     },
     revocation: {
       enabled: true,
-      allowedPolicy: createRevocationPolicy({ ...app, ...app.records }),
+      allowedPolicy: createRevocationPolicy(app),
     },
     deviceFlow: { enabled: config.features.deviceFlow, ...devicePages },
     resourceIndicators: {

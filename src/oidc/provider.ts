@@ -15,7 +15,7 @@ import { createLogouts } from './logouts.ts';
 import { prepareDeviceForms } from './device-forms.ts';
 import { pacePolls } from './device-polls.ts';
 import { logEvents } from './event-log.ts';
-import { PosternProvider, type SeamParts } from './seam/provider.ts';
+import { PosternProvider, type SeamHooks } from './seam/provider.ts';
 import { createFastAnswers } from './fast/answers.ts';
 import { guardEngineForms } from './form-origin.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
@@ -26,13 +26,13 @@ export type Engine = Awaited<ReturnType<typeof createEngine>>;
 export async function createEngine(app: App) {
   await assertVerifies(app);
   const { config, issuer, limits, records, enginePages, audit, log } = app;
-  const provider = new PosternProvider(issuer, createConfiguration(app), {
-    ...app,
+  const provider = new PosternProvider(issuer, createConfiguration(app), app, {
     noteLogout: (ctx, ended) => logouts.note(ctx, ended),
     postAnswer: config.features.responseModes.includes('form_post') ? enginePages.postAnswer : undefined,
     ...clientHooks(app),
   });
-  const logouts = createLogouts({ ...app, provider });
+  const logouts = createLogouts(app, provider);
+  const engine = { ...app, provider, logouts };
   rememberFaults(provider);
   logEvents(provider, log);
   recordEvents(provider, audit, records.afterwards);
@@ -49,11 +49,9 @@ export async function createEngine(app: App) {
     ...(provider.middleware as Middleware[]),
   ]);
   return {
-    ...app,
-    provider,
-    logouts,
+    ...engine,
     /** What http/fast-path.ts sends without the engine, by path below the issuer. */
-    fastAnswers: createFastAnswers({ ...app, provider }),
+    fastAnswers: createFastAnswers(engine),
     /** Runs inside the host's own Koa context. */
     handle: (ctx: Context, next: Next) => handle(ctx, next),
   };
@@ -85,7 +83,7 @@ function clientHooks({ clients, secrets, admitClient, findDefault }: App) {
       return isRight;
     },
     admitPublicClient: admitKnown,
-  } satisfies Partial<SeamParts>;
+  } satisfies Partial<SeamHooks>;
 }
 
 /** Where and from where a client says who it is. */

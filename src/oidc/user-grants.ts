@@ -14,12 +14,10 @@ export type AllowedApp = {
   readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
 };
 
-type UserGrantsParts = RecordParts & {
+type GrantsParts = RecordParts & {
   readonly findLive: Accounts['findLive'];
   readonly index: Pick<UserIndex, 'grantsOf' | 'removeGrants'>;
   readonly records: Pick<RecordStore, 'find' | 'revokeGrant'>;
-  readonly consents: Pick<RememberedConsents, 'withdraw'>;
-  readonly sessions: Pick<UserSessions, 'leave'>;
 };
 
 type Grant = {
@@ -27,8 +25,8 @@ type Grant = {
   readonly resources?: Readonly<Record<string, string>>;
 };
 
-export function createUserGrants(parts: UserGrantsParts) {
-  const { index, records, consents, sessions, clock, onDamaged, findLive, tombstoneSeconds } = parts;
+export function createUserGrants(parts: GrantsParts, sessions: UserSessions, consents: RememberedConsents) {
+  const { index, records, clock, onDamaged, findLive, tombstoneSeconds } = parts;
   const { payloadOf } = createRecordPayload(GRANT, clock, onDamaged);
 
   async function find(accountId: string, { key }: GrantEntry): Promise<Grant | undefined> {

@@ -12,16 +12,14 @@ type UserListsParts = {
   readonly clock: StoreClock;
   readonly tombstoneSeconds: number;
   readonly index: UserIndex;
-  readonly sessions: Pick<UserSessions, 'end'>;
   readonly records: Pick<RecordStore, 'revokeGrant'>;
-  readonly sessionSeconds: number;
-  readonly audit?: Audit | undefined;
+  readonly audit: Audit;
 };
 
 export type UserLists = ReturnType<typeof createUserLists>;
 
-export function createUserLists(parts: UserListsParts) {
-  const { index, sessions, records, clock, sessionSeconds, tombstoneSeconds, audit } = parts;
+export function createUserLists(parts: UserListsParts, sessions: UserSessions, sessionSeconds: number) {
+  const { index, records, clock, tombstoneSeconds, audit } = parts;
   return {
     // First the list, then the record: what was never saved is in no page, and what no list has couldn't be ended.
     async addSession({ accountId, uid, loginTs, place }: Session): Promise<void> {
@@ -29,7 +27,7 @@ export function createUserLists(parts: UserListsParts) {
       const entry = { uid, ends: loginTs + clock.ahead + sessionSeconds };
       for (const lost of await index.addSession(accountId, entry, place)) {
         if (!(await sessions.end(accountId, lost.uid))) continue;
-        audit?.record('sign_out', 'success', { account_id: accountId, reason: 'too_many_sessions' });
+        audit.record('sign_out', 'success', { account_id: accountId, reason: 'too_many_sessions' });
       }
     },
     /** `key`: of the record. */
@@ -39,7 +37,7 @@ export function createUserLists(parts: UserListsParts) {
       for (const lost of await index.addGrant(accountId, entry)) {
         await records.revokeGrant(lost.key, tombstoneSeconds);
         const of = { account_id: accountId, client_id: lost.clientId, reason: 'too_many_grants' };
-        audit?.record('grant_ended', 'success', of);
+        audit.record('grant_ended', 'success', of);
       }
     },
   };

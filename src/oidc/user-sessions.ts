@@ -21,15 +21,12 @@ export function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): Ne
   return { ...ended, isConsumed: true, isConfirmed: true };
 }
 
-type UserSessionsParts = RecordParts & {
+type SessionsParts = RecordParts & {
   readonly index: Pick<UserIndex, 'sessionsOf'>;
   readonly records: Pick<RecordStore, 'findByAlias' | 'save' | 'revokeGrant'>;
   readonly findLive: Accounts['findLive'];
   /** As `findLive`, with what this request itself has changed. */
   readonly findLiveNow: Accounts['findLive'];
-  readonly logoutJobs: Pick<LogoutJobs, 'add'>;
-  /** As endedSessionsOf wants them. */
-  readonly logoutClients: ReadonlyMap<string, string>;
 };
 
 type Found = {
@@ -47,7 +44,7 @@ type Authorization = {
   readonly persistsLogout?: boolean | undefined;
 };
 
-function createFind({ index, records, hash, clock, onDamaged }: UserSessionsParts) {
+function createFind({ index, records, hash, clock, onDamaged }: SessionsParts) {
   const { payloadOf } = createRecordPayload(SESSION, clock, onDamaged);
 
   async function find(accountId: string, uid: string): Promise<Found | undefined> {
@@ -68,8 +65,13 @@ function createFind({ index, records, hash, clock, onDamaged }: UserSessionsPart
 
 export type UserSessions = ReturnType<typeof createUserSessions>;
 
-export function createUserSessions(parts: UserSessionsParts) {
-  const { records, hash, clock, tombstoneSeconds, findLive, findLiveNow, logoutJobs, logoutClients } = parts;
+/** `logoutClients`: as endedSessionsOf wants them. */
+export function createUserSessions(
+  parts: SessionsParts,
+  logoutJobs: LogoutJobs,
+  logoutClients: ReadonlyMap<string, string>,
+) {
+  const { records, hash, clock, tombstoneSeconds, findLive, findLiveNow } = parts;
   const { find, findAll } = createFind(parts);
 
   function changed({ key, alias, payload }: StoredRecord, members: object): NewRecord {

@@ -4,7 +4,7 @@
 import type Provider from 'oidc-provider';
 import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
-import type { DocumentStore } from '../../store/store.ts';
+import type { UnitOfWork } from '../../store/unit-of-work.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
 import type { Clients } from '../clients.ts';
 import type { AccessPolicy } from './access.ts';
@@ -49,7 +49,7 @@ export const ONCE_IMPLICIT = 'implicit-clients';
 /** Revokes what the file allowed a client that has to ask now. */
 export function endImplicitGrants(
   adapter: Adapter,
-  parts: { readonly clients: Clients; readonly documents: Pick<DocumentStore, 'get'> },
+  { clients, records }: { readonly clients: Clients; readonly records: UnitOfWork },
 ): Adapter {
   return {
     ...adapter,
@@ -57,8 +57,8 @@ export function endImplicitGrants(
       const grant = await adapter.find(id);
       if (!grant || grant['consent'] === 'explicit') return grant;
       const { clientId = '', consent } = grant;
-      if ((await parts.clients.load(clientId))?.consent !== 'explicit') return grant;
-      if (consent === undefined && !(await parts.documents.get(ONCE_IMPLICIT, clientId))) return grant;
+      if ((await clients.load(clientId))?.consent !== 'explicit') return grant;
+      if (consent === undefined && !(await records.documents.get(ONCE_IMPLICIT, clientId))) return grant;
       await adapter.destroy(id);
       return undefined;
     },

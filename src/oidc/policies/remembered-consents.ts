@@ -30,14 +30,13 @@ type ConsentParts = {
   readonly onDamaged: OnDamaged;
   readonly findLive: Accounts['findLive'];
   readonly records: RecordStore;
-  /** 0 remembers nothing. */
-  readonly lifetimeSeconds: number;
 };
 
 export type RememberedConsents = ReturnType<typeof createRememberedConsents>;
 
-export function createRememberedConsents(parts: ConsentParts) {
-  const { records, hash, clock, onDamaged, findLive, lifetimeSeconds } = parts;
+/** `lifetimeSeconds`: 0 remembers nothing. */
+export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: number) {
+  const { records, hash, clock, onDamaged, findLive } = parts;
   const keyOf = (accountId: string, clientId: string) => hash(`consent:${accountId}\n${clientId}`);
 
   async function findForm(accountId: string, clientId: string): Promise<ConsentForm | undefined> {

@@ -9,6 +9,7 @@ import type { SignInPolicy } from './sign-in-level.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { issuedWithGrant, type TokenOfUser } from '../signed-in-at.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
+import type { UnitOfWork } from '../../store/unit-of-work.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { Amr } from '../../users/authentication-methods.ts';
 
@@ -102,20 +103,16 @@ function isLeft(token: PolicedToken, decision: Decision): boolean {
 type RevocationPolicyParts = Pick<ClientLimits, 'takeBeforeUse'> & {
   readonly consents: Pick<RememberedConsents, 'withdraw'>;
   readonly audit: Audit;
-  /** Runs what it is given once the token is gone: a record says what has happened. */
-  readonly afterwards: (action: () => void) => void;
+  readonly records: UnitOfWork;
 };
 
 /**
  * RFC 7009 §2.1: only the client that a token was issued to may revoke it. With a user's token goes what the user
  * allowed the app, so that the next sign-in asks again; here, while the token can still be found by a repeated request.
  */
-export function createRevocationPolicy({
-  takeBeforeUse,
-  consents,
-  audit,
-  afterwards,
-}: RevocationPolicyParts) {
+export function createRevocationPolicy({ takeBeforeUse, consents, audit, records }: RevocationPolicyParts) {
+  // Once the token is gone: a record says what has happened.
+  const { afterwards } = records;
   return async function mayRevoke(
     ctx: KoaContextWithOIDC,
     caller: EngineClient,

@@ -16,12 +16,17 @@ import { bindToBrowser, bindToSession, type BoundInteraction, type BoundModel } 
 import { keepSignIn, type SessionClass } from './session-sign-in.ts';
 import { keepMembers, type RewrittenModel } from './stored-members.ts';
 
-export type SeamParts = {
+type SeamParts = {
   readonly tokens: AccessTokens;
   readonly audiences: AudienceRules;
   readonly revoked: RevokedTokens;
   readonly findMachineToken: FindMachineToken;
   readonly browsers: BrowserBinding;
+  /** Called before a code or a refresh token is used up; may throw what the host answers (429). */
+  readonly takeBeforeUse: (ctx: KoaContextWithOIDC | undefined) => Promise<void>;
+};
+
+export type SeamHooks = {
   readonly isPublicClient: ContextParts['isPublicClient'];
   readonly defaultScopeOf: ContextParts['defaultScopeOf'];
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
@@ -36,8 +41,6 @@ export type SeamParts = {
   readonly noteLogout: (ctx: KoaContextWithOIDC, ended: EndedSession) => void;
   /** Sends the answer of an authorization request in a form; undefined where that is off. */
   readonly postAnswer: PostAnswer | undefined;
-  /** Called before a code or a refresh token is used up; may throw what the host answers (429). */
-  readonly takeBeforeUse: (ctx: KoaContextWithOIDC | undefined) => Promise<void>;
 };
 
 /** Code or error, by the names of the wire. */
@@ -65,11 +68,11 @@ function countUses({ prototype }: UsedModel, takeBeforeUse: SeamParts['takeBefor
 }
 
 export class PosternProvider extends Provider {
-  constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
+  constructor(issuer: string, configuration: Configuration, parts: SeamParts, hooks: SeamHooks) {
     super(issuer, configuration);
-    const { tokens, audiences, revoked, findMachineToken, browsers } = parts;
-    const { isPublicClient, defaultScopeOf, compareClientSecret, admitPublicClient } = parts;
-    const { noteLogout, postAnswer, takeBeforeUse } = parts;
+    const { tokens, audiences, revoked, findMachineToken, browsers, takeBeforeUse } = parts;
+    const { isPublicClient, defaultScopeOf, compareClientSecret, admitPublicClient } = hooks;
+    const { noteLogout, postAnswer } = hooks;
 
     if (postAnswer !== undefined) {
       super.registerResponseMode('form_post', (ctx, redirectUri, answer) =>
