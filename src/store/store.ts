@@ -47,10 +47,11 @@ export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
  */
 export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone' | 'changed';
 
-/** `document` is written as well. With `destroys` the record is destroyed instead of marked. */
+/** `document` is written as well. `destroys`: destroyed instead of marked; only what wasn't consumed before with `isFirst`. */
 export type UseOptions = {
   readonly document?: CollectionWrite | undefined;
   readonly destroys?: boolean;
+  readonly isFirst?: boolean;
 };
 
 type ExchangeResult = readonly SaveResult[] | Exclude<ConsumeResult, 'consumed'>;

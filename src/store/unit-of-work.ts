@@ -32,6 +32,8 @@ export interface UnitOfWork extends RecordStore {
   use(kind: string, key: string, lose: Lose, options?: LockOptions): Promise<'done' | 'pending'>;
   /** What was saved so far is durable when this resolves. */
   flush(): Promise<void>;
+  /** Begins `write`, which may fail, with the next save or when the request fails; at once outside of one. */
+  readonly beside: (write: () => Promise<unknown>) => Promise<unknown>;
   /** Runs `action` when everything is durable; at once outside of a request. */
   readonly afterwards: (action: () => void) => void;
 }
@@ -73,6 +75,7 @@ export function createUnitOfWork(
         await unit.flush();
       } finally {
         unit.isOver = true;
+        await unit.writeBeside();
       }
       for (const action of unit.afterwards) action();
       return unit.saved;
@@ -82,6 +85,10 @@ export function createUnitOfWork(
       return current()?.use(use) ?? useAtOnce({ records, documents }, use);
     },
     flush: async () => current()?.flush(),
+    async beside(write) {
+      const unit = current();
+      return unit === undefined ? write() : unit.beside.push(write);
+    },
     afterwards(action) {
       const unit = current();
       if (unit === undefined) action();
@@ -98,6 +105,7 @@ class Unit implements RecordStore {
   isOver = false;
   readonly saved = new Set<string>();
   readonly afterwards: (() => void)[] = [];
+  readonly beside: (() => Promise<unknown>)[] = [];
   readonly #store: RecordStore;
   readonly #stored: Pick<DocumentStore, 'put'>;
   readonly #now: Clock;
@@ -133,10 +141,11 @@ class Unit implements RecordStore {
 
   async find(kind: string, key: string): Found {
     const id = idOf(kind, key);
-    const isUnread = !this.#found.has(id);
-    // The store knows whether a record that wasn't read has been consumed.
-    if (isUnread && this.#unsaved.has(id)) await this.flush();
-    return remember(this.#found, id, () => this.#store.find(kind, key));
+    const unsaved = this.#unsaved.get(id);
+    return remember(this.#found, id, async () => {
+      const found = await this.#store.find(kind, key);
+      return unsaved ? this.#asSaved(unsaved, found) : found;
+    });
   }
 
   async findByAlias(kind: string, alias: string): Found {
@@ -151,11 +160,12 @@ class Unit implements RecordStore {
 
   async use(use: Use): Promise<'done' | 'pending'> {
     const isAtOnce = use.isLock === true && this.#store.exchange === undefined;
-    if (isAtOnce || this.#use !== undefined)
+    const id = idOf(use.kind, use.key);
+    const before = this.#use;
+    if (isAtOnce || (before && id !== idOf(before.kind, before.key)))
       return useAtOnce({ records: this, documents: this.#stored }, use);
     // The caller has read it; whether another request was first since then is decided by the store.
-    this.#use = use;
-    const id = idOf(use.kind, use.key);
+    this.#use = before ? { ...use, ...before, destroys: use.destroys === true, isFirst: true } : use;
     const found = await this.#found.get(id);
     if (use.destroys) this.#forget(id);
     else if (found !== undefined) this.#setConsumed(id, found);
@@ -187,6 +197,10 @@ class Unit implements RecordStore {
     return remember(this.#documents, id, ask);
   }
 
+  async writeBeside(): Promise<void> {
+    await Promise.allSettled(this.beside.splice(0).map((write) => write()));
+  }
+
   async flush(): Promise<void> {
     const use = this.#use;
     if (use === undefined) return this.#saveAll();
@@ -195,9 +209,11 @@ class Unit implements RecordStore {
     const found = await this.#found.get(idOf(kind, key));
     if (this.#store.exchange === undefined) await failingAs(false, this.#saveAll());
     const unsaved = this.#takeUnsaved();
-    const result =
-      (await this.#store.exchange?.(kind, key, unsaved, use)) ??
-      (await this.#store.consume(kind, key, found));
+    const [exchanged] = await Promise.all([
+      this.#store.exchange?.(kind, key, unsaved, use),
+      this.writeBeside(),
+    ]);
+    const result = exchanged ?? (await this.#store.consume(kind, key, found));
     if (typeof result !== 'string')
       return unsaved.forEach((record, index) => this.#note(record, result[index]));
     if (result === 'consumed') return undefined;
@@ -206,9 +222,10 @@ class Unit implements RecordStore {
   }
 
   async #saveAll(): Promise<void> {
-    const results = await Promise.allSettled(
-      this.#takeUnsaved().map(async (record) => this.#note(record, await this.#store.save(record))),
-    );
+    const results = await Promise.allSettled([
+      ...this.#takeUnsaved().map(async (record) => this.#note(record, await this.#store.save(record))),
+      this.writeBeside(),
+    ]);
     for (const result of results) {
       if (result.status === 'rejected') throw result.reason;
     }

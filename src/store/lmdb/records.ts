@@ -108,11 +108,11 @@ function use(
   tables: LmdbTables,
   id: string,
   at: number,
-  { document, destroys = false }: UseOptions = {},
+  { document, destroys = false, isFirst = !destroys }: UseOptions = {},
 ): ConsumeResult {
   const row = findRow(tables, id, at);
   if (row === undefined) return 'gone';
-  if (row.consumedAt !== undefined && !destroys) return 'already_consumed';
+  if (row.consumedAt !== undefined && isFirst) return 'already_consumed';
   if (document && !putDocuments(tables, document.collection, [document])) return 'changed';
   if (destroys) dropRecord(tables, id, row);
   else void tables.records.put(id, { ...row, consumedAt: Math.floor(at / 1000) });

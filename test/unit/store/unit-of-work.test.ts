@@ -56,7 +56,7 @@ describe('in one request', () => {
     await store.records.consume('Session', `k${next}`);
     await records.run(async () => {
       await records.save(session('unread'));
-      // Nobody has read what is there, so it is stored first and read then.
+      // Nobody has read what is there.
       expect(await records.find('Session', `k${next}`)).toMatchObject({
         payload: 'unread',
         consumedAt: NOW / 1000,
@@ -67,7 +67,7 @@ describe('in one request', () => {
         consumedAt: NOW / 1000,
       });
     });
-    expect(counted.calls).toEqual(['Session.save', 'Session.find', 'Session.save']);
+    expect(counted.calls).toEqual(['Session.find', 'Session.save']);
   });
 
   it('consuming goes out at once, after what was saved before, and is known from then on', async () => {
@@ -91,6 +91,42 @@ describe('in one request', () => {
     });
     await expect(late).rejects.toThrow('already_consumed');
     expect(await store.records.find('Session', `follows${next}`)).toBeUndefined();
+  });
+
+  it('a record that is consumed and destroyed in one request is used by who is the first', async () => {
+    const whole = createUnitOfWork(store, () => NOW);
+    const lose = (result: string) => Promise.reject(new Error(result));
+    async function consumeAndDestroy(meanwhile = async (): Promise<unknown> => undefined) {
+      await store.records.save(session());
+      await whole.run(async () => {
+        await whole.use('Session', `k${next}`, lose);
+        await whole.save({ ...session(), key: `follows${next}` });
+        await whole.use('Session', `k${next}`, lose, { destroys: true });
+        await meanwhile();
+      });
+    }
+    const taken = consumeAndDestroy(() => store.records.consume('Session', `k${next}`));
+    await expect(taken).rejects.toThrow('already_consumed');
+    expect(await store.records.find('Session', `follows${next}`)).toBeUndefined();
+    next += 1;
+    await consumeAndDestroy();
+    expect(await store.records.find('Session', `follows${next}`)).toBeDefined();
+    expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
+  });
+
+  it.each(['saved', 'unsaved'])('what goes beside begins with what is %s, and once', async (how) => {
+    const whole = createUnitOfWork(store, () => NOW);
+    let begun = 0;
+    const work = whole.run(async () => {
+      await whole.beside(async () => (begun += 1));
+      await whole.save(session());
+      expect(begun).toBe(0);
+      if (how === 'unsaved') throw new Error('failed');
+      await whole.flush();
+      expect(begun).toBe(1);
+    });
+    await (how === 'unsaved' ? expect(work).rejects.toThrow('failed') : work);
+    expect(begun).toBe(1);
   });
 
   it('who loses the race for a record asks the store again', async () => {
