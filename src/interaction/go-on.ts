@@ -1,5 +1,6 @@
 // Where a browser goes on to from a page of a sign-in, and what it gets for one that is over.
 import type { Context } from 'koa';
+import { ANSWERED } from '../oidc/interactions.ts';
 import type { ClientModel } from '../views/models.ts';
 import { Refusal } from '../views/refusal.ts';
 
@@ -15,14 +16,14 @@ export function answerAgain(ctx: Context, status: number, retryAfterSeconds?: nu
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
 }
 
-/** `destination` undefined: somebody else finished the interaction first. */
+/** `destination`: of a `finish…`. */
 export function goOn(
   ctx: Context,
   { client }: { readonly client: ClientModel },
   destination: string | undefined,
 ): void {
   if (destination === undefined) throw expired(ctx, client);
-  seeOther(ctx, destination);
+  if (destination !== ANSWERED) seeOther(ctx, destination);
 }
 
 /** Finished, expired, or another browser's: as far as that is known, the page says why, and leads back to the app. */

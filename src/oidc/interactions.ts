@@ -29,6 +29,9 @@ export type Proved = {
   readonly sessionsSince: number;
 };
 
+/** By the engine, in this request. */
+export const ANSWERED = 'answered';
+
 type Result = Parameters<Provider['interactionResult']>[2];
 /** Made only where it counts. */
 type GivenResult = Result | (() => Promise<Result>);
@@ -45,14 +48,17 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
     return engine.browsers.isOf(ctx, details) ? details : undefined;
   }
 
-  const finish = (ctx: Context, uid: string, result: GivenResult, spends?: CollectionWrite) =>
-    orGone(finishOnce(engine, ctx, uid, { result, spends }));
-  const deny = (ctx: Context, { uid }: OpenInteraction, description: string) =>
-    finish(ctx, uid, { error: 'access_denied', error_description: description });
+  const finish = (ctx: Context, { uid }: OpenInteraction, result: GivenResult, spends?: CollectionWrite) =>
+    orGone(finishOnce(engine, ctx, uid, result, { spends }));
+  /** Not where this request has changed what the engine looks at. */
+  const finishAndGoOn = (ctx: Context, { uid, isRedirected }: OpenInteraction, result: GivenResult) =>
+    orGone(finishOnce(engine, ctx, uid, result, { goesOn: isRedirected && engine.lists === undefined }));
+  const deny = (ctx: Context, interaction: OpenInteraction, description: string) =>
+    finishAndGoOn(ctx, interaction, { error: 'access_denied', error_description: description });
 
   const toLogin = createToLogin(engine, placeOf);
 
-  // Where one resolves a string, it is the URL to go on with, and undefined when somebody else finished the interaction first.
+  // `finish…`: the URL to go on with, or ANSWERED; undefined when somebody else finished the interaction first.
   return {
     /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
     async find(ctx: Context, uid: string): Promise<OpenInteraction | undefined> {
@@ -61,38 +67,41 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
     },
 
     /** `spends`: written together with it; throws DocumentChanged where that is of an older version. */
-    finishLogin(ctx: Context, { uid, prompt }: OpenInteraction, login: Login, spends?: CollectionWrite) {
+    finishLogin(ctx: Context, interaction: OpenInteraction, login: Login, spends?: CollectionWrite) {
       // A user who signs in has chosen their account.
-      const chosen = prompt === 'select_account' && { select_account: {} };
-      return finish(ctx, uid, { login: toLogin(ctx, login), ...chosen }, spends);
+      const chosen = interaction.prompt === 'select_account' && { select_account: {} };
+      const result = { login: toLogin(ctx, login), ...chosen };
+      if (login.proved?.factorAt === undefined) return finishAndGoOn(ctx, interaction, result);
+      return finish(ctx, interaction, result, spends);
     },
 
     /** The signed-in user proved more. The session goes on, and ends when it would have. */
     async finishStepUp(ctx: Context, interaction: OpenInteraction, proved: Proved, spends?: CollectionWrite) {
-      const { uid, accountId, issued } = interaction;
+      const { accountId, issued } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
       // Without `login` the engine leaves the session as it is, and asks again.
       const login = toLogin(ctx, { accountId, ...issued, proved });
-      return finish(ctx, uid, { second_factor: {}, login }, spends);
+      return finish(ctx, interaction, { second_factor: {}, login }, spends);
     },
 
     /** The user has read it. */
-    finishNotice: (ctx: Context, { uid }: OpenInteraction) => finish(ctx, uid, { notice: {} }),
+    finishNotice: (ctx: Context, interaction: OpenInteraction) => finish(ctx, interaction, { notice: {} }),
 
     /** Goes on with the user who is signed in. */
-    finishSelection: (ctx: Context, { uid }: OpenInteraction) => finish(ctx, uid, { select_account: {} }),
+    finishSelection: (ctx: Context, interaction: OpenInteraction) =>
+      finishAndGoOn(ctx, interaction, { select_account: {} }),
 
     async finishConsent(ctx: Context, interaction: OpenInteraction) {
-      const { uid, accountId, issued, grantId, settings, missing } = interaction;
+      const { accountId, issued, grantId, settings, missing } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
-      if (await hasLostAccess(engine, interaction)) return finish(ctx, uid, { access: {} });
+      if (await hasLostAccess(engine, interaction)) return finish(ctx, interaction, { access: {} });
       const { provider, consents } = engine;
       const { generation } = issued;
       const of = { accountId, clientId: settings.clientId, generation, consent: 'explicit' } as const;
       const before = await findGrant(provider, grantId, of);
       const grant = before && consentOf(before) !== 'implicit' ? before : newGrant(provider, of);
       addToGrant(grant, missing);
-      const destination = await finish(ctx, uid, async () => {
+      const destination = await finishAndGoOn(ctx, interaction, async () => {
         const consent = { grantId: await grant.save() };
         await consents.add(of, missing, issued);
         return { consent };
@@ -152,25 +161,45 @@ function recordConsent(
 }
 
 /**
- * Resolves the URL to go on with when everything is durable. Of parallel posts the store picks the winner; a loser leaves nothing
- * behind. Rejects with SessionNotFound where the interaction was finished before, or its session has ended since it was found.
+ * Resolves when everything is durable. Of parallel posts the store picks the winner; a loser leaves nothing behind. Rejects with
+ * SessionNotFound where the interaction was finished before, or its session has ended since it was found. `goesOn`: here, where one
+ * transaction holds everything.
  */
 async function finishOnce(
-  { provider, records, hash }: Engine,
+  engine: Engine,
   ctx: Context,
   uid: string,
-  { result, spends }: { readonly result: GivenResult; readonly spends?: CollectionWrite | undefined },
+  result: GivenResult,
+  { spends, goesOn }: { readonly spends?: CollectionWrite | undefined; readonly goesOn?: boolean },
 ): Promise<string> {
+  const { provider, records, hash } = engine;
   const key = recordKey(hash, 'Interaction', uid);
   const used = await records.use('Interaction', key, lose, { document: spends, isLock: true });
   async function save(): Promise<string> {
     const made = typeof result === 'function' ? await result() : result;
     const merge = { mergeWithLastSubmission: true };
     const destination = await provider.interactionResult(ctx.req, ctx.res, made, merge);
+    const isHere = goesOn === true && used === 'pending';
+    if (isHere) await resume(engine, ctx, uid, destination);
     await records.flush();
-    return destination;
+    return isHere ? ANSWERED : destination;
   }
   return spends !== undefined && used === 'done' ? failingAs(true, save()) : save();
+}
+
+/** As if the browser had been sent there. */
+async function resume({ provider, issuer, handle }: Engine, ctx: Context, uid: string, to: string) {
+  const { method, url, cookies } = ctx;
+  // The browser has shown the other cookie of the interaction.
+  const get: typeof cookies.get = (name, options) =>
+    name === provider.cookieName('resume') ? uid : cookies.get(name, options);
+  const sent: unknown = Object.create(cookies, { get: { value: get } });
+  Object.assign(ctx, { method: 'GET', url: to.slice(issuer.length), cookies: sent });
+  try {
+    await handle(ctx, () => Promise.resolve());
+  } finally {
+    Object.assign(ctx, { method, url, cookies });
+  }
 }
 
 const lose = (result: string) =>

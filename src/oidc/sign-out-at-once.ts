@@ -39,6 +39,8 @@ export function signOutAtOnce(parts: SignOutAtOnceParts): Middleware {
       const resume = ctx.oidc.urlFor(ctx.oidc.route, ctx['params']);
       // A sign-out page that is open in another tab keeps an address of its own in the session.
       if ((session.state as SessionState)?.postLogoutRedirectUri !== resume) return;
+      // Of two forms at once, the one that loses ends nothing.
+      await records.flush();
       // As the engine's confirmation does: what lives with the session ends with it.
       logouts.noteAll(ctx, session);
       await Promise.all(grantsOf(session).map((grantId) => grants.destroy(grantId)));

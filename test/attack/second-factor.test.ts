@@ -575,8 +575,7 @@ describe('the page for factors', () => {
     const login = await browser.open(`${world().issuer}/oauth/authorize?${toQuery(parameters)}`);
     const { action, fields } = formOf(login, '/login');
     const form = { ...fields, username: 'alice', password: PASSWORDS.alice };
-    const resumed = await send(browser, action, form);
-    const back = await browser.request(resumed.headers.get('location') ?? '');
+    const back = await send(browser, action, form);
     const code = codeOf({ url: back.headers.get('location') ?? '' });
     expect(code).toBeDefined();
     const exchange = {

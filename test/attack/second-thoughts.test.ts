@@ -21,22 +21,30 @@ import {
   startWorld,
   type World,
   WORLD_ENV,
+  worldClients,
   writeWorldConfig,
 } from '../world/world.ts';
 import { freePort } from '../world/servers.ts';
 import { moveClock, standingClock } from '../world/clock.ts';
 
+const MODES = ['query', 'form_post'];
+/** What answers with a page of ours is not answered by the form of the password. */
+const POSTING = {
+  features: { response_modes: MODES },
+  clients: worldClients({ web: { response_modes: MODES } }),
+};
+
 describe('RT-10: a password that was right before everything of the person was ended', () => {
   let world: OpenWorld;
   standingClock();
   beforeAll(async () => {
-    world = await startWorld();
+    world = await startWorld({ config: POSTING });
   });
   afterAll(() => world.stop());
 
   /** Types the right password, and holds the redirect that follows. */
   async function typePassword() {
-    const { browser, page } = await beginSignIn(world, { scope: 'openid' });
+    const { browser, page } = await beginSignIn(world, { scope: 'openid', response_mode: 'form_post' });
     const form = formOf(page, '/login');
     const answer = await browser.request(form.action, {
       method: 'POST',

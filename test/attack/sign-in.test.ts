@@ -18,6 +18,7 @@ import {
   startWorld,
   type StoreName,
   type World,
+  worldClients,
 } from '../world/world.ts';
 import { decodeJwt } from 'jose';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
@@ -292,10 +293,15 @@ describe('cookies', () => {
   it.each(['https://id.example', undefined])(
     'LG-08: cookies of a foreign sign-in, planted from a neighbour, sign nobody in (%s)',
     async (issuer) => {
-      const place = await startWorld({ ...(issuer && { issuer }), config: GENEROUS });
+      // What answers with a page of ours is not answered by the form of the password.
+      const response_modes = ['query', 'form_post'];
+      const clients = worldClients({ 'first-party': { response_modes } });
+      const config = { ...GENEROUS, features: { response_modes }, clients };
+      const place = await startWorld({ ...(issuer && { issuer }), config });
       try {
         const thief = newBrowser(place);
-        const page = await thief.open(authorizationUrl(place, { client_id: 'first-party' }));
+        const changes = { client_id: 'first-party', response_mode: 'form_post' };
+        const page = await thief.open(authorizationUrl(place, changes));
         const form = formOf(page, '/login');
         const init = { method: 'POST', headers: FORM, body: bodyOf({ ...form.fields, ...ALICE }) };
         const victim = newBrowser(place);
@@ -311,10 +317,10 @@ describe('cookies', () => {
         const resume = answered.headers.get('location') ?? '';
         plant();
         const refused = await victim.request(resume);
-        expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
+        expect([refused.status, refused.text.includes('name="code"')]).toEqual([400, false]);
         expect(victim.cookies.filter(({ name }) => name.includes('session'))).toEqual([]);
         // Whose sign-in it is goes on.
-        expect((await thief.request(resume)).headers.get('location')).toContain('code=');
+        expect((await thief.request(resume)).text).toContain('name="code"');
       } finally {
         await place.stop();
       }
@@ -398,9 +404,13 @@ describe('cookies', () => {
         headers: FORM,
         body: bodyOf({ ...form.fields, ...ALICE }),
       });
-      const resumed = await browser.request(signedIn.headers.get('location') ?? '');
       // What the pages set besides the engine's own.
-      const ours = [page, inGerman, signedIn].flatMap(({ headers }) => headers.getSetCookie());
+      const isOurs = (cookie: string) => /^__Host-postern_(device|language)=/.test(cookie);
+      const ofForm = signedIn.headers.getSetCookie();
+      const ours = [
+        ...[page, inGerman].flatMap(({ headers }) => headers.getSetCookie()),
+        ...ofForm.filter(isOurs),
+      ];
       expect([...new Set(ours.map((cookie) => cookie.split('=')[0] ?? ''))]).toEqual(
         expect.arrayContaining(['__Host-postern_device', '__Host-postern_language']),
       );
@@ -410,8 +420,8 @@ describe('cookies', () => {
         expect(attributes, cookie).toEqual(expect.arrayContaining(wanted));
         expect(attributes.join(), cookie).not.toContain('domain');
       }
-      const cookies = [...first.headers.getSetCookie(), ...resumed.headers.getSetCookie()].filter(
-        (cookie) => !cookie.includes('expires=Thu, 01 Jan 1970'),
+      const cookies = [...first.headers.getSetCookie(), ...ofForm].filter(
+        (cookie) => !isOurs(cookie) && !cookie.includes('expires=Thu, 01 Jan 1970'),
       );
       expect(cookies.map((cookie) => cookie.split(/=|\.(?!sig)/)[0] ?? '').toSorted()).toEqual(
         [
@@ -538,7 +548,9 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
         `round ${round}`,
       ).toHaveLength(1);
       for (const status of statuses) expect([303, 400, 401]).toContain(status);
-      // And of five browsers that go on with it, one gets a session.
+      // On lmdb the same request went on with it.
+      if (storeName === 'lmdb') continue;
+      // Of five browsers that go on with it, one gets a session.
       const resume = answers.find(({ status }) => status === 303)?.headers.get('location') ?? '';
       const resumes = await Promise.all(
         [browser, other, browser, other, browser].map((one) => one.request(resume)),
