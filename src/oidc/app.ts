@@ -147,6 +147,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
       now,
       trustedBrowsers,
       countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
+      beside: records.beside,
       factors: config.signIn && factors,
     }),
     makePassword: createMakePassword(config, limits),

@@ -73,6 +73,7 @@ export type SignInParts = {
   readonly passwords: Passwords;
   readonly trustedBrowsers: TrustedBrowsers;
   readonly countAttempt: CountAttempt;
+  readonly beside: (write: () => Promise<unknown>) => Promise<unknown>;
   /** Undefined where the file says nothing of second factors. */
   readonly factors?: Pick<FactorStore, 'get'> | undefined;
   readonly now: Clock;
@@ -80,7 +81,7 @@ export type SignInParts = {
 
 /** Rejects with mistakes of ours only. */
 export function createSignIn(parts: SignInParts): SignIn {
-  const { accounts, storedUsers, passwords, trustedBrowsers, countAttempt, factors, now } = parts;
+  const { accounts, storedUsers, passwords, trustedBrowsers, countAttempt, beside, factors, now } = parts;
 
   async function renewHash(user: User, password: string, share: Share): Promise<void> {
     const { id, passwordHash, canSetPassword } = user;
@@ -105,7 +106,7 @@ export function createSignIn(parts: SignInParts): SignIn {
       attempt.keepPending();
       return { ...right, pending };
     }
-    await attempt.succeed();
+    await beside(() => attempt.succeed());
     return { ...right, device: trustedBrowsers.renew(device, right.user.id) };
   }
 

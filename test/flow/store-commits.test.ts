@@ -12,9 +12,9 @@ const FLOWS = 10;
 const CROWD = 2 * FLOWS;
 
 const MOST = {
-  'first sign-in without a consent page': 6,
-  'sign-in from a known address': 6,
-  'first sign-in with a consent page': 8,
+  'first sign-in without a consent page': 4,
+  'sign-in from a known address': 4,
+  'first sign-in with a consent page': 5,
   'in a session': 2,
 };
 

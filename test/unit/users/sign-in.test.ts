@@ -81,6 +81,7 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
     },
     trustedBrowsers: createTrustedBrowsers(createKeyedHash(Buffer.alloc(32, 1)), Date.now, randomBytes),
     countAttempt,
+    beside: (write) => write(),
     now: Date.now,
   });
   return async (username: string, password: string) => {
