@@ -12,7 +12,7 @@ import type { Visitor } from './own-page.ts';
 import type { Host } from './host.ts';
 
 export function createChangePassword(host: Host) {
-  const { checkPassword, limits, storedUsers, states, makePassword, sessions, records, cookie } = host;
+  const { checkPassword, limits, states, makePassword, sessions, records, cookie } = host;
 
   /** Counted as every other attempt to sign in as this user. */
   async function isRight(
@@ -44,9 +44,7 @@ export function createChangePassword(host: Host) {
     form: Form,
   ): Promise<AccountError | undefined> {
     const { account } = visitor;
-    // Read before the old password is compared: of two changes at once, the second one's old password is wrong.
-    const before = await storedUsers.findById(account.id);
-    if (before?.passwordHash === undefined)
+    if (!account.hasPassword || !account.canSetPassword)
       throw new Refusal(403, 'forbidden', 'this password is not kept here');
     const password = form.field('password');
     if (password !== form.field('again')) return 'different';
@@ -62,7 +60,8 @@ export function createChangePassword(host: Host) {
     const changed = await setPassword(host, actorOf(ctx), {
       accountId: account.id,
       passwordHash: made.passwordHash,
-      since: before.validAfter,
+      // Read before the old password was compared: of two changes at once, the second one's old password is wrong.
+      since: account.validAfter,
       async keep(user) {
         const { validAfter } = await states.get(account.id);
         await sessions.update(ctx, { generation: toGeneration([user.validAfter, validAfter]) });
