@@ -6,8 +6,10 @@ import type { StoreConfig } from '../config/config.ts';
 import { rulesDiffer } from '../config/plan-users.ts';
 import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
-import { canReach, hasSecondFactor, listStoredFactors, NO_FACTORS } from '../users/factors.ts';
-import { listStoredUsers } from '../users/stored-users.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { canReach, type Factors, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
+import { openUsers } from '../users/open-users.ts';
 import { addVerb, noSecretsOption, readLoaded, type SecretsOptions } from './configuration.ts';
 import { Ended, print, type CliIo } from './io.ts';
 
@@ -45,9 +47,16 @@ async function readStored(store: StoreConfig, hasSecrets: boolean): Promise<Plan
   if (!hasSecrets) return { unknown: 'it is not opened with --no-secrets' };
   try {
     const damaged = new Set<string>();
-    const factors = await listStoredFactors(store, (id) => damaged.add(id));
+    const read = async ({ documents }: Store) => {
+      const { storedUsers, factors: stored } = openUsers(documents, () => '');
+      return [await storedUsers.list(), await stored.list((id) => damaged.add(id))] as const;
+    };
+    // Looking makes no store.
+    const [users, factors] = isStoreMade(store)
+      ? await withStore(store, read)
+      : [[], new Map<string, Factors>()];
     return {
-      users: await listStoredUsers(store),
+      users,
       reachedBy: (signIn, accountId) => {
         if (damaged.has(accountId)) return 'none';
         const own = factors.get(accountId) ?? NO_FACTORS;

@@ -1,10 +1,9 @@
 // What users have besides a password, of the file and of the store alike: one document a user, under their id.
-import type { SignInSettings, StoreConfig } from '../config/config.ts';
+import type { SignInSettings } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { changeDocument, listDocuments, removeDocument } from '../store/documents.ts';
 import { FormFault, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
-import { isStoreMade, withStore } from '../store/open.ts';
 import type { CollectionWrite, DocumentStore } from '../store/store.ts';
 import { createAccountStates } from './account-state.ts';
 import { inBatches } from './changed-credentials.ts';
@@ -231,16 +230,6 @@ export async function markAll(
   for (const [id, own] of all) if (hasSecondFactor(own)) ids.push(id);
   await inBatches(ids, mark, onFault);
   if (!isMarked) await documents.put(MARKED.collection, MARKED.id, '{}', 0);
-}
-
-/** For the command line. Rejects when the store can't be opened. */
-export async function listStoredFactors(
-  store: StoreConfig,
-  onFault?: (id: string) => void,
-): Promise<ReadonlyMap<string, Factors>> {
-  // Looking makes no store.
-  if (!isStoreMade(store)) return new Map();
-  return withStore(store, ({ documents }) => createFactorStore(documents, () => '').list(onFault));
 }
 
 async function read(from: Pick<DocumentStore, 'get'>, accountId: string): Promise<Factors> {

@@ -3,11 +3,9 @@
 //
 // No write spans two documents. The user is written first and the name last, so the name's compare-and-set decides which write
 // wins, and a crash leaves behind at most a user whom no name leads to. Deleting leaves a tombstone under the id.
-import type { StoreConfig } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { changeDocument, listDocuments } from '../store/documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
-import { isStoreMade, withStore } from '../store/open.ts';
 import type { DocumentStore } from '../store/store.ts';
 import { nextValidAfter } from './account-state.ts';
 import { type User, userOfStore } from './user.ts';
@@ -38,13 +36,6 @@ type UserForm = {
   readonly claims: Readonly<Record<string, unknown>>;
   readonly valid_after: number;
 };
-
-/** For the command line. Rejects when the store can't be opened. */
-export async function listStoredUsers(store: StoreConfig): Promise<readonly User[]> {
-  // Looking makes no store.
-  if (!isStoreMade(store)) return [];
-  return withStore(store, ({ documents }) => createStoredUsers(documents).list());
-}
 
 async function readUser(documents: DocumentStore, id: string): Promise<User | undefined> {
   const document = await documents.get(PEOPLE, id);
