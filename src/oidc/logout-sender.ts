@@ -8,10 +8,10 @@ import type { Clock } from '../store/store.ts';
 import type { EndedSession, LogoutJobs } from './logout-jobs.ts';
 import type { Logouts } from './logouts.ts';
 
-/** The last try starts less than two minutes after the first. */
-const WAITS_MS = [5000, 25_000, 60_000, 5000] as const;
+/** The last try starts a little more than an hour after the first. */
+const WAITS_MS = [5, 25, 60, 300, 900, 2700, 5].map((seconds) => seconds * 1000);
 /** It may be better in a moment. */
-const PASSING = /^(?:connection|timeout|name|status_5\d\d)$/;
+const PASSING = /^(?:connection|timeout|name|status_(?:408|429|5\d\d))$/;
 
 type LogoutSenderParts = {
   readonly jobs: LogoutJobs;
