@@ -98,7 +98,12 @@ async function compare(
   if (values.only !== undefined && values.only !== name) return;
   const builds: Subject[] = [];
   for (const [build, { program, settings }] of Object.entries(BUILDS)) {
-    const configured = await stage.configure({ ...options, name: build, store: values.store, settings });
+    const configured = await stage.configure({
+      ...options,
+      name: `${name}, ${build}`,
+      store: values.store,
+      settings,
+    });
     builds.push({ name: build, slice: sliceOf(configured, program) });
   }
   const { rounds, isQuiet } = await measure(builds, { ...pace, rounds: count });

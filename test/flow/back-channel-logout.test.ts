@@ -180,7 +180,7 @@ describe('jobs that another version or process left', () => {
       await documents.put('logouts', sid, JSON.stringify({ ...job, ...more, v: 1 }), 0);
     };
     await leave('earlier', {});
-    await leave('ended-processes', { failures: 4 });
+    await leave('ended-processes', { failures: 7 });
     await leave('of-no-app', { clientId: 'gone', since: since - 25 * HOUR * 1000 });
     expect((await receiver.wait('earlier'))[0]?.claims.sub).toBe(PEOPLE.alice);
     await until(() => expect(world().recorded.audit('app_logout')).toHaveLength(3));
