@@ -52,13 +52,16 @@ export async function noteInActivity(
 /** What an earlier version issued in this second is void, too. */
 const nextSecond = ({ storeNow }: ActsParts) => Math.floor(storeNow() / 1000) + 1;
 
+const voidAll = (parts: ActsParts, accountId: string, change: Partial<AccountState> = {}) =>
+  parts.states.update(accountId, ({ validAfter }) => ({
+    ...change,
+    validAfter: nextValidAfter(validAfter, nextSecond(parts)),
+  }));
+
 /** What was issued up to now stays void when the user comes back. Resolves since when (epoch seconds). */
 function endAll(parts: ActsParts, actor: Actor, accountId: string, change: Partial<AccountState> = {}) {
   return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
-    const { validAfter } = await parts.states.update(accountId, (before) => ({
-      ...change,
-      validAfter: nextValidAfter(before.validAfter, nextSecond(parts)),
-    }));
+    const { validAfter } = await voidAll(parts, accountId, change);
     changed(parts, actor, accountId, change.disabled === true ? 'disable' : 'sign-out');
     await noteInActivity(parts, actor, accountId, { what: 'sessions_ended' });
     return validAfter;
@@ -237,10 +240,7 @@ export async function clearFactors(parts: ActsParts, actor: Actor, lost: LostFac
 /** What can't be read may have been anything: sessions, tokens and links of before end with it. */
 export function clearDamagedFactors(parts: ActsParts, actor: Actor, accountId: string): Promise<void> {
   return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
-    const after = nextSecond(parts);
-    await parts.states.update(accountId, ({ validAfter }) => ({
-      validAfter: nextValidAfter(validAfter, after),
-    }));
+    await voidAll(parts, accountId);
     await parts.factors.remove(accountId);
     changed(parts, actor, accountId, 'factors');
   });

@@ -1,5 +1,5 @@
-// One event for whatever of a user has ended. It is stored before the act (acts.ts), and delivered from the outbox by a process that
-// serves: so nobody who must hear of it is forgotten, and one who fails undoes nothing.
+// The event by which apps and lists hear that something has ended for a user. It is stored before the act (acts.ts) and delivered from the
+// outbox by a process that serves: no listener is forgotten, and a listener that fails undoes nothing.
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../observability/log.ts';
 import { createJobs, createOutbox, type JobForm } from '../store/outbox.ts';
@@ -8,13 +8,13 @@ import type { Clock, DocumentStore } from '../store/store.ts';
 export type UserEvent = {
   readonly id: string;
   readonly accountId: string;
-  /** `ended`: some or all sessions and tokens. `left`: apps let the user in no more. `deleted`: there is no such user any more. */
+  /** `ended`: sessions and tokens. `left`: apps no longer let the user in. `deleted`: the user is gone. */
   readonly what: 'ended' | 'left' | 'deleted';
   /** The apps. */
   readonly clientIds: readonly string[];
 };
 
-/** Looks what there is to do, and does it: an event may come twice, and without the act. */
+/** Checks what is left to do, and does it: events may come twice, or without an act. */
 export type HearOfUser = (event: UserEvent) => Promise<void>;
 
 const FORM: JobForm<UserEvent> = {
@@ -27,7 +27,7 @@ const FORM: JobForm<UserEvent> = {
 /** The last try starts about an hour after the first. */
 const WAITS_MS = [5000, 25_000, 60_000, 600_000, 3_000_000, 5000] as const;
 
-const GIVEN_UP = "apps were not told that something of a user has ended, and won't be";
+const GIVEN_UP = "apps were not notified that a user's sessions have ended, and won't be";
 
 export const newUserEvent = (
   accountId: string,
@@ -59,7 +59,7 @@ export function createUserEventDelivery(userEvents: UserEvents, now: Clock, log:
     done: () => undefined,
     failed: ({ accountId, what }, { reason }) => log.error({ accountId, what, reason }, GIVEN_UP),
     broke: (error) =>
-      log.error({ err: error }, 'apps could not be told yet that something of a user has ended'),
+      log.error({ err: error }, "apps could not be notified yet that a user's sessions have ended"),
   });
   return {
     use(next: HearOfUser): void {
