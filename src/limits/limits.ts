@@ -33,14 +33,14 @@ export type ClientEndpoint = 'token' | 'introspection' | 'revocation';
 export type AddressEndpoint =
   ClientEndpoint | 'userinfo' | 'userinfo.unknown' | 'authorization' | 'logout' | 'pages';
 
-type Row = Rate | readonly [keyof RateLimits, factor: number];
+export type LimitRow = Rate | readonly [keyof RateLimits, factor: number];
 const per = (limit: number, windowSeconds: number): Rate => ({ limit, windowSeconds });
 
 /**
  * Every limit that has a rate by its name in logs, metrics and docs/hardening.md: fixed, or a rate of the file and what
  * it is multiplied by; a client's own rate takes the place of that rate itself.
  */
-const LIMITS = {
+export const LIMITS = {
   // Requests of one client that has authenticated; those of it that came to nothing; wrong credentials for it from one address: a wrong
   // deployment is noticed, guessing 128 bits isn't helped; and all without valid credentials of one address. Introspection and
   // revocation are called by few, trusted hosts: one address may do what one client may.
@@ -89,7 +89,7 @@ const LIMITS = {
   'documents.all': per(30, MINUTE),
   // Of one document, over all processes: each asks a host that doesn't answer once in half a minute.
   'documents.renewal': per(10, MINUTE),
-} satisfies Record<string, Row>;
+} satisfies Record<string, LimitRow>;
 
 type LimitName = keyof typeof LIMITS;
 
@@ -143,7 +143,7 @@ function createQuotaOf(rates: RateLimits) {
     subject: string,
     own: Partial<Record<string, Rate | undefined>> = {},
   ): Quota {
-    const row: Row = LIMITS[name];
+    const row: LimitRow = LIMITS[name];
     if ('limit' in row) return { name, rate: row, subject };
     const [key, factor] = row;
     const { limit, windowSeconds } = (factor === 1 ? own[key] : undefined) ?? rates[key];

@@ -4,6 +4,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
+import { rateLimitsSchema } from '../../src/config/schema-limits.ts';
+import { LIMIT_NAMES, LIMITS, type LimitRow } from '../../src/limits/limits.ts';
 
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'deploy/*.md', 'bench/README.md']);
 const ARCHITECTURE = readFileSync('ARCHITECTURE.md', 'utf8');
@@ -35,6 +37,32 @@ describe('the documents', () => {
     const verbs = commands.flatMap((command) => [command, ...command.commands]).map((one) => one.name());
     const said = new Set([...table.matchAll(/[a-z-]+/g)].map(([word]) => word));
     expect(verbs.filter((verb) => !said.has(verb))).toEqual([]);
+  });
+});
+
+describe('docs/hardening.md', () => {
+  const SECONDS: Record<string, number> = { m: 60, h: 3600 };
+  const [, section = ''] = readFileSync('docs/hardening.md', 'utf8')
+    .split('\n## ')
+    .filter((one) => /^(Checklist|Limits)\n/.test(one));
+  const rows = [...section.matchAll(/^\| `([a-z_]+(?:\.[a-z_]+)?)` .*$/gm)]
+    .map(([row]) => row.split('|').map((cell) => cell.trim().replaceAll('`', '')))
+    .map(([, name = '', setBy = '', rate = '']) => ({ name, setBy, rate }));
+
+  it('has a row for each limit', () => {
+    expect(rows.map(({ name }) => name).toSorted()).toEqual([...LIMIT_NAMES].toSorted());
+  });
+
+  it.each(Object.entries<LimitRow>(LIMITS))('has the rate of %s', (name, row) => {
+    const said = rows.find((one) => one.name === name);
+    const [key, times] = 'limit' in row ? (['fixed', 1] as const) : row;
+    expect(said?.setBy.split(' × ')[0]).toBe(key === 'signIn' ? 'sign_in' : key);
+    const [, count, windows = '1', unit = ''] = /^(\d+)\/(\d+)([mh])$/.exec(said?.rate ?? '') ?? [];
+    const rate = 'limit' in row ? row : rateLimitsSchema.parse({})[row[0]];
+    expect({ limit: Number(count), windowSeconds: Number(windows) * (SECONDS[unit] ?? 0) }).toEqual({
+      limit: rate.limit * times,
+      windowSeconds: rate.windowSeconds,
+    });
   });
 });
 
