@@ -1,5 +1,6 @@
 // An HTTP server whose close loses no request: it accepts no further connection, every answer from then on is the
-// last of its connection, and connections that nobody uses end after a moment. server.ts has the deadlines.
+// last of its connection, and connections that nobody uses end after a moment. The same holds for a connection whose next request
+// can't be read. server.ts has the deadlines.
 import { Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { Server as Acceptor, type Socket } from 'node:net';
 
@@ -7,10 +8,17 @@ import { Server as Acceptor, type Socket } from 'node:net';
 const DRAIN_TIMEOUT_MS = 8000;
 /** A busy connection has its next request on the way when the stop comes; it may take this long to arrive. */
 const NEXT_REQUEST_MS = 500;
+/** Those of Node, by the code of the error; any other is a bad request. */
+const STATUS_LINES: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
 
 export class DrainingServer extends Server {
   readonly #connections = new Set<Socket>();
   readonly #answers = new Set<ServerResponse>();
+  readonly #unreadable = new WeakSet<Socket>();
   #answeredAt = Number.NEGATIVE_INFINITY;
   #closed: Promise<void> | undefined;
 
@@ -21,6 +29,10 @@ export class DrainingServer extends Server {
       socket.once('close', () => this.#connections.delete(socket));
     });
     this.on('request', (_request, response) => this.#follow(response));
+    this.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
+      void this.#end(socket, STATUS_LINES[code] ?? '400 Bad Request');
+    });
+    this.on('connect', (_request, socket: Socket) => void this.#end(socket));
   }
 
   get openConnections(): number {
@@ -32,6 +44,20 @@ export class DrainingServer extends Server {
     this.#closed ??= this.#drain();
     void this.#closed.then(() => callback?.());
     return this;
+  }
+
+  /** Node would end it at once, and lose the answers to the requests before. */
+  async #end(socket: Socket, status?: string): Promise<void> {
+    // Each further packet is an error again.
+    if (this.#unreadable.has(socket)) return;
+    this.#unreadable.add(socket);
+    socket.on('error', () => undefined);
+    const open = () => [...this.#answers].filter(({ req }) => req.socket === socket);
+    const last = open().findLast(({ req }) => req.complete);
+    if (last !== undefined) await new Promise((resolve) => last.once('close', resolve));
+    if (status !== undefined && socket.writable && !open().some(({ headersSent }) => headersSent))
+      socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+    socket.destroySoon();
   }
 
   #follow(response: ServerResponse): void {

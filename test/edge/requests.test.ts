@@ -355,4 +355,27 @@ describe('answers', () => {
       expect([answer.headers.get('server'), answer.text]).toEqual([undefined, '']);
     }
   });
+
+  it.each(['\u0016\u0003\u0001', 'GET /x HTTP/9.9\r\n\r\n', 'CONNECT evil.example:443 HTTP/1.1\r\n\r\n'])(
+    'the requests before %j on a connection are answered, and it is the end of the connection',
+    async (garbage) => {
+      const token = toBytes({
+        method: 'POST',
+        target: '/oauth/token',
+        headers: [AUTHORIZATION, FORM],
+        body: MACHINE,
+      });
+      const requests = [token, toBytes({ target: '/oauth/jwks.json' }), token].join('');
+      const wire = await openWire(world().base);
+      wire.write(`${requests.replaceAll('Connection: close\r\n', '')}${garbage}`);
+      const { received } = await wire.ended;
+      expect([...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual([
+        '200',
+        '200',
+        '200',
+        ...(garbage.startsWith('CONNECT') ? [] : ['400']),
+      ]);
+      expect(received.match(/access_token/g)).toHaveLength(2);
+    },
+  );
 });
