@@ -192,6 +192,8 @@ eachStore(
       });
       const scope = 'openid offline_access';
 
+      const foreign = await poll(world(), narrowed, 'tv', { resource: API });
+      expect(foreign.body['error']).toBe('invalid_target');
       await world().reload(withTv({ scope }));
       const { body } = await poll(world(), narrowed);
       expect(body['scope']).toBe(scope);

@@ -265,11 +265,16 @@ eachStore(
       vi.restoreAllMocks();
     });
 
-    it('AC-04: that was not asked for at the beginning is refused at the exchange and at refresh, and costs no refresh token', async () => {
+    it('AC-04: that was not asked for at the beginning is refused at the exchange and at refresh, and costs no code and no refresh token', async () => {
       const scope = 'openid offline_access reports.read';
       const asked = { scope, parameters: { resource: API } };
-      const answer = await redeem(world(), await authorize(world(), asked), { resource: OTHER_API });
-      expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_target']);
+      const authorized = await authorize(world(), asked);
+      for (const resource of [OTHER_API, 'x', `${API}#x`]) {
+        const answer = await redeem(world(), authorized, { resource });
+        expect([answer.status, answer.body['error']], resource).toEqual([400, 'invalid_target']);
+      }
+      const { body: redeemed } = await redeem(world(), authorized, { resource: API });
+      expect(decodeJwt(String(redeemed['access_token']))).toMatchObject({ aud: API });
 
       const { tokens } = await signIn(world(), asked);
       const refused = await refresh(world(), tokens.refresh_token, { resource: OTHER_API });

@@ -47,8 +47,9 @@ export async function poll(
   world: Place,
   { deviceCode }: Pick<Asked, 'deviceCode'>,
   client: DeviceClient = 'tv',
+  changes: Parameters = {},
 ): Promise<Answer> {
-  const form = { grant_type: DEVICE_CODE_GRANT, device_code: deviceCode, client_id: client };
+  const form = { grant_type: DEVICE_CODE_GRANT, device_code: deviceCode, client_id: client, ...changes };
   return post(world, '/oauth/token', form, authorizationOf(client));
 }
 

@@ -13,7 +13,7 @@ export function createRefreshCheck({ audiences, clients, findRefusal }: ScopePol
     const token = entities.RefreshToken;
     if (client === undefined || token === undefined) throw new errors.InvalidGrant();
     const asked = askedOf(params['scope'], token);
-    const resource = resourceOf(params['resource'], token);
+    const resource = grantedResource(params['resource'], token);
     const scopes = asked ?? scopesBeside(audiences, token.scopes, resource);
     const refusal = findRefusal({ client, scopes, resource, isForUser: true });
     if (refusal !== undefined) throw refusal;
@@ -22,8 +22,13 @@ export function createRefreshCheck({ audiences, clients, findRefusal }: ScopePol
   };
 }
 
-/** Only the one of the beginning; an earlier version allowed several. */
-function resourceOf(requested: unknown, { resource }: RefreshToken): string | undefined {
+export type Resource = RefreshToken['resource'];
+
+/** Only the one of the beginning, at the exchange of a code too; an earlier version allowed several. */
+export function grantedResource(
+  requested: unknown,
+  { resource }: { readonly resource?: Resource },
+): string | undefined {
   if (Array.isArray(requested) || Array.isArray(resource)) throw tooManyResources();
   if (requested !== undefined && requested !== resource)
     throw new errors.InvalidTarget('resource was not granted');

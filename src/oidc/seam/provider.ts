@@ -8,6 +8,7 @@ import type { BrowserBinding } from '../browser-binding.ts';
 import type { EndedSession } from '../logout-jobs.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
 import { modelNames, modelOf } from '../models.ts';
+import { grantedResource, type Resource } from '../policies/refreshed-scope.ts';
 import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass, type ContextParts } from './context.ts';
@@ -49,7 +50,7 @@ type PostAnswer = (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer)
 
 type FoundClient = { readonly clientId: string; readonly clientAuthMethod: string };
 type ClientFinder = { find(id: string): Promise<FoundClient | undefined> };
-type UsedModel = { readonly prototype: { consume: () => Promise<void> } };
+type UsedModel = { readonly prototype: { resource?: Resource; consume: () => Promise<void> } };
 type ClientPrototype = {
   clientId: string;
   compareClientSecret(secret: string): Promise<boolean>;
@@ -58,11 +59,13 @@ type ClientPrototype = {
 
 const currentRoute = () => Provider.ctx?.oidc.route;
 
-/** Everything about the code or the token has been checked by then. */
+/** Everything about the code or the token has been checked by then, but the resource, which the engine compares when it is used up. */
 function countUses({ prototype }: UsedModel, takeBeforeUse: SeamParts['takeBeforeUse']): void {
   const { consume } = prototype;
   prototype.consume = async function countAndConsume() {
-    await takeBeforeUse(Provider.ctx);
+    const { ctx } = Provider;
+    grantedResource(ctx?.oidc.params?.['resource'], this);
+    await takeBeforeUse(ctx);
     await consume.call(this);
   };
 }
