@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/longest-first.ts';
+import { RetriedTests } from './test/retried.ts';
 
 export default defineConfig({
   test: {
@@ -27,6 +28,7 @@ export default defineConfig({
       },
     ],
     globalSetup: ['test/setup.ts'],
+    reporters: ['default', new RetriedTests()],
     sequence: { sequencer: LongestFirst },
     // No test asserts speed by these: they end one that hangs, also on a busy machine.
     testTimeout: 120_000,

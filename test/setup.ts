@@ -1,6 +1,6 @@
 // Runs once before all tests: the real servers exist and dist/ is what src/ says. Owns no state that a test reads.
 import { execFile } from 'node:child_process';
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync, globSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,11 +9,21 @@ import { ensureServers } from './world/servers.ts';
 const MEMORY = '/dev/shm';
 const ENOUGH_BYTES = 2 * 2 ** 30;
 
-/** POSTERN_TEST_NO_BUILD=1 keeps the dist/ that is there, for one test file again and again. */
 export default async function setup(): Promise<void> {
   keepFilesInMemory();
+  await ensureDist();
   await ensureServers();
-  if (process.env['POSTERN_TEST_NO_BUILD'] !== '1') await build();
+}
+
+/** POSTERN_TEST_NO_BUILD=1 keeps the dist/ that is there, for one test file again and again. An older one would prove nothing. */
+export async function ensureDist(): Promise<void> {
+  if (process.env['POSTERN_TEST_NO_BUILD'] !== '1') return build();
+  const changedAt = (file: string) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const builtAt = changedAt('dist/main.js');
+  const newer = globSync('src/**').find((file) => changedAt(file) > builtAt);
+  if (newer === undefined) return;
+  process.stderr.write(`POSTERN_TEST_NO_BUILD=1, but dist/ is older than ${newer}. Run "npm run build".\n`);
+  process.exit(1);
 }
 
 /**

@@ -55,49 +55,54 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
     const answers = await Promise.all(
       halves.map(async ({ node, browser, step }) => browser.submit(step, form, fieldsFor(step, node))),
     );
-    expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
     const states = await Promise.all(
       halves.map(async ({ node, browser }) => silently(node, browser, REQUEST)),
     );
-    return states.filter((state) => state !== 'login_required').length;
+    const signedIn = states.filter((state) => state !== 'login_required').length;
+    // Two are wrong, whatever else failed.
+    if (signedIn < 2) expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
+    return signedIn;
   }
 
   it(`LG-41: one code at all of them at once is one sign-in, in ${ROUNDS} rounds`, async () => {
-    await four.unlessLate(async () => {
-      const place = { openedStore: store, issuer: four.nodes[0].issuer };
-      for (let round = 1; round <= ROUNDS; round += 1) {
-        const person = `person${round}` as const;
+    const place = { openedStore: store, issuer: four.nodes[0].issuer };
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const person = `person${round}` as const;
+      const signedIn = await four.unlessLate(async () => {
         const app = await giveOneTimeCodes(place, person);
-        expect(await race(person, () => ({ code: app.code() })), `round ${round}`).toBe(1);
-      }
-    });
+        return race(person, () => ({ code: app.code() }));
+      });
+      expect(signedIn, `round ${round}`).toBe(1);
+    }
   });
 
   it(`MF-24: one recovery code at all of them at once is one sign-in, in ${ROUNDS} rounds`, async () => {
-    await four.unlessLate(async () => {
-      const place = { openedStore: store, issuer: four.nodes[0].issuer };
-      for (let round = 1; round <= ROUNDS; round += 1) {
-        const person = `person${ROUNDS + round}` as const;
+    const place = { openedStore: store, issuer: four.nodes[0].issuer };
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const person = `person${ROUNDS + round}` as const;
+      const signedIn = await four.unlessLate(async () => {
         const { codes, recoveryCodes } = await newRecoveryCodes(place, person, 2);
         await giveOneTimeCodes(place, person, { recoveryCodes });
-        expect(await race(person, () => ({ recovery_code: codes[0] ?? '' })), `round ${round}`).toBe(1);
-        const { notices } = await (await factorsOf(place)).get(idOf(person));
-        expect(notices).toMatchObject([{ what: 'recovery_code_used', left: 1 }]);
-      }
-    });
+        return race(person, () => ({ recovery_code: codes[0] ?? '' }));
+      });
+      expect(signedIn, `round ${round}`).toBe(1);
+      const { notices } = await (await factorsOf(place)).get(idOf(person));
+      expect(notices).toMatchObject([{ what: 'recovery_code_used', left: 1 }]);
+    }
   });
 
   it(`MF-07: one counter of a passkey at all of them at once is one sign-in, in ${ROUNDS} rounds`, async () => {
-    await four.unlessLate(async () => {
-      const place = { openedStore: store, issuer: four.nodes[0].issuer };
-      for (let round = 1; round <= ROUNDS; round += 1) {
-        const person = `person${2 * ROUNDS + round}` as const;
+    const place = { openedStore: store, issuer: four.nodes[0].issuer };
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const person = `person${2 * ROUNDS + round}` as const;
+      const signedIn = await four.unlessLate(async () => {
         const key = await givePasskey(place, person);
         const answer = (step: Page, node: World) => ({ response: key.assert(node, step, { counter: 8 }) });
-        expect(await race(person, answer, '/passkey'), `round ${round}`).toBe(1);
-        expect((await (await factorsOf(place)).get(idOf(person))).passkeys).toMatchObject([{ counter: 8 }]);
-      }
-    });
+        return race(person, answer, '/passkey');
+      });
+      expect(signedIn, `round ${round}`).toBe(1);
+      expect((await (await factorsOf(place)).get(idOf(person))).passkeys).toMatchObject([{ counter: 8 }]);
+    }
   });
 
   it('MF-41: a link for the first factor is followed once, at whichever process', async () => {

@@ -189,65 +189,74 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
     expect(two.errors()).toBe('');
   });
 
+  const expectDead = (at: World, family: Family, message: string) =>
+    two.unlessLate(async () => expect(await isAlive(at, family), message).toEqual(DEAD));
+
   const WAVES = rounds(50, 5);
 
   it(`RT-02, RT-03: ten parallel refreshes of one token give one answer, ${WAVES} times, and end the family`, async () => {
-    await two.unlessLate(async () => {
-      const [first, second] = two.nodes;
-      const browser = newBrowser(first);
-      for (let round = 0; round < WAVES; round += 1) {
-        const family = await newFamily(first, { browser });
+    const [first, second] = two.nodes;
+    const browser = newBrowser(first);
+    for (let round = 0; round < WAVES; round += 1) {
+      const { family, winners } = await two.unlessLate(async () => {
+        const one = await newFamily(first, { browser });
         const answers = await Promise.all(
           Array.from({ length: 10 }, (_, index) =>
-            refresh(index % 2 === 0 ? first : second, family.refreshToken),
+            refresh(index % 2 === 0 ? first : second, one.refreshToken),
           ),
         );
-        const winners = answers.filter(({ status }) => status === 200);
-        expect(winners, `round ${round}`).toHaveLength(1);
+        const won = answers.filter(({ status }) => status === 200);
         for (const { status, body } of answers) {
-          if (status !== 200) expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+          // Two are wrong, whatever else failed.
+          if (status !== 200 && won.length < 2)
+            expect([status, body['error']]).toEqual([400, 'invalid_grant']);
         }
-        for (const winner of winners) {
-          const successor = {
-            refreshToken: textOf(winner, 'refresh_token'),
-            accessToken: textOf(winner, 'access_token'),
-          };
-          expect(await isAlive(round % 2 === 0 ? second : first, successor), `round ${round}`).toEqual(DEAD);
-          expect((await refresh(second, successor.refreshToken)).status).toBe(400);
-        }
-        expect(await isAlive(first, family)).toEqual(DEAD);
+        return { family: one, winners: won };
+      });
+      expect(winners, `round ${round}`).toHaveLength(1);
+      for (const winner of winners) {
+        const successor = {
+          refreshToken: textOf(winner, 'refresh_token'),
+          accessToken: textOf(winner, 'access_token'),
+        };
+        await expectDead(round % 2 === 0 ? second : first, successor, `round ${round}`);
+        await two.unlessLate(async () =>
+          expect((await refresh(second, successor.refreshToken)).status).toBe(400),
+        );
       }
-    });
+      await expectDead(first, family, `round ${round}`);
+    }
   });
 
   const RACES = rounds(500, 20);
 
   it(`RT-14: a revocation at any moment of a refresh leaves nothing alive, in ${RACES} rounds or more`, async () => {
-    await two.unlessLate(async () => {
-      const [first, second] = two.nodes;
-      const browser = newBrowser(first);
-      let refreshed = 0;
-      // Until both orders were met, or the rounds prove nothing.
-      for (let round = 0; round < RACES || refreshed === 0 || refreshed === round; round += 1) {
-        const family = await newFamily(first, { browser });
-        // Now one begins first, now the other, by up to 5 ms; and by more where that is nothing to a busy machine.
-        const lead = (Math.random() - 0.5) * 10 * Math.ceil((round + 1) / RACES);
-        const [revoked, answer] = await Promise.all([
-          sleep(Math.max(0, lead)).then(() => revoke(second, family.refreshToken)),
-          sleep(Math.max(0, -lead)).then(() => refresh(first, family.refreshToken)),
+    const [first, second] = two.nodes;
+    const browser = newBrowser(first);
+    let refreshed = 0;
+    // Until both orders were met, or the rounds prove nothing.
+    for (let round = 0; round < RACES || refreshed === 0 || refreshed === round; round += 1) {
+      // Now one begins first, now the other, by up to 5 ms; and by more where that is nothing to a busy machine.
+      const lead = (Math.random() - 0.5) * 10 * Math.ceil((round + 1) / RACES);
+      const { family, answer } = await two.unlessLate(async () => {
+        const one = await newFamily(first, { browser });
+        const [revoked, refreshing] = await Promise.all([
+          sleep(Math.max(0, lead)).then(() => revoke(second, one.refreshToken)),
+          sleep(Math.max(0, -lead)).then(() => refresh(first, one.refreshToken)),
         ]);
         expect(revoked.status, `round ${round}`).toBe(200);
-        expect([200, 400], `round ${round}`).toContain(answer.status);
-        expect(await isAlive(first, family), `round ${round}`).toEqual(DEAD);
-        if (answer.status !== 200) continue;
-        refreshed += 1;
-        const successor = {
-          refreshToken: textOf(answer, 'refresh_token'),
-          accessToken: textOf(answer, 'access_token'),
-        };
-        expect(await isAlive(second, successor), `round ${round}`).toEqual(DEAD);
-      }
-    });
+        expect([200, 400], `round ${round}`).toContain(refreshing.status);
+        return { family: one, answer: refreshing };
+      });
+      await expectDead(first, family, `round ${round}`);
+      if (answer.status !== 200) continue;
+      refreshed += 1;
+      const successor = {
+        refreshToken: textOf(answer, 'refresh_token'),
+        accessToken: textOf(answer, 'access_token'),
+      };
+      await expectDead(second, successor, `round ${round}`);
+    }
   }, 300_000);
 });
 

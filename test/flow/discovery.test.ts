@@ -45,6 +45,9 @@ describe('discovery', () => {
   });
 
   it('does not advertise the scopes of resources', async () => {
+    expect((await document())['scopes_supported']).toEqual(
+      expect.arrayContaining(['openid', 'offline_access']),
+    );
     expect((await get(world(), DISCOVERY)).text).not.toMatch(/reports\.read|other\.read/);
   });
 

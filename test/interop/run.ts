@@ -1,9 +1,9 @@
 // `npm run interop`: real clients against the real service, one program after the other; prints a table and ends with 1
 // when anything failed. Arguments name clients to try, without any it is all; --odd-secret, --markdown: see below. A client
 // that this machine can't build is named with the reason and fails nothing.
-import { execFile } from 'node:child_process';
 import path from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
+import { ensureDist } from '../setup.ts';
 import { enterNamespace, namespaceFault } from '../world/namespace.ts';
 import { type Client, CLIENTS } from './clients.ts';
 import { DOCUMENTS } from './mcp/documents.ts';
@@ -24,10 +24,7 @@ async function main(): Promise<void> {
   if (unknown.length > 0) throw new Error(`no such client: ${unknown.join(', ')}`);
   const chosen = CLIENTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   await prepare(chosen);
-  // As in test/setup.ts: keeps the dist/ that is there.
-  if (process.env['POSTERN_TEST_NO_BUILD'] !== '1') {
-    await promisify(execFile)('npm', ['run', '-s', 'build'], { maxBuffer: 1 << 26 });
-  }
+  await ensureDist();
   // Before the service starts: a compiler may take minutes.
   const notBuilt = new Map<Client, string>();
   for (const client of chosen) {

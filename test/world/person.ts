@@ -70,7 +70,11 @@ export function codeOf({ url }: Pick<Page, 'url'>): string | undefined {
 /** `signed in`, or the error of a request that may show no page. */
 export async function silently(world: Place, browser: Browser, changes: Parameters = {}): Promise<string> {
   const page = await browser.open(authorizationUrl(world, { prompt: 'none', ...changes }));
-  return new URL(page.url).searchParams.get('error') ?? 'signed in';
+  const { searchParams } = new URL(page.url);
+  const error = searchParams.get('error');
+  if (error === null && !searchParams.has('code'))
+    throw new Error(`not sent to the app: ${page.status} ${page.url}`);
+  return error ?? 'signed in';
 }
 
 /** What an authorization request without any page ends in: the parameters of the redirect to the app. */
