@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../config/config.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
-import { judgeStoredKeys } from '../keys/open-keys.ts';
+import { tryStoredKeys } from '../server/sealed.ts';
 import { addVerb, noSecretsOption, readLoaded, type SecretsOptions } from './configuration.ts';
 import { counted, print, type CliIo } from './io.ts';
 
@@ -17,14 +17,15 @@ export function registerCheck(program: Command, io: CliIo): void {
     .action(async ({ config: file, json = false, secrets }: SecretsOptions) => {
       const { config } = await readLoaded(file, { writeKeys: false, readSecrets: secrets });
       // Placeholder secrets can't open anything.
-      const { fault, unknown } = secrets ? await judgeStoredKeys(config) : {};
-      if (fault) throw new ConfigError([{ file, message: `the next start would be refused: ${fault}` }]);
+      const { message, isRefused, unknown } = secrets ? await tryStoredKeys(config) : {};
+      if (message && isRefused) throw new ConfigError([{ file, message }]);
       const warnings = [
         ...config.notices,
         ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)),
+        ...(message === undefined ? [] : [message]),
         ...(unknown === undefined ? [] : [`the keys in the store were not tried: ${unknown}`]),
       ];
-      if (!json) for (const message of warnings) io.stderr.write(`warning: ${message}\n`);
+      if (!json) for (const warning of warnings) io.stderr.write(`warning: ${warning}\n`);
       print(io, { json }, { value: { ok: true, problems: [], warnings }, text: summary(file, config) });
     });
 }

@@ -6,7 +6,7 @@ import { normalizeIssuer } from '../config/uri.ts';
 import { ask } from '../doctor/ask.ts';
 import { runCheck, type Level, type Result } from '../doctor/check.ts';
 import { checkPublicAddress } from '../doctor/public-address.ts';
-import { checkStore } from '../doctor/store.ts';
+import { checkKeys, checkStore } from '../doctor/store.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { counted, Ended, EXIT, print, CommandError, type CliIo } from './io.ts';
 
@@ -36,7 +36,9 @@ async function readKnown(file: string): Promise<Known> {
     readConfig(file, { writeKeys: false, readSecrets, secretFiles: 'any_mode' });
   try {
     const config = await read(true);
-    return { config, results: await runCheck('store', (report) => checkStore(config.store, report)) };
+    const store = await runCheck('store', (report) => checkStore(config.store, report));
+    const keys = await runCheck('keys', (report) => checkKeys(config, report));
+    return { config, results: [...store, ...keys] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const config = await read(false);

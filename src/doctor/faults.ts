@@ -10,6 +10,7 @@ const LEAVE_CORS = "Take CORS out of the proxy, and list origins in Postern's co
 export const FAULTS = {
   'store-unreachable': problem('Is it running, and may this machine reach it?'),
   'store-settings': problem('See docs/redis.md.'),
+  'encryption-keys': problem('Put the old key last in encryption_keys. See docs/keys.md.'),
 
   'no-answer': problem('Is the name right, is the proxy running, and does it answer within 10 s?'),
   'bad-gateway': problem('Is Postern running, and does the proxy send requests to its listen address?'),

@@ -1,5 +1,7 @@
-// What Redis says of itself and would make it lose data; a folder of lmdb has no settings.
-import type { StoreConfig } from '../config/config.ts';
+// What Redis says of itself and would make it lose data (a folder of lmdb has no settings), and whether the encryption keys open what the
+// store holds.
+import type { Config, StoreConfig } from '../config/config.ts';
+import { tryStoredKeys } from '../server/sealed.ts';
 import { inspectServers } from '../store/open.ts';
 import type { ReportFault } from './check.ts';
 
@@ -13,4 +15,9 @@ export async function checkStore(store: StoreConfig, report: ReportFault) {
     for (const { severity, message } of findings)
       report('store-settings', `${server}: ${message}`, severity === 'fault' ? 'problem' : 'warning');
   return 'its settings are right';
+}
+
+export async function checkKeys(config: Config, report: ReportFault) {
+  const { message } = await tryStoredKeys(config);
+  return message && report('encryption-keys', message);
 }

@@ -1,11 +1,8 @@
 // The keys of one configuration: the vault of its encryption keys, the ring in its store, and the pepper of its keyed hashes.
-import type { StoreConfig } from '../config/config.ts';
 import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
-import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { generateKey } from './generate-key.ts';
 import { type KeySettings, KeyStore } from './key-store.ts';
-import { KeyStoreError } from './ring-document.ts';
 import { type TimingSettings, toTiming, toTimingInput } from './timing.ts';
 import { Vault } from './vault.ts';
 
@@ -25,23 +22,6 @@ export async function openKeys(config: KeyConfig, store: Store): Promise<OpenKey
   const keyStore = keyStoreFor(config, store);
   await keyStore.ensure();
   return { keyStore, hash: createKeyedHash(keyStore.pepper) };
-}
-
-/** `fault`: a start would be refused. `unknown`: the store could not be asked. Both undefined: nothing against it, or no store yet. */
-type KeyVerdict = { readonly fault?: string | undefined; readonly unknown?: string | undefined };
-
-/** What a start with `config` would say of the keys in the store, for commands that look before it does. Changes nothing. */
-export async function judgeStoredKeys(
-  config: KeyConfig & { readonly store: StoreConfig },
-): Promise<KeyVerdict> {
-  if (!isStoreMade(config.store)) return {};
-  try {
-    await withStore(config.store, (store) => keyStoreFor(config, store).check());
-    return {};
-  } catch (error) {
-    if (error instanceof KeyStoreError) return { fault: error.message };
-    return { unknown: error instanceof Error ? error.message : String(error) };
-  }
 }
 
 export function keyStoreFor(config: KeyConfig, { documents, clock }: Store): KeyStore {

@@ -31,6 +31,8 @@ const GAUGES = {
   client_secret_expiry_timestamp_seconds: 'When a client secret ends.',
   view_faults: "Faults of the operator's views. Pages are shown in their last good form.",
   clock_timestamp_seconds: "This machine's clock at the scrape.",
+  encryption_key_missing:
+    'Something in the store needs a key that encryption_keys of the file does not have.',
   store_warning: 'What is less safe at the store than it could be; the log has the words.',
   lines_waiting_bytes:
     "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
@@ -38,6 +40,7 @@ const GAUGES = {
 const GAUGE_LABELS: Readonly<Partial<Record<keyof typeof GAUGES, string[]>>> = {
   configuration_info: ['hash'],
   client_secret_expiry_timestamp_seconds: ['client_id', 'secret'],
+  encryption_key_missing: ['key'],
   store_warning: ['warning'],
   lines_waiting_bytes: ['to'],
 };

@@ -13,6 +13,8 @@ export type ConfigurationStatus = {
   /** The files match the running configuration again. */
   readonly confirm: () => void;
   readonly read: () => ConfigStatus;
+  /** As in the file that was taken over last. */
+  readonly wanted: () => Config;
 };
 
 export function createConfigurationStatus(
@@ -58,6 +60,7 @@ export function createConfigurationStatus(
       problem = undefined;
     },
     read,
+    wanted: () => wanted,
   };
 }
 

@@ -7,11 +7,8 @@ import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
 import { createListener, type Listener } from '../http/server.ts';
 import { createTryOut } from '../http/try-out.ts';
-import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
 import { keySettingsOf, openKeys, type OpenKeys } from '../keys/open-keys.ts';
-import { rewrapRing } from '../keys/ring-actions.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
-import { Vault } from '../keys/vault.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
 import { type Outgoing, outgoingOf } from '../outgoing/guard.ts';
 import type { Audit } from '../observability/audit.ts';
@@ -27,8 +24,6 @@ import { createSecretUses } from '../oidc/secret-uses.ts';
 import { operationsOf } from '../store/measured.ts';
 import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
-import type { FactorStore } from '../users/factors.ts';
-import { rewrapOneTimeCodes } from '../users/one-time-codes.ts';
 import { openUsers } from '../users/open-users.ts';
 import { createUserEventDelivery, createUserEvents } from '../users/user-events.ts';
 import { createPasswords } from '../users/passwords.ts';
@@ -36,6 +31,7 @@ import { createViews } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
 import { type ConfigurationStatus, createConfigurationStatus } from './configuration-status.ts';
 import { createReplacing, type Replacing, viewsOf } from './replace.ts';
+import { sealAnew, watchSealed } from './sealed.ts';
 import { readinessOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
 
 export type ServerOptions = {
@@ -94,26 +90,6 @@ export async function createServer(first: First, options: ServerOptions = {}): P
   }
 }
 
-/** After a change of the encryption keys. The pepper is the last, so that a start that follows goes on with what one has left. */
-async function sealAnew(
-  { encryptionKeys }: Config,
-  { telemetry: { log }, watched, keys: { keyStore } }: Opened,
-  factors: FactorStore,
-): Promise<void> {
-  const { documents } = watched.store;
-  const vault = new Vault(encryptionKeys);
-  if (!(await pepperNeedsRewrap(documents, vault))) return;
-  await rewrapRing(keyStore, vault);
-  const unreadable = await rewrapOneTimeCodes(factors, vault);
-  await rewrapPepper(documents, vault);
-  log.info({ encryptionKey: vault.kekId }, 'everything was sealed with the first encryption key');
-  if (unreadable.length > 0)
-    log.warn(
-      { accounts: unreadable },
-      'one-time codes that no configured encryption key opens were left as they are',
-    );
-}
-
 type Opened = {
   readonly options: ServerOptions;
   readonly telemetry: Telemetry;
@@ -132,7 +108,7 @@ async function compose(
   const { store } = watched;
   const { hash, keyStore } = keys;
   const users = openUsers(store.documents, hash);
-  await sealAnew(config, opened, users.factors);
+  const unopened = watchSealed(config, await sealAnew(config, store, keyStore, log), store, log);
   metrics.startAtZero({ routes: ROUTE_NAMES, limits: LIMIT_NAMES, storeOperations: operationsOf(store) });
 
   // These outlive every replacement, and counters, leases and proven secrets with them.
@@ -209,7 +185,9 @@ async function compose(
 
   // What operators see.
   async function readStatus(): Promise<Status> {
-    return { ...(await readinessOf(watched, rotation)), configuration: status.read() };
+    const { message, keys: missingKeys } = await unopened(status.wanted());
+    const { problems, warning = message } = await readinessOf(watched, rotation);
+    return { problems, warning, missingKeys, configuration: status.read() };
   }
 
   metrics.describe(async () =>

@@ -120,13 +120,15 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
   };
 }
 
-/** Seals each with the first encryption key. Resolves with whose secret no configured key opens, which keeps no other from it. */
+/** Seals each with the first encryption key. Resolves with whose secret no configured key opens, and the key that it needs, if that is known. */
 export async function rewrapOneTimeCodes(
   factors: Pick<FactorStore, 'list' | 'change'>,
   vault: Pick<Vault, 'needsRewrap' | 'rewrap'>,
-): Promise<readonly string[]> {
-  const unreadable: string[] = [];
-  for (const [id, { oneTimeCode: old }] of await factors.list((damaged) => unreadable.push(damaged))) {
+): Promise<ReadonlyMap<string, string | undefined>> {
+  const unreadable = new Map<string, string | undefined>();
+  for (const [id, { oneTimeCode: old }] of await factors.list((damaged) =>
+    unreadable.set(damaged, undefined),
+  )) {
     if (old === undefined || !vault.needsRewrap(old.sealed)) continue;
     try {
       const sealed = vault.rewrap(old.sealed, sealedFor(id));
@@ -135,7 +137,7 @@ export async function rewrapOneTimeCodes(
       );
     } catch (error) {
       if (!(error instanceof VaultError || error instanceof FormFault)) throw error;
-      unreadable.push(id);
+      unreadable.set(id, 'code' in error && error.code === 'unknown_key' ? error.kekId : undefined);
     }
   }
   return unreadable;

@@ -225,6 +225,34 @@ describe('a change of the encryption key', () => {
     expect(alice.oneTimeCode?.lastStep).toBe(7);
     const sealed = alice.oneTimeCode?.sealed ?? '';
     expect(new Vault([await kekOf(fresh)]).open(sealed, sealedFor(PEOPLE.alice))).toEqual(secret);
+
+    // What a key still opens is named until it is gone: that of bob, and what another node sealed meanwhile.
+    const seal = async (id: string, reference: string) => {
+      const again = new Vault([await kekOf(reference)]).seal(secret, sealedFor(id));
+      await withFactors((factors) =>
+        factors.change(id, () => ({ oneTimeCode: { sealed: again, lastStep: 7, createdAt: 0 } })),
+      );
+    };
+    const expectMissing = async (references: readonly string[]) => {
+      world = await start({ ...FAMILIES, encryption_keys: [fresh] });
+      const { warning } = (await (await fetch(`${world.management}/readyz`)).json()) as { warning?: string };
+      const { code, stderr } = await postern(['check', '--config', world.configFile]);
+      expect(code).toBe(0);
+      await stop();
+      if (references.length === 0) expect([warning, stderr]).toEqual([undefined, '']);
+      for (const reference of references) {
+        expect(warning).toContain(toKekId(await kekOf(reference)));
+        expect(stderr).toContain(warning);
+      }
+    };
+    await expectMissing([lost]);
+    world = await start({ ...FAMILIES, encryption_keys: [fresh, old] });
+    await stop();
+    await seal(PEOPLE.alice, old);
+    await expectMissing([lost, old]);
+    for (const id of [PEOPLE.alice, PEOPLE.bob]) await seal(id, fresh);
+    await expectMissing([]);
+    await expectMissing([]);
   });
 });
 

@@ -79,6 +79,7 @@ const FAULTS: Readonly<Record<string, readonly Series[]>> = {
   PosternFileDescriptors: [{ process_open_fds: '100x30 900x30' }],
   PosternStoreErrors: [{ 'postern_store_errors_total{operation="ping"}': '0x30 20+20x30' }],
   PosternStoreWarning: [{ 'postern_store_warning{warning="disk"}': '_x30 1x30' }],
+  PosternEncryptionKeyMissing: [{ 'postern_encryption_key_missing{key="0a1b"}': '_x30 1x30' }],
   PosternSigningKeyOverdue: [{ postern_signing_key_next_step_timestamp_seconds: '1800x60' }],
   PosternSlowTokens: [{ [`${BUCKET}{route="token",le="0.5"}`]: '0+5000x60' }],
   PosternConfigurationRefused: [{ postern_configuration_current: '1x30 0x30' }],

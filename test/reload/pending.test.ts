@@ -11,6 +11,9 @@ import { seedStore, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 
 type Pending = readonly string[];
 
+const MISSING = /^postern_encryption_key_missing\{key="(\w+)"/m;
+const REFUSED = /the next start would be refused: .* (\w{16}), which is not configured/;
+
 useEnvironment(() => WORLD_ENV);
 
 describe.each([
@@ -53,11 +56,13 @@ describe.each([
       await rename(`${configFile}.draft`, configFile);
     }
 
-    async function pending(): Promise<Pending | undefined> {
+    async function readyz() {
       const answer = await fetch(`${management}/readyz`);
       expect(answer.status).toBe(200);
-      return ((await answer.json()) as { configuration: { pending?: Pending } }).configuration.pending;
+      return (await answer.json()) as { warning?: string; configuration: { pending?: Pending } };
     }
+    const pending = async () => (await readyz()).configuration.pending;
+    const missing = async () => (await (await fetch(`${management}/metrics`)).text()).match(MISSING)?.[1];
 
     const check = () => postern(['check', '--config', configFile]);
     const seen = { timeout: 30_000, interval: 200 };
@@ -69,11 +74,18 @@ describe.each([
     await expect.poll(pending, seen).toEqual(['encryption_keys']);
     const { code, stderr } = await check();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/the next start would be refused: .*, which is not configured/);
+    expect(stderr).toMatch(REFUSED);
+    await expect.poll(async () => (await readyz()).warning, seen).toMatch(REFUSED);
+    const needed = REFUSED.exec(stderr)?.[1];
+    await expect.poll(missing, seen).toBe(needed);
+    const doctor = await postern(['doctor', '--config', configFile]);
+    expect(doctor.stdout).toMatch(new RegExp(`^problem {2}encryption-keys: .* ${needed}, which`, 'm'));
 
     await change({ encryption_keys: [fresh, old] });
     await expect.poll(pending, seen).toEqual(['encryption_keys']);
     expect(await check()).toMatchObject({ code: 0, stderr: '' });
+    await expect.poll(missing, seen).toBeUndefined();
+    expect((await readyz()).warning).toBeUndefined();
 
     await change({ issuer: 'http://127.0.0.1:1', workers: workers + 1 });
     await expect.poll(pending, seen).toEqual(['issuer', 'workers']);

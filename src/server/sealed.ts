@@ -1,0 +1,105 @@
+// What is sealed in the store: sealed anew by a start, and tried with the encryption keys of another configuration.
+import { isDeepStrictEqual } from 'node:util';
+import type { Config, StoreConfig } from '../config/config.ts';
+import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
+import type { KeyStore } from '../keys/key-store.ts';
+import { type KeyConfig, keyStoreFor } from '../keys/open-keys.ts';
+import { rewrapRing } from '../keys/ring-actions.ts';
+import { KeyStoreError } from '../keys/ring-document.ts';
+import { Vault, VaultError } from '../keys/vault.ts';
+import type { Log } from '../observability/log.ts';
+import { FORM_VERSION } from '../store/form.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { rewrapOneTimeCodes } from '../users/one-time-codes.ts';
+import { openUsers } from '../users/open-users.ts';
+
+/** `message`: what can't be opened, if anything. `keys`: the encryption keys that it needs. */
+type Unopened = {
+  readonly message?: string;
+  readonly isRefused?: boolean;
+  readonly keys: readonly string[];
+};
+
+function unopened(unreadable: ReadonlyMap<string, string | undefined>): Unopened {
+  const needed = [...unreadable.values()].filter((key) => key !== undefined);
+  const keys = [...new Set(needed)];
+  if (keys.length === 0) return { keys };
+  const message = `one-time codes (${needed.length}) need an encryption key that is not configured: ${keys.join(', ')}`;
+  return { message, keys };
+}
+
+/** Has the only key with which all one-time codes are sealed. While a node has several, another may seal with an older one. */
+const MARK = ['factors-sealed', 'all'] as const;
+const markOf = (key?: string) => JSON.stringify({ v: FORM_VERSION, key });
+
+/** After a change of the encryption keys. The pepper is the last, so that a start that follows goes on with what one has left. */
+export async function sealAnew(
+  { encryptionKeys }: Config,
+  { documents }: Store,
+  keyStore: KeyStore,
+  log: Log,
+): Promise<Unopened> {
+  const vault = new Vault(encryptionKeys);
+  const mark = await documents.get(...MARK);
+  if (encryptionKeys.length === 1 && mark?.value === markOf(vault.kekId)) return { keys: [] };
+  const isChanged = await pepperNeedsRewrap(documents, vault);
+  if (isChanged) await rewrapRing(keyStore, vault);
+  const unreadable = await rewrapOneTimeCodes(openUsers(documents, () => '').factors, vault);
+  if (isChanged) {
+    await rewrapPepper(documents, vault);
+    log.info({ encryptionKey: vault.kekId }, 'everything was sealed with the first encryption key');
+  }
+  const accounts = [...unreadable.keys()];
+  if (accounts.length > 0)
+    log.warn({ accounts }, 'one-time codes that no configured encryption key opens were left as they are');
+  const isAll = encryptionKeys.length === 1 && accounts.length === 0;
+  await documents.put(...MARK, markOf(isAll ? vault.kekId : undefined), mark?.version ?? 0);
+  return unopened(unreadable);
+}
+
+/** What a start with `config` would find. Changes nothing. */
+async function tryKeys(config: KeyConfig, store: Store): Promise<Unopened> {
+  try {
+    await keyStoreFor(config, store).check();
+  } catch (error) {
+    if (!(error instanceof KeyStoreError)) throw error;
+    const { cause, code } = error;
+    const key = code === 'unreadable' && cause instanceof VaultError && cause.kekId;
+    const message = `the next start would be refused: ${error.message}`;
+    return { message, isRefused: true, keys: key ? [key] : [] };
+  }
+  const { factors } = openUsers(store.documents, () => '');
+  const looking = { ...factors, change: async () => undefined };
+  return unopened(await rewrapOneTimeCodes(looking, new Vault(config.encryptionKeys)));
+}
+
+/** The same for commands. `unknown`: the store could not be asked. */
+export async function tryStoredKeys(
+  config: KeyConfig & { readonly store: StoreConfig },
+): Promise<Partial<Unopened> & { readonly unknown?: string }> {
+  if (!isStoreMade(config.store)) return {};
+  try {
+    return await withStore(config.store, (store) => tryKeys(config, store));
+  } catch (error) {
+    return { unknown: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** What the keys of the newest file don't open: tried with each file that has other keys, and with each while there is something. */
+export function watchSealed(running: Config, atStart: Unopened, store: Store, log: Log) {
+  let [tried, found] = [running, atStart];
+  return async (wanted: Config): Promise<Unopened> => {
+    const before = tried;
+    tried = wanted;
+    const isSame = isDeepStrictEqual(wanted.encryptionKeys, before.encryptionKeys);
+    if (wanted === before || (isSame && found.message === undefined)) return found;
+    try {
+      found = await tryKeys(wanted, store);
+      if (found.message !== undefined) log.warn(found.message);
+    } catch {
+      tried = before;
+    }
+    return found;
+  };
+}
