@@ -10,6 +10,7 @@ import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { newBrowser, silently } from '../world/person.ts';
 import { CODE_PERIOD } from '../world/second-factors.ts';
 import { freePort } from '../world/servers.ts';
+import { heading, press, signIn as signInWith } from '../world/visitors.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, startWorld, worldClients } from '../world/world.ts';
 
@@ -40,14 +41,7 @@ afterAll(async () => {
   await world?.stop();
 });
 
-async function signIn(page: Page, password: string = CAROL.password): Promise<void> {
-  await page.getByLabel('Username').fill(CAROL.username);
-  await page.getByLabel('Password', { exact: true }).fill(password);
-  await press(page, 'Sign in');
-}
-
-const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
-const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+const signIn = (page: Page, password: string = CAROL.password) => signInWith(page, CAROL.username, password);
 const section = (page: Page, name: string) => page.getByRole('region', { name });
 
 async function picture(page: Page, name: string): Promise<void> {

@@ -10,15 +10,8 @@ import { parse } from 'yaml';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { launchChromium } from '../world/chromium.ts';
 import { freePort } from '../world/servers.ts';
-import {
-  GENEROUS,
-  PASSWORDS,
-  PEOPLE,
-  SECRETS,
-  startWorld,
-  type World,
-  worldClients,
-} from '../world/world.ts';
+import { press, signIn } from '../world/visitors.ts';
+import { GENEROUS, PEOPLE, SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
 
 type Recipe = {
   readonly begin: () => Promise<Response>;
@@ -102,12 +95,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function signIn(page: Page): Promise<void> {
+async function enter(page: Page): Promise<void> {
   await page.goto(app);
-  await page.getByLabel('Username').fill('alice');
-  await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: 'Allow', exact: true }).click();
+  await signIn(page);
+  await press(page, 'Allow');
 }
 
 /** The app's own page, after the post. */
@@ -136,7 +127,7 @@ describe.each([
     addresses.length = 0;
     laxCookies = 0;
     await page.context().addCookies([{ name: 'lax', value: '1', url: app, sameSite: 'Lax' }]);
-    await signIn(page);
+    await enter(page);
     await toTheApp(page);
     expect(await atTheApp(page)).toBe(`Hello ${PEOPLE.alice}`);
     expect([posts.length, laxCookies]).toEqual([1, 1]);

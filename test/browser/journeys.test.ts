@@ -1,80 +1,30 @@
 // Whole ways through the pages in a real browser: with JavaScript off, with the keyboard alone, with the back button and
 // a second tab, and with tabs that are opened together.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { launchChromium, reopenChromium } from '../world/chromium.ts';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { BrowserContext, Page } from 'playwright-core';
+import { reopenChromium } from '../world/chromium.ts';
+import { afterAll, describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
-import { GENEROUS, PASSWORDS, startWorld, type World, worldClients } from '../world/world.ts';
-import { freePort } from '../world/servers.ts';
+import { atTheApp, press, signIn, useVisitors, type Visitors } from '../world/visitors.ts';
+import { GENEROUS, PASSWORDS, worldClients } from '../world/world.ts';
 import { typeIn } from './keyboard.ts';
 
-let world: World;
-let browser: Browser;
-let folder: string;
-/** The app that people come from and go back to. */
-let home: string;
-const app = createServer((_request, response) => {
-  response.setHeader('Content-Type', 'text/html').end('<title>App</title><h1>The app</h1>');
-});
-const faults: string[] = [];
-
-beforeAll(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), 'postern-journeys-'));
-  const views = path.join(folder, 'views');
-  const port = await freePort();
-  await new Promise<void>((resolve) => app.listen(port, '127.0.0.1', resolve));
-  home = `http://127.0.0.1:${port}/`;
-  const uris = { client_uri: home, redirect_uris: [`${home}cb`] };
-  const clients = worldClients({ web: uris, 'first-party': uris });
-  world = await startWorld({ config: { ...GENEROUS, clients, views } });
-  browser = await launchChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await world?.stop();
-  app.closeAllConnections();
-  app.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-afterEach(() => {
-  expect(faults.splice(0)).toEqual([]);
-});
-
-/** A new visitor. */
-async function visit(options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  page.on('console', (message) => {
-    // A browser says so of every 4xx.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-      faults.push(message.text());
-  });
-  return page;
-}
+const folder = mkdtempSync(path.join(tmpdir(), 'postern-journeys-'));
+let place: Visitors;
+useVisitors(
+  (home) => {
+    const uris = { client_uri: home, redirect_uris: [`${home}cb`] };
+    const clients = worldClients({ web: uris, 'first-party': uris });
+    return { config: { ...GENEROUS, clients, views: path.join(folder, 'views') } };
+  },
+  (begun) => (place = begun),
+);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function authorizeUrl(parameters: Readonly<Record<string, string>> = {}): string {
-  return authorizationUrl(world, { redirect_uri: `${home}cb`, ...parameters });
-}
-
-async function fillIn(
-  page: Page,
-  person: keyof typeof PASSWORDS,
-  password: string = PASSWORDS[person],
-): Promise<void> {
-  await page.getByLabel('Username').fill(person);
-  await page.getByLabel('Password', { exact: true }).fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-}
-
-async function atTheApp(page: Page): Promise<URLSearchParams> {
-  await page.getByRole('heading', { name: 'The app' }).waitFor();
-  const url = new URL(page.url());
-  expect(`${url.origin}${url.pathname}`).toBe(`${home}cb`);
-  return url.searchParams;
+  return authorizationUrl(place.world, { redirect_uri: `${place.home}cb`, ...parameters });
 }
 
 async function titleOf(page: Page): Promise<string> {
@@ -88,31 +38,31 @@ describe('by mouse', () => {
   ])(
     'LG-17: a person mistypes, signs in, allows, comes to the app, and signs out, %s',
     async (_, javaScriptEnabled) => {
-      const page = await visit({ javaScriptEnabled });
+      const page = await place.visit({ javaScriptEnabled });
       await page.goto(authorizeUrl());
-      await fillIn(page, 'alice', 'wrong');
+      await signIn(page, 'alice', 'wrong');
       expect(await page.getByRole('alert').innerText()).toContain('don’t match');
       expect(await page.getByLabel('Username').inputValue()).toBe('alice');
       await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await press(page, 'Sign in');
       expect(await titleOf(page)).toBe('Web app wants access to your account');
-      await page.getByRole('button', { name: 'Allow', exact: true }).click();
+      await press(page, 'Allow');
       expect((await atTheApp(page)).get('code')).not.toBeNull();
 
-      await page.goto(`${world.issuer}/oauth/logout`);
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.goto(`${place.world.issuer}/oauth/logout`);
+      await press(page, 'Sign out');
       expect(await titleOf(page)).toBe('You’re signed out');
-      await page.goto(`${world.issuer}/oauth/logout`);
+      await page.goto(`${place.world.issuer}/oauth/logout`);
       expect(await titleOf(page)).toBe('You’re already signed out');
       expect(await page.getByRole('button').count()).toBe(0);
     },
   );
 
   it('the back button leads to a page that explains', async () => {
-    const page = await visit();
+    const page = await place.visit();
     await page.goto(authorizeUrl());
-    await fillIn(page, 'alice');
-    await page.getByRole('button', { name: 'Don’t allow' }).click();
+    await signIn(page, 'alice');
+    await press(page, 'Don’t allow');
     expect((await atTheApp(page)).get('error')).toBe('access_denied');
     await page.goBack();
     expect(await titleOf(page)).toBe('This page has expired');
@@ -121,7 +71,7 @@ describe('by mouse', () => {
 
 describe('the keyboard alone', () => {
   it('goes from the app through sign-in and consent and back, and sees the focus all the way', async () => {
-    const page = await visit();
+    const page = await place.visit();
     await page.goto(authorizeUrl());
     await typeIn(page, 'alice');
     await page.keyboard.press('Tab');
@@ -151,7 +101,7 @@ describe('the keyboard alone', () => {
 
 /** Signs in and allows what is still to be allowed. */
 async function comeToTheApp(page: Page): Promise<string | null> {
-  await fillIn(page, 'alice');
+  await signIn(page, 'alice');
   const allow = page.getByRole('button', { name: 'Allow', exact: true });
   await allow.or(page.getByRole('heading', { name: 'The app' })).waitFor();
   if (await allow.isVisible()) await allow.click();
@@ -159,11 +109,11 @@ async function comeToTheApp(page: Page): Promise<string | null> {
 }
 
 const ownCookies = async (context: BrowserContext) =>
-  (await context.cookies(world.issuer)).filter(({ name }) => name.startsWith('postern_browser'));
+  (await context.cookies(place.world.issuer)).filter(({ name }) => name.startsWith('postern_browser'));
 
 describe('tabs that are opened together', () => {
   it.each([2, 5, 12])('F1-03: %d in a new browser: the newest ten come to the app', async (count) => {
-    const context = (await visit()).context();
+    const context = (await place.visit()).context();
     const tabs = await Promise.all(Array.from({ length: count }, () => context.newPage()));
     await Promise.all(
       tabs.map(async (tab, index) => {
@@ -210,7 +160,7 @@ describe('tabs that are opened together', () => {
 
 describe('two tabs and an impatient hand', () => {
   it('a double click signs in once, and is no error', async () => {
-    const page = await visit();
+    const page = await place.visit();
     await page.goto(authorizeUrl());
     await page.getByLabel('Username').fill('alice');
     await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
