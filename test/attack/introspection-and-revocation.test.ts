@@ -9,6 +9,7 @@ import { basic, redeem, requestToken } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, startWorld, type World } from '../world/world.ts';
 import { startTwoProcesses } from '../world/two-processes.ts';
+import { signOut } from '../world/person.ts';
 
 let world: OpenWorld;
 beforeAll(async () => {
@@ -114,8 +115,7 @@ describe('introspection', () => {
     const ticket = await takeCode(world, { scope: 'openid reports.read' });
     const accessToken = textOf(await redeem(world, ticket), 'access_token');
     expect((await introspection(world, accessToken)).body['active']).toBe(true);
-    const page = await ticket.browser.open(`${world.issuer}/oauth/logout`);
-    await ticket.browser.submit(page, '/logout/confirm', { logout: 'yes' });
+    await signOut(world, ticket.browser);
     expectInactive(await introspection(world, accessToken));
     expect((await userinfo(world, accessToken)).status).toBe(401);
   });

@@ -12,7 +12,7 @@ import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
 import { type Browser, type Page } from '../world/browser.ts';
 import { standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
-import { begin, codeOf, complete, newBrowser, signInAs, silently } from '../world/person.ts';
+import { begin, codeOf, complete, newBrowser, signInAs, silently, signOut } from '../world/person.ts';
 import { toQuery } from '../world/requests.ts';
 import {
   type AuthenticatorApp,
@@ -54,8 +54,7 @@ async function ownBrowser(world: OpenWorld, app: AuthenticatorApp): Promise<Brow
   const next = await browser.submit(step, '/code', { code: app.code(-1) });
   if (codeOf(next) === undefined) expect(codeOf(await browser.submit(next, '/consent'))).toBeDefined();
   expect(await silently(world, browser)).toBe('signed in');
-  const out = await browser.open(`${world.issuer}/oauth/logout`);
-  await browser.submit(out, '/logout/confirm', { logout: 'yes' });
+  await signOut(world, browser);
   expect(await silently(world, browser)).toBe('login_required');
   expect(browser.cookies.some(({ name }) => name.endsWith('device'))).toBe(true);
   return browser;

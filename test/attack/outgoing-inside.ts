@@ -11,11 +11,11 @@ import { gzipSync } from 'node:zlib';
 import { createOutgoing, OutgoingRefused } from '../../src/outgoing/guard.ts';
 import { signIn } from '../world/app.ts';
 import { AUTHORIZATION_REQUEST, VERIFIER } from '../world/authorization-request.ts';
-import { finishPages, newBrowser } from '../world/person.ts';
+import { finishPages, newBrowser, signOut } from '../world/person.ts';
 import { post } from '../world/requests.ts';
 import { createTurns } from '../world/turns.ts';
 import { startProcess } from '../world/process.ts';
-import { freePort, startRedis } from '../world/servers.ts';
+import { startRedis } from '../world/servers.ts';
 import {
   type OpenWorld,
   seedStore,
@@ -302,7 +302,6 @@ const api = {
   async serve(engine: 'lmdb' | 'redis', workers: number, named: readonly string[]) {
     const redis = engine === 'redis' ? await startRedis() : undefined;
     const home = mkdtempSync(path.join(tmpdir(), 'postern-no-way-'));
-    const ports = [await freePort(), await freePort()] as const;
     const uris = CLIENTS.map((id, at) => [id, { backchannel_logout_uri: `https://${named[at]}/logout` }]);
     const config = {
       workers,
@@ -310,12 +309,7 @@ const api = {
       clients: worldClients(Object.fromEntries(uris)),
     };
     const options = { config, ...(redis && { store: redis.url }) };
-    const written = {
-      ...(await writeWorldConfig(home, options, ports)),
-      folder: home,
-      management: `http://127.0.0.1:${ports[1]}`,
-      stop: () => Promise.resolve(),
-    };
+    const written = await writeWorldConfig(home, options);
     await seedStore(written.configFile);
     const running = await startProcess(written.configFile);
     const pids = async () => {
@@ -334,8 +328,7 @@ const api = {
         );
       const browser = newBrowser(written);
       for (const client of CLIENTS) await signIn(written, { browser, client, scope: 'openid' });
-      const ask = await browser.open(`${written.issuer}/oauth/logout`);
-      await browser.submit(ask, '/oauth/logout/confirm', { logout: 'yes' });
+      await signOut(written, browser);
       const said = () =>
         [...running.stderr().matchAll(/"tries":(\d+),"reason":"(\S+) did not answer/g)].map(
           ([, tries, host]) => `${host} ${tries}`,

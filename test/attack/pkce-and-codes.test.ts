@@ -12,7 +12,7 @@ import {
   REDIRECT_URIS,
   VERIFIER,
 } from '../world/authorization-request.ts';
-import { ask, newBrowser, redirectOf } from '../world/person.ts';
+import { ask, newBrowser, redirectOf, signOut } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { type Answer, textOf } from '../world/requests.ts';
 import { rounds } from '../world/rounds.ts';
@@ -324,8 +324,7 @@ describe('who may not have it any more', () => {
       ['openid offline_access', 200],
     ] as const) {
       const ticket = await takeCode(world, { scope });
-      const page = await ticket.browser.open(`${world.issuer}/oauth/logout`);
-      const done = await ticket.browser.submit(page, '/logout/confirm', { logout: 'yes' });
+      const done = await signOut(world, ticket.browser);
       expect(done.status).toBe(200);
       const answer = await redeem(world, ticket);
       expect(answer.status, scope).toBe(status);

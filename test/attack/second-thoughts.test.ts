@@ -12,8 +12,6 @@ import { authorize, exchange, signIn } from '../world/app.ts';
 import { formOf } from '../world/browser.ts';
 import { begin as beginSignIn, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { post } from '../world/requests.ts';
-import { basic, refresh as refreshWith } from '../world/token-endpoint.ts';
 import {
   type OpenWorld,
   PASSWORDS,
@@ -24,7 +22,7 @@ import {
   worldClients,
   writeWorldConfig,
 } from '../world/world.ts';
-import { freePort } from '../world/servers.ts';
+import { refresh } from '../world/token-endpoint.ts';
 import { moveClock, standingClock } from '../world/clock.ts';
 
 const MODES = ['query', 'form_post'];
@@ -80,7 +78,7 @@ describe('RT-10: a password that was right before everything of the person was e
     await createAccountStates(world.openedStore.documents).update(PEOPLE.alice, { validAfter: ended });
     expect((await userinfo(world, tokens.access_token)).status).toBe(401);
     expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
-    expect((await refreshWith(world, tokens.refresh_token)).body['error']).toBe('invalid_grant');
+    expect((await refresh(world, tokens.refresh_token)).body['error']).toBe('invalid_grant');
   });
 });
 
@@ -90,9 +88,7 @@ describe('a file that changes', () => {
   let service: Server;
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-changed-'));
-    const ports = [await freePort(), await freePort()] as const;
-    const written = await writeWorldConfig(folder, {}, ports);
-    world = { ...written, folder, management: '', stop: () => Promise.resolve() };
+    world = await writeWorldConfig(folder);
     service = await begin();
   });
   afterAll(async () => {
@@ -124,14 +120,6 @@ describe('a file that changes', () => {
     await service.replace({ config, hash });
   }
 
-  const refresh = (token = '') =>
-    post(
-      world,
-      '/oauth/token',
-      { grant_type: 'refresh_token', refresh_token: token },
-      { authorization: basic('web') },
-    );
-
   it('RT-10: a changed password ends what was issued before, also when it changed while the service was down', async () => {
     const password = await hashPassword('another-password-1');
     const original = (await load()).config.users[0]?.passwordHash ?? '';
@@ -139,7 +127,7 @@ describe('a file that changes', () => {
     await editUsers((user) => ({ ...user, password_hash: password }));
     await reload();
     expect((await userinfo(world, tokens.access_token)).status).toBe(401);
-    expect(await refresh(tokens.refresh_token)).toMatchObject({
+    expect(await refresh(world, tokens.refresh_token)).toMatchObject({
       status: 400,
       body: { error: 'invalid_grant' },
     });

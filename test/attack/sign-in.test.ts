@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authorize, takeCode } from '../world/app.ts';
 import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { finishPages, newBrowser, redirectOf } from '../world/person.ts';
+import { finishPages, newBrowser, redirectOf, signOut } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { textOf } from '../world/requests.ts';
 import { changeAccount } from '../world/store-access.ts';
@@ -225,8 +225,7 @@ describe('cookies', () => {
     const aliceToken = textOf(await redeem(world, alice), 'access_token');
     const { browser } = alice;
     const sessionOfAlice = sessionOf(browser);
-    const out = await browser.open(`${world.issuer}/oauth/logout`);
-    await browser.submit(out, '/logout/confirm', { logout: 'yes' });
+    await signOut(world, browser);
     for (let turn = 0; turn < 3; turn += 1) {
       const bob = await takeCode(world, { scope: 'openid email', person: 'bob', browser });
       const answer = await redeem(world, bob);

@@ -1,7 +1,7 @@
 // What goes wrong with a Redis, by name: each fault begins, lasts a while and ends. One server behind a proxy, Sentinels, a
 // Cluster, and the nodes of the service.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FaultProxy, startProxy } from '../fault/proxy.ts';
+import { type FaultProxy, startProxy } from '../world/proxy.ts';
 import { ask, type RedisGroup, startCluster, startSentinel, until } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import type { Fleet } from './fleet.ts';
@@ -53,7 +53,7 @@ export async function startSingle(): Promise<Place> {
   const server = await startRedis({ settings: [...DURABLE, '--appendfsync', 'always'] });
   const proxy = await startProxy(server.port);
   return {
-    url: `redis://127.0.0.1:${proxy.port}`,
+    url: proxy.url,
     replacing: [],
     untilWhole: () =>
       until('it answers', async () => (await ask(server, (redis) => redis.ping())) === 'PONG'),

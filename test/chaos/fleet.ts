@@ -7,7 +7,6 @@ import { post } from '../world/requests.ts';
 import { basic, clientCredentials } from '../world/token-endpoint.ts';
 import { GENEROUS, type World, type WorldOptions, writeWorldConfig } from '../world/world.ts';
 import { until } from '../world/redis-groups.ts';
-import { freePort } from '../world/servers.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 
 const NODES = 3;
@@ -39,19 +38,15 @@ export async function startFleet(
   let issuer: string | undefined;
   for (let index = 0; index < NODES; index += 1) {
     const own = await mkdtemp(path.join(folder, 'node-'));
-    const ports = [await freePort(), await freePort()] as const;
     const options: WorldOptions = {
       store,
       crowd: CROWD,
       config: { ...GENEROUS, ...more },
       ...(issuer && { issuer }),
     };
-    const written = await writeWorldConfig(own, options, ports);
-    issuer = written.issuer;
-    const management = `http://127.0.0.1:${ports[1]}`;
-    const base = `http://127.0.0.1:${ports[0]}`;
-    const world: World = { ...written, base, folder: own, management, stop: () => Promise.resolve() };
-    nodes.push({ world, process: await startProcess(written.configFile, commandOf(index)) });
+    const world = await writeWorldConfig(own, options);
+    issuer = world.issuer;
+    nodes.push({ world, process: await startProcess(world.configFile, commandOf(index)) });
   }
   return {
     issuer: issuer ?? '',

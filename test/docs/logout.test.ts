@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import { signIn } from '../world/app.ts';
 import { type LogoutReceiver, startLogoutReceiver } from '../world/logout-receiver.ts';
 import { type OpenWorld, startWorld, worldClients } from '../world/world.ts';
+import { signOut } from '../world/person.ts';
 
 const DOCUMENT = 'docs/logout.md';
 
@@ -48,8 +49,7 @@ describe(DOCUMENT, () => {
     const { readLogoutToken } = (await import(file)) as Recipe;
 
     const { browser, tokens } = await signIn(world, { scope: 'openid' });
-    const page = await browser.open(`${world.issuer}/oauth/logout`);
-    await browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
+    await signOut(world, browser);
     const { sid } = decodeJwt(tokens.id_token ?? '');
     const [sent] = await receiver.wait(sid);
     expect(sent?.path).toBe('/logout');

@@ -6,7 +6,6 @@ import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postern, useEnvironment } from '../world/terminal.ts';
-import { freePort } from '../world/servers.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { SPA_ORIGIN, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { startProcess } from '../world/process.ts';
@@ -41,15 +40,13 @@ afterAll(async () => {
 /** A process of its own, because only that knows which file it runs. */
 async function startBehind(config: Readonly<Record<string, unknown>>, issuerPath = ''): Promise<Running> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-doctor-'));
-  const ports = [await freePort(), await freePort()] as const;
   const issuer = `https://localhost:${front.port}${issuerPath}`;
   const audit = `file:${path.join(folder, 'audit.jsonl')}`;
   const trusting = { trusted_proxies: ['127.0.0.1'], audit, ...config };
-  const written = await writeWorldConfig(folder, { issuer, config: trusting }, ports);
+  const written = await writeWorldConfig(folder, { issuer, config: trusting });
   const service = await startProcess(written.configFile);
   return {
     ...written,
-    folder,
     async stop() {
       await service.end();
       await rm(folder, { recursive: true, force: true });

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { begin } from '../world/person.ts';
 import { get, post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
-import { PASSWORDS, worldClients, writeWorldConfig } from '../world/world.ts';
+import { PASSWORDS, type World, worldClients, writeWorldConfig } from '../world/world.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 
 const NODES = 4;
@@ -26,22 +26,15 @@ const config = {
   clients: worldClients({ rs1: { rate_limits: { token: '100/1m' } } }),
 };
 
-type Node = {
-  readonly base: string;
-  readonly management: string;
-  readonly folder: string;
-  readonly process: ServiceProcess;
-};
+type Node = World & { readonly process: ServiceProcess };
 let redis: RedisServer;
 let nodes: readonly Node[] = [];
 
 async function startNode(): Promise<Node> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-edge-'));
-  const ports = [await freePort(), await freePort()] as const;
   const issuer = 'https://id.example';
-  const { configFile } = await writeWorldConfig(folder, { issuer, store: redis.url, config }, ports);
-  const [base = '', management = ''] = ports.map((port) => `http://127.0.0.1:${port}`);
-  return { base, management, folder, process: await startProcess(configFile) };
+  const node = await writeWorldConfig(folder, { issuer, store: redis.url, config });
+  return { ...node, process: await startProcess(node.configFile) };
 }
 
 beforeAll(async () => {

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { freePort, startRedis } from '../world/servers.ts';
+import { startRedis } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { authorizationPath } from '../world/authorization-request.ts';
-import { silently } from '../world/person.ts';
+import { silently, signOut } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { get, post } from '../world/requests.ts';
 import { basic, refresh } from '../world/token-endpoint.ts';
@@ -47,12 +47,9 @@ async function start(store?: string): Promise<{ world: World; calls: () => Promi
     subscribe('net.client.socket', () => tell('socket'));
     const { lookup } = dns;
     dns.lookup = (name, ...rest) => (tell('lookup ' + name), lookup(name, ...rest));`;
-  const ports = [await freePort(), await freePort()] as const;
-  const written = await writeWorldConfig(folder, store === undefined ? {} : { store }, ports);
+  const world = await writeWorldConfig(folder, store === undefined ? {} : { store });
   const ear = ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
-  service = await startProcess(written.configFile, [process.execPath, ...ear, path.resolve('dist/main.js')]);
-  const management = `http://127.0.0.1:${ports[1]}`;
-  const world = { ...written, folder, management, stop: () => Promise.resolve() };
+  service = await startProcess(world.configFile, [process.execPath, ...ear, path.resolve('dist/main.js')]);
   return { world, calls: () => readFile(file, 'utf8') };
 }
 
@@ -72,8 +69,7 @@ it('IN-16: nothing is fetched and nobody is called, whatever a request names', a
   expect((await refresh(world, String(tokens.refresh_token))).status).toBe(200);
   expect(await introspect(world, await machineToken(world, 'reports.read'))).toMatchObject({ active: true });
 
-  const leaving = await browser.open(`${world.issuer}/oauth/logout`);
-  expect((await browser.submit(leaving, '/logout/confirm', { logout: 'yes' })).status).toBe(200);
+  expect((await signOut(world, browser)).status).toBe(200);
   expect(await silently(world, browser)).toBe('login_required');
 
   const url = `http://127.0.0.1:${(bait.address() as AddressInfo).port}/x`;

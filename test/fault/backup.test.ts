@@ -4,11 +4,10 @@ import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { introspection, revoke } from '../world/presented-tokens.ts';
-import { get, post } from '../world/requests.ts';
-import { basic } from '../world/token-endpoint.ts';
+import { get } from '../world/requests.ts';
+import { refresh } from '../world/token-endpoint.ts';
 import { PEOPLE, type World, writeWorldConfig } from '../world/world.ts';
 import { runVerb } from '../world/command-line.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
@@ -19,9 +18,7 @@ describe('the backup of a store that is in use', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-backup-'));
-    const ports = [await freePort(), await freePort()] as const;
-    const written = await writeWorldConfig(folder, {}, ports);
-    world = { ...written, folder, management: '', stop: () => Promise.resolve() };
+    world = await writeWorldConfig(folder);
     service = await startProcess(world.configFile);
   });
   afterAll(async () => {
@@ -31,13 +28,6 @@ describe('the backup of a store that is in use', () => {
 
   const at = (...names: string[]) => path.join(folder, ...names);
   const backup = (to: string) => runVerb(['store', 'backup', to, '--config', world.configFile]);
-  const refresh = (token = '') =>
-    post(
-      world,
-      '/oauth/token',
-      { grant_type: 'refresh_token', refresh_token: token },
-      { authorization: basic('web') },
-    );
   const isActive = async (token: string, as: 'web' | 'svc' | 'rs1') =>
     (await introspection(world, token, as)).body['active'];
 
@@ -79,22 +69,22 @@ describe('the backup of a store that is in use', () => {
 
     expect((await get(world, '/oauth/jwks.json')).text).toBe(keys);
     expect(await isActive(alive.tokens.access_token, 'web')).toBe(true);
-    const refreshed = await refresh(alive.tokens.refresh_token);
+    const refreshed = await refresh(world, alive.tokens.refresh_token);
     expect(refreshed.status).toBe(200);
     const prompted = await alive.browser.open(`${world.issuer}/oauth/logout`);
     expect(prompted.text).toContain('/logout/confirm');
-    expect((await refresh(ended.tokens.refresh_token)).body['error']).toBe('invalid_grant');
+    expect((await refresh(world, ended.tokens.refresh_token)).body['error']).toBe('invalid_grant');
     expect(await isActive(revoked, 'svc')).toBe(false);
     // Its grant isn't in the copy: refused, not guessed.
     expect(await isActive(after.tokens.access_token, 'web')).toBe(false);
-    expect((await refresh(after.tokens.refresh_token)).body['error']).toBe('invalid_grant');
+    expect((await refresh(world, after.tokens.refresh_token)).body['error']).toBe('invalid_grant');
   });
 
   it('can be followed by signing a person out everywhere, for what a restore brought back', async () => {
     const { tokens } = await signIn(world);
     const done = await runVerb(['user', 'sign-out', 'alice', '--json', '--config', world.configFile]);
     expect(JSON.parse(done.stdout)).toMatchObject({ id: PEOPLE.alice });
-    expect((await refresh(tokens.refresh_token)).body['error']).toBe('invalid_grant');
+    expect((await refresh(world, tokens.refresh_token)).body['error']).toBe('invalid_grant');
   });
 
   it('never overwrites anything', async () => {
@@ -113,7 +103,7 @@ describe('the backup of a store that is in use', () => {
   it('is refused where there is no store, and none is made', async () => {
     const empty = at('empty');
     await mkdir(empty);
-    const { configFile } = await writeWorldConfig(empty, {}, [await freePort(), await freePort()]);
+    const { configFile } = await writeWorldConfig(empty);
     const { code, stdout, stderr } = await runVerb([
       'store',
       'backup',

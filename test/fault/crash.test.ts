@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../world/servers.ts';
 import { authorize, signIn } from '../world/app.ts';
 import type { Answer } from '../world/requests.ts';
 import { rounds } from '../world/rounds.ts';
@@ -32,10 +31,8 @@ describe(`kill -9 while ${REFRESHES} refreshes run`, () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-crash-'));
-    const ports = [await freePort(), await freePort()] as const;
     const config = GENEROUS;
-    const written = await writeWorldConfig(folder, { config }, ports);
-    world = { ...written, folder, management: '', stop: () => Promise.resolve() };
+    world = await writeWorldConfig(folder, { config });
     service = await startProcess(world.configFile);
   });
   afterAll(async () => {

@@ -4,7 +4,6 @@ import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freePort } from '../world/servers.ts';
 import { machineToken } from '../world/app.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
@@ -24,10 +23,8 @@ afterEach(async () => {
 });
 
 async function start(command: readonly string[], config: Readonly<Record<string, unknown>> = {}) {
-  const ports = [await freePort(), await freePort()] as const;
-  const written = await writeWorldConfig(folder, { config }, ports);
-  const world: World = { ...written, folder, management: '', stop: () => Promise.resolve() };
-  service = await startProcess(written.configFile, command);
+  const world = await writeWorldConfig(folder, { config });
+  service = await startProcess(world.configFile, command);
   return { world, running: service };
 }
 

@@ -15,12 +15,12 @@ import type { CodeClient } from '../world/authorization-request.ts';
 import { HOUR, moveClock, standingClock, until } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
-import { newBrowser, titleOf } from '../world/person.ts';
+import { newBrowser, titleOf, signOut } from '../world/person.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { createTurns } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, seedStore, writeWorldConfig } from '../world/world.ts';
-import { type FaultProxy, startProxy } from './proxy.ts';
+import { type FaultProxy, startProxy } from '../world/proxy.ts';
 
 const NOT_YET = 'an app could not be notified yet that a session has ended';
 const GIVEN_UP = "an app was not notified that a session has ended, and won't be";
@@ -49,11 +49,6 @@ const outcomes = ({ recorded }: OpenWorld) =>
     .audit('app_logout')
     .map(({ client_id: id, outcome, reason }) => [id, outcome, reason].filter(Boolean).join(' '))
     .toSorted();
-
-async function signOut(world: OpenWorld, { browser }: Pick<SignedIn, 'browser'>) {
-  const ask = await browser.open(`${world.issuer}/oauth/logout`);
-  return browser.submit(ask, '/oauth/logout/confirm', { logout: 'yes' });
-}
 
 const turns = createTurns();
 
@@ -84,7 +79,7 @@ eachStore(
         const scope = client === 'first-party' ? 'openid email' : 'openid';
         apps.set(client, await signIn(world(), { browser, client, scope }));
       }
-      await signOut(world(), { browser });
+      await signOut(world(), browser);
     });
 
     it('what may pass is tried for more than an hour, each time with a fresh token', async () => {
@@ -144,7 +139,7 @@ eachStore(
       await turns.turn();
       receiver.answer('/web');
       const next = await signIn(world(), { scope: 'openid' });
-      await signOut(world(), next);
+      await signOut(world(), next.browser);
       expect(await receiver.wait(sidOf(next))).toHaveLength(1);
       expect(receiver.connections()).toBe(connections + 1);
       await until(() => expect(outcomes(world())).toEqual([...ends, 'web success'].toSorted()));
@@ -168,9 +163,9 @@ describe('PR-05: an app that hangs', () => {
 
   it('keeps no page waiting, however long', async () => {
     const [first, second] = [await signIn(world()), await signIn(world())];
-    expect(titleOf(await signOut(world(), first))).toBe('You’re signed out');
+    expect(titleOf(await signOut(world(), first.browser))).toBe('You’re signed out');
     await called.promise;
-    expect(titleOf(await signOut(world(), second))).toBe('You’re signed out');
+    expect(titleOf(await signOut(world(), second.browser))).toBe('You’re signed out');
     expect(outcomes(world())).toEqual([]);
     hang.resolve({ status: 200, headers: {}, body: Buffer.alloc(0) });
     await until(() => expect(outcomes(world())).toEqual(['web success', 'web success']));
@@ -182,7 +177,7 @@ eachStore(
   (world) => {
     it('is not connected to, and the trail and the log have it', async () => {
       const before = receiver.connections();
-      await signOut(world(), await signIn(world(), { scope: 'openid' }));
+      await signOut(world(), (await signIn(world(), { scope: 'openid' })).browser);
       await until(() => expect(outcomes(world())).toEqual(['web failure address']));
       expect(logged(world(), GIVEN_UP)).toEqual([
         expect.stringMatching(/^web: localhost has the address .*, which is not public$/),
@@ -199,7 +194,7 @@ describe('LO-14, F1-01: kill -9 between a call and its answer, two processes, an
   const start = async (name: string) => {
     const own = path.join(place.folder, name);
     await mkdir(own, { recursive: true });
-    const store = `redis://127.0.0.1:${place.proxy.port}`;
+    const store = place.proxy.url;
     const issuer = 'http://localhost:3000';
     const config = { ...GENEROUS, outgoing: receiver.outgoing, clients };
     const { configFile } = await writeWorldConfig(own, { store, issuer, config }, [await freePort(), 0]);

@@ -10,7 +10,7 @@ import { createStoredUsers } from '../../src/users/stored-users.ts';
 import type { StoreConfig } from '../../src/config/config.ts';
 import { openStore } from '../../src/store/open.ts';
 import { until } from '../world/redis-groups.ts';
-import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { signIn } from '../world/app.ts';
 import { PASSWORDS, worldClients, writeWorldConfig } from '../world/world.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
@@ -62,15 +62,13 @@ it.each(['lmdb', 'redis'] as const)(
         ? { engine: 'lmdb', folder: path.join(folder, 'data') }
         : { engine: 'redis', url: redis.url };
     await fill(location);
-    const ports = [await freePort(), await freePort()] as const;
-    const written = await writeWorldConfig(folder, { ...(redis && { store: redis.url }) }, ports);
+    const world = await writeWorldConfig(folder, { ...(redis && { store: redis.url }) });
 
-    service = await startProcess(written.configFile);
-    const management = `http://127.0.0.1:${ports[1]}`;
-    await signIn({ ...written, management, folder, stop: () => Promise.resolve() }, { person: 'person7' });
+    service = await startProcess(world.configFile);
+    await signIn(world, { person: 'person7' });
 
     const readyz = async () => {
-      const answer = await fetch(`${management}/readyz`);
+      const answer = await fetch(`${world.management}/readyz`);
       const { problems, configuration } = (await answer.json()) as {
         readonly problems: readonly string[];
         readonly configuration: { readonly hash: string; readonly problem?: string };
@@ -79,9 +77,9 @@ it.each(['lmdb', 'redis'] as const)(
     };
     const before = await readyz();
     expect(before).toMatchObject({ status: 200, problems: [] });
-    const file = JSON.parse(await readFile(written.configFile, 'utf8')) as object;
+    const file = JSON.parse(await readFile(world.configFile, 'utf8')) as object;
     const clients = worldClients().filter(({ client_id: id }) => id !== 'spa');
-    await writeFile(written.configFile, JSON.stringify({ ...file, clients }));
+    await writeFile(world.configFile, JSON.stringify({ ...file, clients }));
     await until('the changed file is taken over', async () => {
       const { configuration } = await readyz();
       if (configuration.problem !== undefined) throw new Error(configuration.problem);
@@ -89,7 +87,7 @@ it.each(['lmdb', 'redis'] as const)(
     });
     expect(await readyz()).toMatchObject({ status: 200, problems: [] });
 
-    const listed = await runCli(['user', 'list', '--config', written.configFile, '--json']);
+    const listed = await runCli(['user', 'list', '--config', world.configFile, '--json']);
     expect([listed.code, listed.stderr]).toEqual([0, '']);
     const rows = JSON.parse(listed.stdout) as readonly { readonly id: string; readonly disabled: boolean }[];
     expect(new Set(rows.map(({ id }) => id)).size).toBe(PEOPLE + 2);

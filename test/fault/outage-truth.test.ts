@@ -13,6 +13,7 @@ import {
   untilSignedIn,
 } from './asking.ts';
 import { type OutagePlace, untilReady, useOutagePlace } from './outage-place.ts';
+import { signOut } from '../world/person.ts';
 
 const place = useOutagePlace();
 let server: OutagePlace['server'];
@@ -50,8 +51,7 @@ describe('an outage', () => {
     server.resume();
     await untilActive(world, person.tokens.access_token);
     // The session lives: no password is asked for.
-    const again = await person.browser.open(`${world.issuer}/oauth/logout`);
-    expect((await person.browser.submit(again, '/oauth/logout/confirm', { logout: 'yes' })).status).toBe(200);
+    expect((await signOut(world, person.browser)).status).toBe(200);
   });
 
   it('RD-15: with lost packets every answer is right or 503, in time, and many are right', async () => {

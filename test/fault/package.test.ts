@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { get } from '../world/requests.ts';
-import { type World, writeWorldConfig } from '../world/world.ts';
+import { writeWorldConfig } from '../world/world.ts';
 import { startProcess } from '../world/process.ts';
 
 const run = promisify(execFile);
@@ -47,10 +46,8 @@ describe('the packed package in an empty folder', () => {
   });
 
   it('serves the flows with `npx postern serve --config`, on Node.js 24 whatever the machine’s own is', async () => {
-    const ports = [await freePort(), await freePort()] as const;
-    const written = await writeWorldConfig(folder, {}, ports);
-    const world: World = { ...written, folder, management: '', stop: () => Promise.resolve() };
-    const service = await startProcess(written.configFile, ['npx', 'postern'], folder);
+    const world = await writeWorldConfig(folder);
+    const service = await startProcess(world.configFile, ['npx', 'postern'], folder);
     try {
       expect((await get(world, '/.well-known/openid-configuration')).body['issuer']).toBe(world.issuer);
       expect(await machineToken(world, 'reports.read')).toMatch(/^ey/);

@@ -17,7 +17,7 @@ import { startRedis } from '../world/servers.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
 import { newLink } from '../world/one-time-link.ts';
-import { startProxy } from './proxy.ts';
+import { startProxy } from '../world/proxy.ts';
 
 type Answer = Pick<Page, 'status' | 'headers' | 'text'>;
 type Use = () => Promise<Answer>;
@@ -197,7 +197,7 @@ describe('on Redis behind a network that is cut', () => {
   beforeAll(async () => {
     const server = await startRedis();
     proxy = await startProxy(server.port);
-    world = await startWorld({ store: `redis://127.0.0.1:${proxy.port}`, config: CONFIG });
+    world = await startWorld({ store: proxy.url, config: CONFIG });
     return async () => {
       await world.stop();
       await proxy.close();

@@ -9,7 +9,7 @@ import { machineToken } from '../world/app.ts';
 import { introspection } from '../world/presented-tokens.ts';
 import { GENEROUS, type World, writeWorldConfig } from '../world/world.ts';
 import { ask } from '../world/redis-groups.ts';
-import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { stateful, untilSignedIn } from './asking.ts';
 
@@ -19,11 +19,8 @@ let world: World;
 beforeEach(async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-stall-'));
   redis = await startRedis();
-  const ports = [await freePort(), await freePort()] as const;
-  const written = await writeWorldConfig(folder, { store: redis.url, config: GENEROUS }, ports);
-  const management = `http://127.0.0.1:${ports[1]}`;
-  world = { ...written, folder, management, stop: () => Promise.resolve() };
-  service = await startProcess(written.configFile);
+  world = await writeWorldConfig(folder, { store: redis.url, config: GENEROUS });
+  service = await startProcess(world.configFile);
   return async () => {
     await service.end('SIGKILL');
     await redis.stop();

@@ -32,8 +32,7 @@ async function secret(name: string, value: string, mode: number): Promise<void> 
 }
 
 async function configure(config: Readonly<Record<string, unknown>>): Promise<World> {
-  const written = await writeWorldConfig(folder, { config }, ports);
-  return { ...written, folder, management: '', stop: () => Promise.resolve() };
+  return writeWorldConfig(folder, { config }, ports);
 }
 
 const SERVICE = {

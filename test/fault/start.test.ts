@@ -30,8 +30,7 @@ describe('the service as a process', () => {
   });
 
   async function world(config: Readonly<Record<string, unknown>> = {}): Promise<World> {
-    const written = await writeWorldConfig(folder, { config }, ports);
-    return { ...written, folder, management: `http://127.0.0.1:${ports[1]}`, stop: () => Promise.resolve() };
+    return writeWorldConfig(folder, { config }, ports);
   }
 
   it('keeps its state over a restart: a session’s tokens, the keys, and only the first start has a warning', async () => {

@@ -5,7 +5,6 @@ import { chmod, chown, cp, mkdtemp, readdir, rename, rm, stat } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { freePort } from '../world/servers.ts';
 import { authorize, machineToken, signIn } from '../world/app.ts';
 import type { Answer } from '../world/requests.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
@@ -24,10 +23,7 @@ const at = (...names: string[]) => path.join(world.folder, ...names);
 useEnvironment(() => WORLD_ENV);
 beforeEach(async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-disk-'));
-  const ports = [await freePort(), await freePort()] as const;
-  const written = await writeWorldConfig(folder, {}, ports);
-  const management = `http://127.0.0.1:${ports[1]}`;
-  world = { ...written, folder, management, stop: () => Promise.resolve() };
+  world = await writeWorldConfig(folder);
   await seedStore(world.configFile);
 });
 afterEach(async () => {

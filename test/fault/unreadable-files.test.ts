@@ -15,7 +15,6 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runVerb } from '../world/command-line.ts';
 import { COMPILED, MAIN, runCli, runProgram, type ServiceProcess, startProcess } from '../world/process.ts';
-import { freePort } from '../world/servers.ts';
 import { seedStore, writeWorldConfig } from '../world/world.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 100 };
@@ -41,9 +40,7 @@ const write = (changes: object, file = configFile) => {
 };
 
 beforeAll(async () => {
-  const ports = [await freePort(), await freePort()] as const;
-  ({ configFile } = await writeWorldConfig(folder, {}, ports));
-  management = `http://127.0.0.1:${ports[1]}`;
+  ({ configFile, management } = await writeWorldConfig(folder));
   original = JSON.parse(readFileSync(configFile, 'utf8')) as typeof original;
   execFileSync('mkfifo', [at('pipe')]);
   symlinkSync('/dev/zero', at('device'));
@@ -147,7 +144,7 @@ describe('a service', () => {
 
 it('F1-26: a broken client, API, user or feature is a warning to the commands of an emergency, and what is not broken is found', async () => {
   const own = mkdtempSync(path.join(folder, 'emergency-'));
-  const written = await writeWorldConfig(own, {}, [await freePort(), await freePort()]);
+  const written = await writeWorldConfig(own);
   await seedStore(written.configFile);
   const file = JSON.parse(readFileSync(written.configFile, 'utf8')) as Record<string, unknown>;
   const people = JSON.parse(readFileSync(path.join(own, 'users.json'), 'utf8')) as { users: object[] };

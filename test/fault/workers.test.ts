@@ -11,7 +11,6 @@ import { machineToken, signIn } from '../world/app.ts';
 import { begin, signInAs } from '../world/person.ts';
 import { basic, refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, seedStore, type World, worldClients, writeWorldConfig } from '../world/world.ts';
-import { freePort } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { startLoad } from '../world/load.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
@@ -54,11 +53,9 @@ async function connectionsOf(pid: number, port: number): Promise<number> {
 
 async function write(config: Readonly<Record<string, unknown>>): Promise<World> {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-workers-'));
-  const ports = [await freePort(), await freePort()] as const;
-  const written = await writeWorldConfig(folder, { config }, ports);
-  const management = `http://127.0.0.1:${ports[1]}`;
-  await seedStore(written.configFile);
-  return { ...written, folder, management, stop: () => Promise.resolve() };
+  const world = await writeWorldConfig(folder, { config });
+  await seedStore(world.configFile);
+  return world;
 }
 
 async function start(workers: number, config: Readonly<Record<string, unknown>> = GENEROUS) {

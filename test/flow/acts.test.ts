@@ -1,5 +1,4 @@
 // Each act on a user, by whoever can do it: at the command line, at a page, by a one-time link. One user for each act.
-import { Secret, TOTP } from 'otpauth';
 import { afterAll, expect, it } from 'vitest';
 import { idsOf, openAccount } from '../world/account-page.ts';
 import { signIn, type SignedIn } from '../world/app.ts';
@@ -9,7 +8,7 @@ import { eachStore } from '../world/each-store.ts';
 import { type Act, AUDIT_FILE, expectAct, type Living, type Outcome } from '../world/expect-act.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { newBrowser, type User } from '../world/person.ts';
-import { factorsOf, SoftwareKey } from '../world/second-factors.ts';
+import { factorsOf, SoftwareKey, codeFor } from '../world/second-factors.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS } from '../world/world.ts';
 
 const receiver = await startLogoutReceiver();
@@ -35,8 +34,6 @@ const RENEWED = ['postern_session /', 'postern_session.sig /'];
 
 const session = ({ browser }: SignedIn): Living => ({ session: browser });
 const tokens = (app: SignedIn): Living => ({ tokens: app });
-const secretIn = ({ text }: Page) => /<code class="secret">([A-Z2-7]+)</.exec(text)?.[1] ?? '';
-const codeFor = (page: Page) => new TOTP({ secret: Secret.fromBase32(secretIn(page)) }).generate();
 const sealedIn = ({ text }: Page) =>
   /name="sealed" value="([^"]*)"/.exec(text)?.[1]?.replaceAll('&#61;', '=') ?? '';
 

@@ -5,7 +5,7 @@ import { openAccount } from '../world/account-page.ts';
 import { authorize, signIn, type SignedIn } from '../world/app.ts';
 import { HOUR, moveClock, standingClock, until } from '../world/clock.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import { begin, newBrowser, silently } from '../world/person.ts';
+import { begin, newBrowser, silently, signOut } from '../world/person.ts';
 import { anyStore, eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { get } from '../world/requests.ts';
@@ -13,7 +13,6 @@ import { refresh } from '../world/token-endpoint.ts';
 import { createTurns } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 
-const CONFIRM = '/oauth/logout/confirm';
 const MEMBERS = ['backchannel_logout_supported', 'backchannel_logout_session_supported'];
 
 const receiver = await startLogoutReceiver();
@@ -36,11 +35,6 @@ const grouped = (group: string) => ({
 });
 
 const sidOf = ({ tokens }: SignedIn) => decodeJwt(tokens.id_token ?? '')['sid'];
-
-async function signOut(world: OpenWorld, { browser }: Pick<SignedIn, 'browser'>) {
-  const ask = await browser.open(`${world.issuer}/oauth/logout`);
-  return browser.submit(ask, CONFIRM, { logout: 'yes' });
-}
 
 const outcomes = ({ recorded }: OpenWorld) =>
   recorded
@@ -65,7 +59,7 @@ eachStore(
       expect(sidOf(web2)).not.toBe(sidOf(web));
       expect(sidOf(spa)).toBeUndefined();
       const before = receiver.connections();
-      await signOut(world(), web);
+      await signOut(world(), web.browser);
 
       const keys = createRemoteJWKSet(new URL(`${world().base}/oauth/jwks.json`));
       const ids = new Set();
@@ -96,7 +90,7 @@ eachStore(
       const first = await signIn(world());
       const second = await signIn(world());
       expect(sidOf(first)).not.toBe(sidOf(second));
-      await signOut(world(), first);
+      await signOut(world(), first.browser);
       expect(await receiver.wait(sidOf(first))).toHaveLength(1);
       expect(receiver.of(sidOf(second))).toEqual([]);
       expect(await silently(world(), second.browser, { scope: 'openid' })).not.toBe('login_required');
@@ -109,7 +103,7 @@ eachStore(
       const web2 = await signIn(world(), { browser, client: 'web2' });
       const { page } = await begin(world(), { client_id: 'web', scope: 'openid' }, { browser });
       expect(page.text).toContain('/consent"');
-      await signOut(world(), web2);
+      await signOut(world(), web2.browser);
       await receiver.wait(sidOf(web2));
       await until(async () => expect(await world().openedStore.documents.list('logouts')).toEqual([]));
       expect([...receiver.of(undefined), ...receiver.of(sidOf(elsewhere))]).toEqual([]);
@@ -135,7 +129,7 @@ eachStore(
       expect(sidOf(later)).not.toBe(sidOf(here));
       await browser.submit(await openAccount(world(), browser), '/end-others');
       await receiver.wait(sidOf(elsewhere));
-      await signOut(world(), later);
+      await signOut(world(), later.browser);
       await receiver.wait(sidOf(later));
       expect(receiver.of(sidOf(here))).toHaveLength(1);
     });
@@ -161,7 +155,7 @@ describe('what nobody can read', () => {
     await documents.put('logouts', 'damaged', 'x', 0);
     await documents.put('logouts', 'newer', '{"v":99}', 0);
     const app = await signIn(world());
-    await signOut(world(), app);
+    await signOut(world(), app.browser);
     await receiver.wait(sidOf(app));
     expect((await documents.list('logouts')).map(({ id }) => id)).toEqual(
       expect.arrayContaining(['damaged', 'newer']),
@@ -240,7 +234,7 @@ anyStore(
       await world().reload(grouped('board'), { alice: {}, bob: { groups: ['staff'] } });
       expect((await receiver.wait(sidOf(bob)))[0]?.claims.sub).toBe(PEOPLE.bob);
       expect(receiver.of(sidOf(alice))).toHaveLength(1);
-      await signOut(world(), other);
+      await signOut(world(), other.browser);
       await receiver.wait(sidOf(other));
       expect(receiver.of(sidOf(alice))).toHaveLength(1);
     });
@@ -261,7 +255,7 @@ describe('a session that runs out', () => {
     await turns.turn();
     expect(await silently(world(), app.browser, { scope: 'openid' })).toBe('login_required');
     const later = await signIn(world(), { browser: app.browser });
-    await signOut(world(), later);
+    await signOut(world(), later.browser);
     await receiver.wait(sidOf(later));
     expect(receiver.of(sidOf(app))).toEqual([]);
     expect(receiver.connections()).toBe(before + 1);
@@ -279,7 +273,7 @@ describe('without such an app', () => {
     // What looks each second has looked.
     await until(() => expect(asked).toContain('user-events'));
     const app = await signIn(world());
-    await signOut(world(), app);
+    await signOut(world(), app.browser);
     expect(sidOf(app)).toBeUndefined();
     expect(await offered(world())).toEqual([]);
     expect(asked).not.toContain('logouts');

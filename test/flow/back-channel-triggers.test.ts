@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signIn, type SignedIn } from '../world/app.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
-import { newBrowser, type User, silently } from '../world/person.ts';
+import { newBrowser, type User, silently, signOut } from '../world/person.ts';
 import { startProcess } from '../world/process.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
@@ -58,8 +58,7 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
 
   it('PR-10: user disable sends one token for what is left', async () => {
     const [first, second] = [await enter(), await enter()];
-    const page = await first.browser.open(`${two.nodes[0].issuer}/oauth/logout`);
-    await first.browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
+    await signOut(two.nodes[0], first.browser);
     await receiver.wait(sidOf(first));
     expect(receiver.of(sidOf(second))).toEqual([]);
     expect(await silently(two.nodes[1], second.browser, { scope: 'openid' })).not.toBe('login_required');
@@ -101,8 +100,7 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
     const app = await enter('bob');
     await second.stop();
     receiver.answer('/web', () => undefined);
-    const page = await app.browser.open(`${first.issuer}/oauth/logout`);
-    await app.browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
+    await signOut(first, app.browser);
     await receiver.wait(sidOf(app));
     await two.killFirst();
     receiver.answer('/web');

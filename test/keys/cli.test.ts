@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyReport } from '../../src/cli/keys.ts';
-import { freePort } from '../world/servers.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
@@ -23,7 +22,7 @@ describe('postern keys', () => {
   useEnvironment(() => WORLD_ENV);
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-keys-cli-'));
-    ({ configFile, base } = await writeWorldConfig(folder, {}, [await freePort(), await freePort()]));
+    ({ configFile, base } = await writeWorldConfig(folder));
   });
   afterAll(async () => {
     await service?.end();

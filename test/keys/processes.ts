@@ -55,10 +55,6 @@ export async function startProcesses(
     });
     return {
       ...written,
-      // The issuer's port is the first node's; each is asked at its own.
-      base: `http://127.0.0.1:${port}`,
-      management: `http://127.0.0.1:${management}`,
-      folder: own,
       pause: () => void child.kill('SIGSTOP'),
       resume: () => void child.kill('SIGCONT'),
       stop: () => end(child),

@@ -56,7 +56,7 @@ async function start(config: Readonly<Record<string, unknown>> = {}): Promise<Wo
   await stop();
   const written = await writeWorldConfig(folder, { config }, ports);
   running = await startProcess(written.configFile);
-  return { ...written, folder, management: `http://127.0.0.1:${ports[1]}`, stop };
+  return { ...written, stop };
 }
 
 async function stop(): Promise<void> {

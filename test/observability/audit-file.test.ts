@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
-import { freePort } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
@@ -26,14 +25,10 @@ import { postern, useEnvironment } from '../world/terminal.ts';
 
 let folder: string;
 let world: World;
-let managementPort: number;
 
 async function configure(config: Readonly<Record<string, unknown>>, hasKeys = true): Promise<void> {
-  const ports = [await freePort(), await freePort()] as const;
-  managementPort = ports[1];
-  const written = await writeWorldConfig(folder, { config }, ports);
-  world = { ...written, folder, management: '', stop: () => Promise.resolve() };
-  if (hasKeys) await seedStore(written.configFile);
+  world = await writeWorldConfig(folder, { config });
+  if (hasKeys) await seedStore(world.configFile);
 }
 
 useEnvironment(() => WORLD_ENV);
@@ -124,7 +119,7 @@ describe('CF-15: the audit trail in a file', () => {
       expect((await post(world, '/oauth/token', form, { authorization: basic('svc') })).status).toBe(200);
     };
     for (let count = 0; count < 5; count += 1) await Promise.all(Array.from({ length: 50 }, ask));
-    const metrics = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
+    const metrics = await (await fetch(`${world.management}/metrics`)).text();
     const waiting = Number(/^postern_lines_waiting_bytes\{to="audit"\} (\d+)/m.exec(metrics)?.[1]);
     expect(waiting).toBeGreaterThan(1_000_000);
     expect(waiting).toBeLessThanOrEqual(1_048_576);
@@ -139,7 +134,7 @@ describe('CF-15: the audit trail in a file', () => {
     const limitFiles = (to: string) =>
       execFileSync('prlimit', ['--pid', String(service.pid), `--fsize=${to}:`]);
     const waiting = async () => {
-      const metrics = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
+      const metrics = await (await fetch(`${world.management}/metrics`)).text();
       return Number(/^postern_lines_waiting_bytes\{to="audit"\} (\d+)/m.exec(metrics)?.[1]);
     };
     await vi.waitFor(async () => expect(await waiting()).toBe(0), MACHINE_MS);

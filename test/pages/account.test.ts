@@ -5,7 +5,7 @@ import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from 
 import type { Browser, Page } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { anyStore, useWorld } from '../world/each-store.ts';
-import { begin, newBrowser, signInAs, silently } from '../world/person.ts';
+import { begin, newBrowser, signInAs, silently, signOut } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
@@ -84,8 +84,7 @@ anyStore(
     it('MF-39: withdraws an app, whose session is long gone, and the other apps live', async () => {
       const world = place();
       const left = await carolAt(world);
-      const out = await left.browser.open(`${world.issuer}/oauth/logout`);
-      await left.browser.submit(out, '/logout/confirm', { logout: 'yes' });
+      await signOut(world, left.browser);
       const kept = await carolAt(world, 'web2');
       expect((await refresh(world, left.tokens.refresh_token)).status).toBe(200);
       const { browser } = kept;
@@ -212,8 +211,7 @@ describe('who may do it', () => {
       const browser = newBrowser(world);
       const other = await signIn(world, {});
       const page = await openAccount(world, browser, { username: 'alice' });
-      const out = await browser.open(`${world.issuer}/oauth/logout`);
-      await browser.submit(out, '/logout/confirm', { logout: 'yes' });
+      await signOut(world, browser);
       const { page: login } = await begin(world, { client_id: 'web' }, { browser });
       await signInAs(browser, login, next);
       expect((await browser.submit(page, '/end-others')).status).toBe(403);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { exchange, signIn, takeCode } from '../world/app.ts';
 import type { Page } from '../world/browser.ts';
-import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
+import { begin, complete, newBrowser, signInAs, silently, titleOf, signOut } from '../world/person.ts';
 import { introspect, revoke } from '../world/presented-tokens.ts';
 import { changeAccount } from '../world/store-access.ts';
 import { refresh } from '../world/token-endpoint.ts';
@@ -130,8 +130,7 @@ anyStore(
 
     it('survives signing out', async () => {
       const { browser } = await complete(world());
-      const ask = await browser.open(`${world().issuer}/oauth/logout`);
-      await browser.submit(ask, '/logout/confirm', { logout: 'yes' });
+      await signOut(world(), browser);
       const { page } = await begin(world(), {}, { browser });
       expect((await signInAs(browser, page, 'alice')).url).toContain('code=');
     });

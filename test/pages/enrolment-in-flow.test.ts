@@ -1,12 +1,11 @@
 // A person who lacks the factor that an app needs adds it within the sign-in, where the file or a factor of theirs allows it.
-import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
 import type { Browser, Page } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
 import { begin, complete, newBrowser, signInAs, silently } from '../world/person.ts';
 import {
-  CODE_PERIOD,
+  codeFor,
   factorsOf,
   giveOneTimeCodes,
   isSecondStep,
@@ -38,13 +37,6 @@ async function atEnrol(world: OpenWorld, client_id: 'spa' | 'web2', browser: Bro
   const { page } = await begin(world, { client_id }, { browser });
   const shown = isLogin(page) ? await signInAs(browser, page, 'alice') : page;
   return { browser, page: shown };
-}
-
-/** What an authenticator app shows that was given the secret of this page. */
-function codeFor({ text }: Page, periods = 0): string {
-  const [, secret = ''] = /<code class="secret">([A-Z2-7]+)</.exec(text) ?? [];
-  const totp = new TOTP({ secret: Secret.fromBase32(secret) });
-  return totp.generate({ timestamp: Date.now() + periods * CODE_PERIOD * 1000 });
 }
 
 /** Both forms of the page go to one address. */

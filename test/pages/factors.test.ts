@@ -1,5 +1,4 @@
 // The person's own page for factors, over HTTP: who may add and remove what, and what it does to everything else of the person.
-import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
 import { type Browser, type Page } from '../world/browser.ts';
 import { DAY, moveClock, standingClock } from '../world/clock.ts';
@@ -7,6 +6,7 @@ import { anyStore, useWorld } from '../world/each-store.ts';
 import { signIn } from '../world/app.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
 import {
+  codeFor,
   CODE_PERIOD,
   factorsOf,
   giveOneTimeCodes,
@@ -45,12 +45,6 @@ async function openFactors(world: OpenWorld, browser = newBrowser(world), step: 
   if (!isLogin(page)) return page;
   const next = await signInAs(browser, page, 'alice');
   return isSecondStep(next) ? browser.submit(next, '/code', step as Record<string, string>) : next;
-}
-
-function codeFor(page: Page): string {
-  const secret = /<code class="secret">([A-Z2-7]+)</.exec(page.text)?.[1];
-  if (secret === undefined) throw new Error(`no secret on the page:\n${page.text}`);
-  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() });
 }
 
 const addCode = (browser: Browser, page: Page, code = codeFor(page)) =>

@@ -1,7 +1,6 @@
 // The first factor of a person, over HTTP: by a link of an operator, by an invitation, or within a sign-in where the file allows that.
 import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
-import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
@@ -10,7 +9,7 @@ import type { Browser, Page } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
-import { factorsOf, isSecondStep, setFactors, SoftwareKey } from '../world/second-factors.ts';
+import { codeFor, factorsOf, isSecondStep, setFactors, SoftwareKey } from '../world/second-factors.ts';
 import { redeem } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
@@ -37,12 +36,6 @@ standingClock();
 const urlOf = ({ issuer }: OpenWorld, token: string) => oneTimeLinkUrl(issuer, token);
 const field = (page: Page, name: string) =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(page.text)?.[1] ?? '';
-
-function codeFor(page: Page): string {
-  const secret = /<code class="secret">([A-Z2-7]+)</.exec(page.text)?.[1];
-  if (secret === undefined) throw new Error(`no secret on ${page.url}:\n${page.text}`);
-  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() });
-}
 
 const appIn = (page: Page, code = codeFor(page)) => ({ code, sealed: field(page, 'sealed') });
 const keyIn = (world: OpenWorld, page: Page, key: SoftwareKey, changes = {}) => ({
@@ -121,8 +114,7 @@ eachStore(
       expect(await silently(world, browser)).toBe('interaction_required');
 
       moveClock(MINUTE);
-      const secret = /<code class="secret">([A-Z2-7]+)</.exec(page.text)?.[1] ?? '';
-      const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() });
+      const code = codeFor(page);
       const signedInAt = Math.floor(Date.now() / 1000);
       const flow = await begin(world, { acr_values: SECOND }, { browser });
       expect(isSecondStep(flow.page)).toBe(true);

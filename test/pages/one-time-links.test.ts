@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signIn } from '../world/app.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { begin, newBrowser, silently, titleOf } from '../world/person.ts';
+import { begin, newBrowser, silently, titleOf, tryPassword } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { limitsOf } from '../world/stored.ts';
 import { refresh } from '../world/token-endpoint.ts';
@@ -55,11 +55,6 @@ async function follow(
   browser = newBrowser(world),
 ): Promise<Page> {
   return browser.submit(await browser.open(link), tokenOf(link), fields);
-}
-
-async function tryPassword(world: World, username: string, password: string): Promise<Page> {
-  const { browser, page } = await begin(world, { scope: 'openid' });
-  return browser.submit(page, '/login', { username, password });
 }
 
 const isIn = (page: Page) => page.status === 200 && titleOf(page).includes('wants access to your account');

@@ -5,10 +5,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { signIn } from '../world/app.ts';
-import { type Page } from '../world/browser.ts';
-import { begin, silently, titleOf } from '../world/person.ts';
+import { begin, silently, titleOf, tryPassword } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
@@ -40,11 +39,6 @@ async function add(world: World, username: string, ...claims: string[]): Promise
   const { code, stderr, result } = await user(world, ['add', username, ...options], `${PASSWORD}\n`);
   expect([code, stderr]).toEqual([0, '']);
   return String(result['id']);
-}
-
-async function tryPassword(world: World, username: string, password: string): Promise<Page> {
-  const { browser, page } = await begin(world, { scope: 'openid' });
-  return browser.submit(page, '/login', { username, password });
 }
 
 /** Signs in as a person of the store and gets tokens, as an app does. */
@@ -247,7 +241,7 @@ describe('people of the store and the store itself', () => {
     try {
       const hash = await hashPassword(OTHER);
       const jack = { id: 'usr_jack00000000000000001', username: 'jack', password_hash: hash, disabled: true };
-      const { configFile } = await writeWorldConfig(folder, {}, [await freePort(), await freePort()]);
+      const { configFile } = await writeWorldConfig(folder);
       await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: [jack] }));
       expect((await user({ configFile }, ['add', 'early'], PASSWORD)).code).toBe(0);
       const enabled = await user({ configFile }, ['enable', 'jack']);

@@ -57,12 +57,7 @@ describe('a changed configuration', () => {
         port ?? 0,
         management ?? 0,
       ]);
-      worlds.push({
-        ...written,
-        folder: own,
-        management: `http://127.0.0.1:${management}`,
-        stop: () => Promise.resolve(),
-      });
+      worlds.push(written);
       services.push(await startProcess(written.configFile));
     }
     baseline = await Promise.all(worlds.map(async (world) => (await status(world)).hash));

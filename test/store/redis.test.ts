@@ -1,13 +1,12 @@
 // The Redis store on a real redis-server: the contract, the layout of its keys, and what an outage may do.
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
+import { startProxy } from '../world/proxy.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { rounds } from '../world/rounds.ts';
 import { createClock, testStore, uniqueName } from './conformance.ts';
@@ -316,46 +315,3 @@ describe('opening the redis store', () => {
     await server.stop();
   });
 });
-
-/** Stands between a store and its server: counts requests, loses answers, cuts connections. */
-async function startProxy(port: number) {
-  const pairs = new Set<readonly [Socket, Socket]>();
-  let requests = 0;
-  let passing = Number.POSITIVE_INFINITY;
-  const proxy = createServer((near) => {
-    const far = connect(port, '127.0.0.1');
-    const pair = [near, far] as const;
-    pairs.add(pair);
-    near.setNoDelay(true).on('data', (data) => {
-      requests += 1;
-      far.write(data);
-    });
-    far.setNoDelay(true).on('data', (data) => passing-- > 0 && near.write(data));
-    for (const socket of pair) {
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        pairs.delete(pair);
-        for (const end of pair) end.destroy();
-      });
-    }
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  const cut = () => {
-    passing = Number.POSITIVE_INFINITY;
-    for (const [near] of pairs) near.destroy();
-  };
-  return {
-    url: `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    requests: () => requests,
-    /** All that come after so many more. */
-    swallowAnswers: (after: number) => {
-      passing = after;
-    },
-    cut,
-    async close() {
-      cut();
-      await new Promise((resolve) => proxy.close(resolve));
-    },
-  };
-}

@@ -67,6 +67,18 @@ export function codeOf({ url }: Pick<Page, 'url'>): string | undefined {
   return new URL(url).searchParams.get('code') ?? undefined;
 }
 
+/** At the service's own page, which asks first. */
+export async function signOut({ issuer }: Pick<Place, 'issuer'>, browser: Browser): Promise<Page> {
+  const page = await browser.open(`${issuer}/oauth/logout`);
+  return browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
+}
+
+/** How a password alone is taken. */
+export async function tryPassword(world: Place, username: string, password: string): Promise<Page> {
+  const { browser, page } = await begin(world, { scope: 'openid' });
+  return browser.submit(page, '/login', { username, password });
+}
+
 /** `signed in`, or the error of a request that may show no page. */
 export async function silently(world: Place, browser: Browser, changes: Parameters = {}): Promise<string> {
   const page = await browser.open(authorizationUrl(world, { prompt: 'none', ...changes }));

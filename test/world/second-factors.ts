@@ -60,6 +60,18 @@ export function newAuthenticatorApp(person: User): AuthenticatorApp {
   };
 }
 
+export function secretIn({ text, url }: Page): string {
+  const [, secret] = /<code class="secret">([A-Z2-7]+)</.exec(text) ?? [];
+  if (secret === undefined) throw new Error(`no secret on ${url}:\n${text}`);
+  return secret;
+}
+
+/** What an authenticator app shows that was given the secret of this page. */
+export function codeFor(page: Page, periods = 0): string {
+  const totp = new TOTP({ secret: Secret.fromBase32(secretIn(page)) });
+  return totp.generate({ timestamp: Date.now() + periods * CODE_PERIOD * 1000 });
+}
+
 /** The person has an authenticator app, and nothing else but what `more` says. */
 export async function giveOneTimeCodes(
   world: Place,

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startProxy } from '../fault/proxy.ts';
+import { startProxy } from './proxy.ts';
 import { freePort, startRedis } from './servers.ts';
 import { IS_LONG_RUN } from './rounds.ts';
 import { type ServiceProcess, startProcess } from './process.ts';
@@ -77,7 +77,7 @@ export async function startTwoProcesses(
     if (running.length === 0) await seedStore(written.configFile);
     const node = await startProcess(written.configFile, undefined, undefined, env);
     running.push(node);
-    return { ...written, folder: own, management: '', stop: async () => void (await node.end()) };
+    return { ...written, stop: async () => void (await node.end()) };
   }
 
   const isOfLateStore = (line: string) => line.includes("can't reach the store");

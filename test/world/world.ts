@@ -86,10 +86,10 @@ const PASSWORD_HASHES = {
 /** Writes a configuration file and its users into `folder`; a JSON file is a configuration file like any other. */
 export async function writeWorldConfig(
   folder: string,
-  options: WorldOptions,
-  ports: readonly [number, number],
-) {
-  const [port, managementPort] = ports;
+  options: WorldOptions = {},
+  ports?: readonly [number, number],
+): Promise<World> {
+  const [port, managementPort] = ports ?? [await freePort(), await freePort()];
   const issuer = options.issuer ?? `http://127.0.0.1:${port}`;
   await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: people(options) }));
   const file = {
@@ -113,9 +113,12 @@ export async function writeWorldConfig(
   const configFile = path.join(folder, 'postern.json');
   await writeFile(configFile, JSON.stringify(file, undefined, 2));
   return {
+    folder,
     configFile,
     issuer,
     base: `http://127.0.0.1:${port}${new URL(issuer).pathname.replace(/\/$/, '')}`,
+    management: `http://127.0.0.1:${managementPort}`,
+    stop: () => Promise.resolve(),
   };
 }
 
@@ -176,8 +179,6 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   process.on('uncaughtException', noteUncaught).on('unhandledRejection', noteUncaught);
   return {
     ...written,
-    folder,
-    management: `http://127.0.0.1:${ports[1]}`,
     openedStore,
     recorded,
     server,

@@ -4,6 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type FaultProxy = {
   readonly port: number;
+  /** For a Redis behind it. */
+  readonly url: string;
   /** Every answer comes so much later. */
   delay(ms: number): void;
   /** This share of the packets is lost and sent again `ms` later; what follows waits for it. */
@@ -18,6 +20,10 @@ export type FaultProxy = {
   /** Nothing listens any more, until `accept`. */
   refuse(): Promise<void>;
   accept(): Promise<void>;
+  /** Cuts every connection, and lets the next ones through. */
+  cut(): void;
+  /** How many requests have passed so far. */
+  requests(): number;
   /** Open connections to the server. */
   connections(): number;
   close(): Promise<void>;
@@ -28,6 +34,7 @@ export async function startProxy(serverPort: number): Promise<FaultProxy> {
   let [delayMs, lossShare, lossMs] = [0, 0, 0];
   let answersLeft = Number.POSITIVE_INFINITY;
   let requestsLeft = Number.POSITIVE_INFINITY;
+  let passed = 0;
   let isIsolated = false;
 
   function destroyAll(): void {
@@ -69,6 +76,7 @@ export async function startProxy(serverPort: number): Promise<FaultProxy> {
     const toServer = pump(far, () => 0);
     const toClient = pump(near, () => delayMs);
     near.setNoDelay(true).on('data', (data) => {
+      passed += 1;
       requestsLeft -= 1;
       toServer(data);
       if (requestsLeft < 0) setTimeout(destroyAll, 0);
@@ -91,6 +99,7 @@ export async function startProxy(serverPort: number): Promise<FaultProxy> {
 
   return {
     port,
+    url: `redis://127.0.0.1:${port}`,
     async refuse() {
       destroyAll();
       await new Promise((resolve) => server.close(resolve));
@@ -121,6 +130,11 @@ export async function startProxy(serverPort: number): Promise<FaultProxy> {
       [answersLeft, requestsLeft] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
       isIsolated = false;
     },
+    cut() {
+      destroyAll();
+      answersLeft = Number.POSITIVE_INFINITY;
+    },
+    requests: () => passed,
     connections: () => pairs.size,
     async close() {
       destroyAll();
