@@ -61,6 +61,8 @@ export interface Process extends Telemetry, OpenUsers {
   readonly userEvents: UserEvents;
   /** Seconds; never shortened while running, because older tokens may live that long. */
   readonly tombstoneSecondsOf: (config: Config) => number;
+  /** Seconds that access tokens have been given, by audience. */
+  readonly longestLifetimes: Map<string, number>;
 }
 
 export type ApplicationParts = { readonly config: Config; readonly keySet: KeySet; readonly views: Views };
@@ -105,7 +107,8 @@ export function openApp(process: Process, { config, keySet, views }: Application
         tokenSeconds: tombstoneSeconds,
       }),
   );
-  const audiences = createAudienceRules(issuer, config.resources, config.lifetimes.accessToken);
+  const { accessToken } = config.lifetimes;
+  const audiences = createAudienceRules(issuer, config.resources, accessToken, process.longestLifetimes);
   const rules = createAccessRules(config);
   const levels = levelsOf(config);
   // Two of them are undefined where the file has no such rules.
@@ -120,7 +123,8 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const held = userListsOf(config, store, stored, consents);
 
   // Tokens. An ID token is only ever signed after an access token, in the same request: this guards both.
-  const tokens = signOnlyWhile(process.maySign, createAccessTokens(issuer, keySet, now), process.metrics);
+  const accessTokens = createAccessTokens(issuer, keySet, now, audiences.isPossible);
+  const tokens = signOnlyWhile(process.maySign, accessTokens, process.metrics);
   const revoked = createRevokedTokens(records, hash, now);
 
   // Pages of the engine.

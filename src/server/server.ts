@@ -136,6 +136,7 @@ async function compose(
     onSecretUsed: uses.note,
     outgoingOf: (of) => options.outgoing ?? outgoingOf(of),
     tombstoneSecondsOf: createTombstoneSeconds(),
+    longestLifetimes: new Map(),
   };
   const status = createConfigurationStatus({ running: config, wanted, hash: configurationHash }, telemetry);
   const listen = createListener('listen', config.listen);

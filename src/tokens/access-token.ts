@@ -4,7 +4,7 @@ import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../keys/key-set.ts';
 import { StoreUnavailable, type Clock } from '../store/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { Audience } from './audience.ts';
+import type { Audience, AudienceRules } from './audience.ts';
 import { Remembered } from '../limits/bounded-map.ts';
 import { createSignData } from './sign-data.ts';
 
@@ -39,7 +39,21 @@ function isCurrent({ iat, exp }: AccessTokenClaims, time: number): boolean {
   return exp > seconds && iat <= seconds + LEEWAY_SECONDS;
 }
 
-export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock) {
+const isText = (value: unknown) => typeof value === 'string';
+
+/** What jose leaves to us: what is there is what it is in every token of ours. */
+function hasForm({ sub, aud, jti, client_id: clientId, scope }: AccessTokenClaims): boolean {
+  const texts: unknown[] = [sub, jti, clientId, ...[aud].flat()];
+  return texts.every(isText) && aud.length > 0 && (scope === undefined || isText(scope));
+}
+
+/** `isPossible`: see audience.ts. */
+export function createAccessTokens(
+  issuer: string,
+  keySet: KeySet,
+  now: Clock,
+  isPossible: AudienceRules['isPossible'] = () => true,
+) {
   const { kid, privateJwk } = keySet.active;
   const signPayload = createSigner({ alg: 'RS256', typ: TYPE, kid }, privateJwk);
   // A local set: a header's jwk, jku or x5u is never read, and no kid causes a look-up anywhere (RFC 8725 §3.10).
@@ -74,6 +88,9 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock) {
         currentDate: new Date(time),
       });
       const claims = payload as unknown as AccessTokenClaims;
+      if (!hasForm(claims)) return undefined;
+      // A user's token ends with its record.
+      if (!isPossible(claims.aud, isMachines(claims) ? claims.exp - claims.iat : 0)) return undefined;
       // Shared between callers, so it is frozen.
       Object.freeze(claims.aud);
       verified.add(jwt, Object.freeze(claims));

@@ -6,8 +6,16 @@ export type Audience = string | readonly string[];
 
 export type AudienceRules = ReturnType<typeof createAudienceRules>;
 
-/** `defaultLifetime` in seconds, for audiences without one of their own. */
-export function createAudienceRules(issuer: string, resources: readonly Resource[], defaultLifetime: number) {
+/**
+ * `defaultLifetime` in seconds, for audiences without one of their own. `longest`: what each audience has had in this process, because a
+ * reload ends no token.
+ */
+export function createAudienceRules(
+  issuer: string,
+  resources: readonly Resource[],
+  defaultLifetime: number,
+  longest = new Map<string, number>(),
+) {
   const byKey = new Map(resources.map((resource) => [resourceKey(resource.resource), resource]));
   // As the file spells it, and so every token.
   const byName = new Map(resources.map((resource) => [resource.resource, resource]));
@@ -19,6 +27,9 @@ export function createAudienceRules(issuer: string, resources: readonly Resource
   );
 
   const lifetimeAt = (one: string) => findResource(one)?.accessToken ?? defaultLifetime;
+
+  for (const one of [issuer, ...byName.keys()])
+    longest.set(one, Math.max(longest.get(one) ?? 0, lifetimeAt(one)));
 
   /** The resources that own these scopes, each once. A token may be for one of them at most (RFC 9068 §3). */
   function ownersOf(scopes: Iterable<string>): string[] {
@@ -46,15 +57,20 @@ export function createAudienceRules(issuer: string, resources: readonly Resource
     },
     findResource,
     ownersOf,
-    /** Whether there still is one of those that a token is for. */
-    isKnown: (audience: Audience) =>
-      [audience].flat().some((one) => one === issuer || findResource(one) !== undefined),
+    /** Whether a token of ours can be for all of these, and live so long there. */
+    isPossible: (audience: Audience, seconds: number) =>
+      [audience].flat().every((one) => {
+        const name = one === issuer ? one : findResource(one)?.resource;
+        return name !== undefined && seconds <= (longest.get(name) ?? 0);
+      }),
     /** Whether a token with these scopes may be for this audience: one resource at most, and one of its scopes where it has any. */
-    isBacked(audience: Audience, scopes: Iterable<string>): boolean {
+    isBacked(audience: Audience, scopes: Iterable<string>, clientId: string): boolean {
       const found = [audience].flat().map(findResource);
       const [resource, ...others] = found.filter((one) => one !== undefined);
       if (resource === undefined || others.length > 0) return others.length === 0;
-      return resource.scopes.length === 0 || ownersOf(scopes).includes(resource.resource);
+      return resource.scopes.length === 0
+        ? resource.clients.includes(clientId)
+        : ownersOf(scopes).includes(resource.resource);
     },
   };
 }

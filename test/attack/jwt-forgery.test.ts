@@ -24,7 +24,7 @@ import { introspect, introspection, revoke, userinfo } from '../world/presented-
 import { get, post, textOf } from '../world/requests.ts';
 import { keyStoreOf, withStore } from '../world/stored.ts';
 import { redeem } from '../world/token-endpoint.ts';
-import { GENEROUS, type OpenWorld, startWorld, WORLD_ENV } from '../world/world.ts';
+import { API, GENEROUS, type OpenWorld, startWorld, WORLD_ENV } from '../world/world.ts';
 
 let world: OpenWorld;
 /** A listener that a forged header names; nobody may ever call it. */
@@ -184,10 +184,28 @@ describe('forged signatures', () => {
       { sub: 'usr_bob0000000000000002' },
       { client_id: 'web2' },
       { sub: 'svc', client_id: 'svc2' },
+      { exp: (claims.exp ?? 0) + 1 },
+      { aud: [world.issuer, 'https://unknown.example'] },
+      { aud: [world.issuer, 7] },
+      { scope: ['openid', 'email'] },
     ]) {
       await expectWorthless(
         forge(header(), rs256(own), { ...claims, ...changes }),
         `own key, ${JSON.stringify(changes)}`,
+      );
+    }
+    const ofMachine = decodeJwt(machine);
+    expect((await introspect(world, forge(header(), rs256(own), ofMachine)))['active']).toBe(true);
+    for (const changes of [
+      { exp: (ofMachine.exp ?? 0) + 1 },
+      { aud: [API, 'https://unknown.example'] },
+      { aud: [] },
+      { scope: ['reports.read'] },
+      { jti: 7 },
+    ]) {
+      await expectWorthless(
+        forge(header(), rs256(own), { ...ofMachine, ...changes }),
+        `own key, of a machine, ${JSON.stringify(changes)}`,
       );
     }
     await expectUntouched();

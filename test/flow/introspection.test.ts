@@ -11,7 +11,7 @@ import { connect, machineToken, signIn } from '../world/app.ts';
 import { introspect, introspection, userinfo } from '../world/presented-tokens.ts';
 import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
-import { API, OTHER_API, PEOPLE, startWorld } from '../world/world.ts';
+import { API, OTHER_API, PEOPLE, startWorld, worldClients } from '../world/world.ts';
 
 const INACTIVE = { active: false };
 
@@ -155,10 +155,36 @@ describe('a token for an API that is gone from the configuration', () => {
           expect(await introspect(after, token, caller)).toEqual(INACTIVE);
       }
     }
-    // The issuer is still there.
-    expect(await introspect(after, person.tokens.access_token, 'web')).toMatchObject({ active: true });
+    // The issuer is still there, the other audience isn't.
+    expect(await introspect(after, person.tokens.access_token, 'web')).toEqual(INACTIVE);
+    expect((await userinfo(after, person.tokens.access_token)).status).toBe(401);
     await after.stop();
     await rm(folder, { recursive: true, force: true });
+  });
+});
+
+describe('a token whose client', () => {
+  const world = useWorld();
+  const both = async (scope: string) => [
+    await machineToken(world(), scope),
+    (await signIn(world(), { scope: `openid ${scope}` })).tokens.access_token,
+  ];
+
+  it('CF-05: lost all scopes of its API is inactive there; shorter lifetimes end none', async () => {
+    const tokens = await both('reports.read');
+    await world().reload({ lifetimes: { access_token: '5m' } });
+    for (const token of tokens) expect(await introspect(world(), token)).toMatchObject({ active: true });
+    const scope = 'openid offline_access other.read';
+    const svc = { scope: 'other.read', default_scope: 'other.read' };
+    await world().reload({ clients: worldClients({ svc, web: { scope } }) });
+    for (const token of tokens) {
+      for (const caller of ['rs1', 'svc', 'rs1', 'svc'] as const)
+        expect(await introspect(world(), token, caller), caller).toEqual(INACTIVE);
+    }
+    // At userinfo it still means something.
+    const [, ofUser = ''] = tokens;
+    expect(await introspect(world(), ofUser, 'web')).toMatchObject({ active: true, scope: 'openid' });
+    expect((await userinfo(world(), ofUser)).status).toBe(200);
   });
 });
 

@@ -41,13 +41,20 @@ type Disclose = ReturnType<typeof createDisclose>;
 
 export function createDisclose(parts: TokenPolicyParts) {
   const { audiences, claims, clients, findLive, access, signInPolicy } = parts;
-  const apisOf = (aud: PolicedToken['aud']) => [aud ?? []].flat().map(audiences.findResource);
+  const isListed = (caller: string, aud: PolicedToken['aud'] = []) =>
+    [aud].flat().some((one) => audiences.findResource(one)?.introspectionClients.includes(caller));
 
-  /** The caller's own tokens, and access tokens for an API that lists it; of APIs that are still there, which the engine doesn't ask. */
-  function maySee(caller: string, { kind, clientId, aud }: PolicedToken): boolean {
-    if (aud !== undefined && !audiences.isKnown(aud)) return false;
-    const isListed = () => apisOf(aud).some((api) => api?.introspectionClients.includes(caller));
-    return clientId === caller || (kind !== 'RefreshToken' && isListed());
+  /**
+   * The caller's own tokens, and access tokens for an API that lists it. Neither an API nor a service hears of a token whose client has lost
+   * all scopes of that API; a user's still works at userinfo.
+   */
+  function maySee(
+    caller: string,
+    { kind, clientId = '', accountId, aud, scope = '' }: PolicedToken,
+  ): boolean {
+    const isBacked = () => aud === undefined || audiences.isBacked(aud, scope.split(' '), clientId);
+    if (clientId === caller) return accountId !== undefined || isBacked();
+    return kind !== 'RefreshToken' && isListed(caller, aud) && isBacked();
   }
 
   /**

@@ -27,7 +27,7 @@ export function accessTokenModel(
       // Computed here and not assigned to the token: with `aud` set, the engine would move all claims into the ID token.
       const audience = aud ?? audiences.audienceOf(scopes);
       // A scope may have gone, or have another owner, since the code was given.
-      if (!audiences.isBacked(audience, scopes)) throw new errors.InvalidTarget();
+      if (!audiences.isBacked(audience, scopes, clientId)) throw new errors.InvalidTarget();
       const value = await tokens.sign(
         {
           sub: accountId,
@@ -51,6 +51,7 @@ export function accessTokenModel(
       if (claims === undefined || isMachines(claims)) return undefined;
       const found = await super.find(claims.jti, options);
       if (!found || found.clientId !== claims.client_id || found.accountId !== claims.sub) return undefined;
+      if (claims.exp - claims.iat > Math.ceil(found.exp - found.iat)) return undefined;
       found.aud = atUserinfo(claims.aud) ? undefined : claims.aud;
       return found;
     }
