@@ -35,7 +35,6 @@ const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\u{16fe4}\u{1d15
 export const usernameFault: Fault = (value) =>
   labelFault(value) ?? (INVISIBLE.test(value) ? 'must not contain invisible characters' : undefined);
 
-/** For keys that only have to hold something. */
 export const emptyFault = matching(/\S/, 'must not be empty');
 
 /** RFC 6749 §3.3: scope = scope-token *( SP scope-token ). */

@@ -55,7 +55,6 @@ export async function runCheck(
   return results;
 }
 
-/** Sends a request to one endpoint through the public address. */
 export function askEndpoint(
   { at, ask }: Target,
   endpoint: keyof typeof ENDPOINTS,

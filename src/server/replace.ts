@@ -55,7 +55,6 @@ type ReplacingParts = {
   readonly first: First;
   readonly process: Process;
   readonly status: ConfigurationStatus;
-  /** From now on `application` serves. */
   readonly swap: (application: Application, parts: ApplicationParts) => Promise<void>;
 };
 

@@ -18,7 +18,6 @@ import {
 import type { StoredUsers } from './stored-users.ts';
 import type { User } from './user.ts';
 
-/** One try, as the page sent it. */
 export type Credentials = {
   readonly username: string;
   readonly password: string;
@@ -155,7 +154,6 @@ export function createSignIn(parts: SignInParts): SignIn {
   };
 }
 
-/** Whether one of the user's own hashes matches. */
 async function compare(
   passwords: Passwords,
   comparisons: readonly Comparison[],

@@ -8,7 +8,6 @@ import type { DocumentStore } from '../store/store.ts';
 export type Place = {
   /** "Firefox, Linux"; empty where that isn't known. */
   readonly browser: string;
-  /** The network of its address. */
   readonly network: string;
 };
 
@@ -45,7 +44,6 @@ export type SecurityEvent = {
     | 'app_withdrawn';
   readonly at: number;
   readonly place?: Place | undefined;
-  /** The client. */
   readonly app?: string | undefined;
 };
 

@@ -53,7 +53,6 @@ export function compileTemplate(text: string, filename: string): Template {
   }
 }
 
-/** Throws what the template throws. */
 export function renderTemplate(
   templates: TemplateSet,
   name: string,

@@ -85,7 +85,6 @@ function textFaults(files: Files, locales: LocaleFiles): ViewFault[] {
   );
 }
 
-/** Fields that a form must send with it. */
 const TOKENS = ['csrf', 'xsrf'];
 
 function renderFaults(

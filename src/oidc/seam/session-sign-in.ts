@@ -58,7 +58,6 @@ export function generationOf(model: object): string | undefined {
   return typeof generation === 'string' ? generation : undefined;
 }
 
-/** Of a session. */
 export function factorAtOf(session: object): number | undefined {
   return (session as OfSignIn).factorAt;
 }
