@@ -36,11 +36,11 @@ export function createClientLimits(limits: Limits) {
       const address = String(state['clientAddress']);
       const request = { client, endpoint, address, isCounted: false };
       (state as State).clientRequest = request;
-      const isPublic = client.tokenEndpointAuthMethod === 'none';
-      // Anybody can name a public client: it is counted before anything is looked up, and by address as well.
-      if (isPublic) await limits.takeAddress(endpoint, address);
+      // Anybody can name a public client: it is counted before anything is looked up, and by address as well. At introspection, what isn't
+      // its own counts as a wrong secret.
+      if (isPublic(client)) await limits.takeAddress(endpoint, address);
       const isMachine = oidc.params?.['grant_type'] === 'client_credentials';
-      if (isMachine || (isPublic && endpoint !== 'introspection')) await take(request);
+      if (isMachine || (isPublic(client) && endpoint !== 'introspection')) await take(request);
     },
 
     /** A code or a token is real and about to be used up. A refusal leaves it as it is. */
@@ -55,11 +55,16 @@ export function createClientLimits(limits: Limits) {
       await next();
       const request = (ctx.state as State).clientRequest;
       if (request === undefined || request.isCounted) return;
+      const { client, endpoint, address } = request;
       if (isActive(ctx.body)) await take(request);
-      else await limits.takeUnknown(request.endpoint, request.client, request.address);
+      else if (isPublic(client))
+        await limits.attemptSecret(endpoint, client.clientId, address, async () => false);
+      else await limits.takeUnknown(endpoint, client, address);
     },
   };
 }
+
+const isPublic = ({ tokenEndpointAuthMethod }: Client) => tokenEndpointAuthMethod === 'none';
 
 function isActive(body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'active' in body && body.active === true;

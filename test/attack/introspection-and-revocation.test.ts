@@ -59,12 +59,18 @@ describe('introspection', () => {
     expect(await introspect(world, accessToken)).toMatchObject({ active: true });
   });
 
-  it('IS-04: a public client, which anybody can be, learns nothing of tokens that are not its own', async () => {
+  it('IS-04: a public client, which anybody can be, learns nothing of tokens that are not its own, and is limited', async () => {
     const { accessToken, refreshToken } = await tokensOf();
-    for (const token of [accessToken, refreshToken]) {
-      const answer = await post(world, '/oauth/introspect', { token, client_id: 'spa' });
-      expectInactive(answer);
+    const own = await tokensOf({ client: 'spa' });
+    const ask = async (token: string) => post(world, '/oauth/introspect', { token, client_id: 'spa' });
+    for (let asked = 0; asked < 20; asked += 1)
+      expectInactive(await ask(asked % 2 === 0 ? accessToken : refreshToken));
+    for (const token of [accessToken, refreshToken, 'x']) {
+      const answer = await ask(token);
+      expect([answer.status, Number(answer.headers.get('retry-after')) > 0]).toEqual([429, true]);
     }
+    expect((await ask(own.accessToken)).body).toMatchObject({ active: true, client_id: 'spa' });
+    expect(await introspect(world, accessToken)).toMatchObject({ active: true });
   });
 
   it('IS-05: a confidential client that is neither owner nor audience learns nothing', async () => {
