@@ -3,7 +3,7 @@
 import type { Client } from '../config/config.ts';
 import { isListedDocument } from '../config/client-id-url.ts';
 import { Remembered } from '../limits/bounded-map.ts';
-import type { Limits } from '../limits/limits.ts';
+import { type Limits, TooManyRequests } from '../limits/limits.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Log } from '../observability/log.ts';
 import type { Outgoing } from '../outgoing/guard.ts';
@@ -20,6 +20,8 @@ import {
 const REFUSED_MS = 60_000;
 /** The same for a host that didn't answer: it may be back soon, and users wait. */
 const FAILED_MS = 30_000;
+/** A document in use ends with a refusal that comes so long after another: a mistake on its host signs nobody out. */
+const CONFIRMED_MS = 300_000;
 
 /** The document can't be had right now: the answer is 503. The message says why, for operators. */
 export class DocumentUnavailable extends Error {
@@ -38,6 +40,12 @@ export class DocumentUnavailable extends Error {
  * a revocation or a sign-out, which must not depend on the document.
  */
 export type DocumentUse = 'begin' | 'continue' | 'end';
+
+/** `browser` resolves what the browser of a user counts by, and undefined for a stranger's. */
+export type Asker = {
+  readonly address: string;
+  readonly browser?: (() => Promise<string | undefined>) | undefined;
+};
 
 export type ClientDocuments = ReturnType<typeof createClientDocuments>;
 
@@ -64,14 +72,14 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
      * The client, or undefined where it isn't listed, has no document or a refused one. Throws what the host answers: DocumentUnavailable,
      * TooManyRequests, StoreUnavailable.
      */
-    async load(clientId: string, use: DocumentUse, address: string): Promise<Client | undefined> {
+    async load(clientId: string, use: DocumentUse, asker: Asker): Promise<Client | undefined> {
       if (!isListed(clientId)) return undefined;
       const known = await kept.find(clientId);
       if (use === 'end') return known && isGood(known) ? known.client : endingClient(clientId);
       if (known && clock.now() < known.believedUntil) return known.client;
-      if (use === 'begin') return (await renew(clientId, known, address))?.client;
+      if (use === 'begin') return toBegin(await renew(clientId, known, asker));
       if (!known) return undefined;
-      const renewed = await renew(clientId, known, address).catch((error: unknown) => {
+      const renewed = await renew(clientId, known, asker).catch((error: unknown) => {
         if (isGood(known)) return known;
         throw error;
       });
@@ -85,8 +93,8 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
   };
 }
 
-/** Not asked for again before `until`. Without `failure` it was refused. */
-type Pause = { readonly until: number; readonly failure?: string };
+/** Not asked for again before `until`. Without `failure` it was refused; `left`: what its client goes on with. */
+type Pause = { readonly until: number; readonly failure?: string; readonly left?: Before };
 
 /** `before`: the document that isn't believed any more. */
 type Before = KeptDocument | undefined;
@@ -94,9 +102,9 @@ type Before = KeptDocument | undefined;
 function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof createKeptDocuments>) {
   const { hosts, outgoing, vet, clock, limits, audit, log } = parts;
   const pauses = new Remembered<Pause>(MOST_KNOWN);
-  const flights = new Map<string, ReturnType<typeof fetchAndKeep>>();
+  const flights = new Map<string, Promise<Before>>();
 
-  async function fetchAndKeep(clientId: string, before: Before): Promise<KeptDocument | undefined> {
+  async function fetchAndKeep(clientId: string, before: Before): Promise<Before> {
     const fetched = await fetchDocument({ outgoing, vet }, clientId);
     const at = clock.now();
     if ('client' in fetched) {
@@ -113,9 +121,13 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
       throw new DocumentUnavailable(fetched.failed, FAILED_MS);
     }
     report(clientId, before, fetched.refused);
-    pauses.add(clientId, { until: at + REFUSED_MS });
-    if (before) await kept.remove(clientId);
-    return undefined;
+    const refusedAt = before?.refusedAt ?? at;
+    const goesOn = before?.isUsed === true && at < refusedAt + CONFIRMED_MS;
+    const left = goesOn ? { ...before, refusedAt } : undefined;
+    pauses.add(clientId, { until: at + REFUSED_MS, left });
+    if (left) await kept.save(left);
+    else if (before) await kept.remove(clientId);
+    return left;
   }
 
   function report(clientId: string, before: Before, reason?: string): void {
@@ -126,31 +138,50 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
   }
 
   /** What is known without asking the host. Throws while a host that didn't answer is left alone. */
-  function remembered(clientId: string): { readonly known: KeptDocument | undefined } | undefined {
+  function remembered(clientId: string): { readonly known: Before } | undefined {
     const known = kept.believed(clientId);
     if (known) return { known };
     const pause = pauses.get(clientId);
     if (!pause || pause.until <= clock.now()) return undefined;
-    if (pause.failure === undefined) return { known: undefined };
+    if (pause.failure === undefined) return { known: pause.left };
     throw new DocumentUnavailable(pause.failure, pause.until - clock.now());
   }
 
-  /** The new document, or undefined where it is refused. One fetch of a URL at a time; only who begins it is counted. */
-  return async function renew(clientId: string, before: Before, address: string) {
-    if (!remembered(clientId) && !flights.has(clientId)) {
-      const { host } = new URL(clientId);
-      const isExpected = before?.isUsed === true || hosts.includes(clientId.slice('https://'.length));
-      await (isExpected ? limits.takeRenewal(clientId) : limits.takeDocument(host, address));
+  /** Resolves what a good document calls. */
+  async function count(clientId: string, before: Before, { address, browser }: Asker): Promise<() => void> {
+    const isExpected = before?.isUsed === true || hosts.includes(clientId.slice('https://'.length));
+    const subject = isExpected ? clientId : await browser?.();
+    if (subject === undefined) return limits.takeDocument(new URL(clientId).host, address);
+    return limits.takeRenewal(subject, { address, ...(isExpected && { client_id: clientId }) });
+  }
+
+  async function begin(clientId: string, before: Before, asker: Asker): Promise<Before> {
+    const takeBack = await count(clientId, before, asker);
+    const fetched = await fetchAndKeep(clientId, before);
+    if (toBegin(fetched)) takeBack();
+    return fetched;
+  }
+
+  /** The new document, or what is left of one that is refused. One fetch of a URL at a time; only who begins it is counted. */
+  return async function renew(clientId: string, before: Before, asker: Asker): Promise<Before> {
+    const known = remembered(clientId);
+    if (known) return known.known;
+    const begun = flights.get(clientId);
+    if (!begun) {
+      const flight = begin(clientId, before, asker).finally(() => flights.delete(clientId));
+      flights.set(clientId, flight);
+      return flight;
     }
-    // It may have been fetched while this request was counted.
-    const meanwhile = remembered(clientId);
-    if (meanwhile) return meanwhile.known;
-    const flight =
-      flights.get(clientId) ?? fetchAndKeep(clientId, before).finally(() => flights.delete(clientId));
-    flights.set(clientId, flight);
-    return flight;
+    return begun.catch((error: unknown) => {
+      // Another caller's limit.
+      if (error instanceof TooManyRequests) return renew(clientId, before, asker);
+      throw error;
+    });
   };
 }
+
+/** What its host refuses is good for what came of it alone. */
+const toBegin = (document: Before) => (document?.refusedAt === undefined ? document?.client : undefined);
 
 /** Enough to end what it has: it may ask for nothing. */
 function endingClient(clientId: string): Client {

@@ -2,7 +2,7 @@
 // only a cache, for as long as a document is believed.
 import type { Client } from '../config/config.ts';
 import { Remembered } from '../limits/bounded-map.ts';
-import { FORM_VERSION, readForm } from '../store/form.ts';
+import { FORM_VERSION, readForm, type StoredForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { RecordStore, StoreClock, StoredRecord } from '../store/store.ts';
 import type { ClientDocument, VettedDocument } from './vet.ts';
@@ -21,11 +21,13 @@ export type KeptDocument = {
   readonly believedUntil: number;
   /** A token was issued to the client. */
   readonly isUsed: boolean;
+  /** Since when its host refuses it, in milliseconds. */
+  readonly refusedAt?: number;
 };
 
 /** As it stands in the store, with the version of its form. */
 type Stored = Pick<ClientDocument, 'contentType'> &
-  Pick<KeptDocument, 'believedUntil' | 'isUsed'> & { readonly body: string };
+  Omit<KeptDocument, 'client' | 'document'> & { readonly body: string };
 
 export type KeptDocumentsParts = {
   /** The store itself: what is fetched belongs to no request. */
@@ -49,11 +51,11 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
     const form = record && readForm(record.payload, "a client's document");
     if (record && !form) parts.onDamaged(KIND, record);
     if (!form) return undefined;
-    const { body, contentType, believedUntil, isUsed } = form as Stored;
+    const { v: _version, body, contentType, ...kept } = form as StoredForm & Stored;
     const document = { clientId, contentType, body: Buffer.from(body) };
     // Again: the configuration may have changed.
     const vetted = vet(document);
-    return 'client' in vetted ? { client: vetted.client, document, believedUntil, isUsed } : undefined;
+    return 'client' in vetted ? { ...kept, client: vetted.client, document } : undefined;
   }
 
   /** Without asking the store. */
@@ -71,10 +73,11 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
       return kept;
     },
     async save(kept: KeptDocument): Promise<void> {
-      const { document, believedUntil, isUsed } = kept;
+      const { document, client: _vetted, ...rest } = kept;
       const { clientId, contentType, body } = document;
+      const { believedUntil, isUsed } = rest;
       // It was vetted, so it is UTF-8.
-      const stored: Stored = { body: Buffer.from(body).toString(), contentType, believedUntil, isUsed };
+      const stored: Stored = { body: Buffer.from(body).toString(), contentType, ...rest };
       const graceSeconds = Math.ceil((believedUntil + GRACE_MS - clock.now()) / 1000);
       await records.save({
         kind: KIND,

@@ -83,11 +83,14 @@ export const LIMITS = {
   'links.network': per(600, 10 * MINUTE),
   // Hashing one is slow, and is done one at a time.
   new_passwords: per(10, HOUR),
-  // Documents of clients that nobody uses yet. Anybody can name one; the apps that users sign in with are few, and each is fetched once.
+  // Fetches of documents that nobody uses yet, for strangers. Whether a URL was made up, only the answer says: `network` counts those that
+  // brought no document, and after the first `refused` is its share of `host`.
   'documents.address': per(5, MINUTE),
+  'documents.network': per(100, HOUR),
   'documents.host': per(10, MINUTE),
-  'documents.all': per(30, MINUTE),
-  // Of one document, over all processes: each asks a host that doesn't answer once in half a minute.
+  'documents.refused': per(2, MINUTE),
+  // Of one document in use or named in the file, over all processes: each asks a host that doesn't answer once in half a minute. Also
+  // of all others for one signed-in user or trusted browser.
   'documents.renewal': per(10, MINUTE),
 } satisfies Record<string, LimitRow>;
 
@@ -255,15 +258,23 @@ function fixedLimitsOf({ exact, signIn, store, hash }: Shared, quotaOf: QuotaOf,
       return (await store.increment(polls, 1, seconds * 1000, true)).count === 1;
     },
 
-    /** One fetch of a document that nobody uses yet, for the host that is asked and for the caller. */
-    takeDocument(host: string, address: string) {
-      const [one, all] = [quotaOf('documents.host', host), quotaOf('documents.all', '')];
-      return take(exact, { address }, [quotaOf('documents.address', address), one, all]);
+    /** One fetch for a stranger of a document that nobody uses yet. As the next one, it resolves what a good document calls. */
+    async takeDocument(host: string, address: string) {
+      const network = quotaOf('documents.network', networkOf(address));
+      const { refused, used, takeBack } = await exact.begin([network]);
+      if (refused !== undefined) return refuse(refused, { address });
+      const again = used[0] === 1 ? [] : [quotaOf('documents.refused', host)];
+      const quotas = [quotaOf('documents.address', address), ...again, quotaOf('documents.host', host)];
+      await take(exact, { address }, quotas).catch((error: unknown) => {
+        takeBack();
+        throw error;
+      });
+      return takeBack;
     },
 
-    /** The same of a document whose client has tokens, or that the file names itself: what strangers ask for doesn't count against it. */
-    takeRenewal: (clientId: string) =>
-      take(exact, { address: '', client_id: clientId }, [quotaOf('documents.renewal', clientId)]),
+    /** One fetch that strangers have no part in. `subject`: the document, or the browser. */
+    takeRenewal: (subject: string, request: LimitedRequest) =>
+      take(exact, request, [quotaOf('documents.renewal', subject)]),
 
     /** One code of a second factor. Undefined: this sign-in has had its attempts, and is over. */
     async takeCode({ accountId, address, device = '', interaction }: CodeAttempt) {

@@ -2,7 +2,7 @@
 // the engine a client is metadata (RFC 7591) without secrets, of which it would keep one in the clear (see client-authentication.ts).
 import type { Context, Next } from 'koa';
 import Provider, { type Adapter, type ClientMetadata } from 'oidc-provider';
-import type { ClientDocuments, DocumentUse } from '../client-documents/documents.ts';
+import type { Asker, ClientDocuments, DocumentUse } from '../client-documents/documents.ts';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 
@@ -18,8 +18,11 @@ export function createClientLookup(clients: readonly Client[], documents: Client
   async function loadFor(ctx: Pick<Context, 'state'>, clientId: string, use: DocumentUse) {
     const loaded = requests.get(ctx) ?? new Map<string, Client>();
     requests.set(ctx, loaded);
-    const client =
-      loaded.get(clientId) ?? (await documents?.load(clientId, use, String(ctx.state['clientAddress'])));
+    const { clientAddress: address, browser } = ctx.state as { clientAddress: string } & Pick<
+      Asker,
+      'browser'
+    >;
+    const client = loaded.get(clientId) ?? (await documents?.load(clientId, use, { address, browser }));
     if (client !== undefined) loaded.set(clientId, client);
     return client;
   }
@@ -32,7 +35,7 @@ export function createClientLookup(clients: readonly Client[], documents: Client
       if (!isListed(clientId)) return ofFile.get(clientId);
       const { ctx } = Provider;
       if (ctx) return loadFor(ctx, clientId, useAt(ctx.oidc.route));
-      return documents?.load(clientId, 'continue', '');
+      return documents?.load(clientId, 'continue', { address: '' });
     },
     /** Loads the client of an authorization request before the engine looks at it, and keeps one that got a token. */
     prepare: async (ctx: Context, next: Next): Promise<void> => {

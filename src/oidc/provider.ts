@@ -11,6 +11,7 @@ import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
 import type { ClientRequest } from './client-authentication.ts';
 import { createConfiguration } from './options.ts';
+import { cookieNames } from './cookie-names.ts';
 import { createLogouts } from './logouts.ts';
 import { prepareDeviceForms } from './device-forms.ts';
 import { pacePolls } from './device-polls.ts';
@@ -25,7 +26,7 @@ export type Engine = Awaited<ReturnType<typeof createEngine>>;
 /** Throws when the new instance can't verify what it signs. */
 export async function createEngine(app: App) {
   await assertVerifies(app);
-  const { config, issuer, limits, records, enginePages, audit, log } = app;
+  const { config, issuer, limits, records, enginePages, audit, log, trustedBrowsers } = app;
   const provider = new PosternProvider(issuer, createConfiguration(app), app, {
     noteLogout: (ctx, ended) => logouts.note(ctx, ended),
     postAnswer: config.features.responseModes.includes('form_post') ? enginePages.postAnswer : undefined,
@@ -37,7 +38,16 @@ export async function createEngine(app: App) {
   logEvents(provider, log);
   recordEvents(provider, audit, records.afterwards);
 
+  /** Whether a user has signed in from this browser: whose document is fetched then, even while strangers name many (clients.ts). */
+  const nameBrowser: Middleware = (ctx, next) => {
+    const device = ctx.cookies.get(cookieNames(issuer).device, { signed: false }) ?? '';
+    ctx.state['browser'] = async () =>
+      (await provider.Session.get(ctx)).accountId ?? trustedBrowsers.findAny(device);
+    return next();
+  };
+
   const handle = compose([
+    nameBrowser,
     app.clients.prepare,
     keepGrants(app.maySign),
     app.countAnswers,

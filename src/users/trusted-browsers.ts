@@ -26,7 +26,13 @@ export function createTrustedBrowsers(hash: KeyedHash, now: Clock, random: (byte
 
   const isLive = ({ endsAt }: Entry) => now() < endsAt * 1000;
 
+  /** Proves that we made it, whoever's it is. */
+  const nameOf = (start: string, endsAt: number) => start + hash(`browser:${start}:${endsAt}`).slice(0, 11);
+
   return {
+    /** The name of a browser that any user has signed in from. */
+    findAny: (value: string): string | undefined =>
+      parse(value).find((one) => isLive(one) && one.name === nameOf(one.name.slice(0, 11), one.endsAt))?.name,
     /** The name of this browser among those of the user, or undefined when `value` doesn't prove that it is one. */
     find(value: string, accountId: string): string | undefined {
       // All of them, whichever it is: the same work for everybody.
@@ -36,8 +42,8 @@ export function createTrustedBrowsers(hash: KeyedHash, now: Clock, random: (byte
     /** `value` with a fresh entry for the user, in place of the one it had: what somebody planted is worth nothing. */
     renew(value: string, accountId: string): string {
       const others = parse(value).filter((entry) => isLive(entry) && !isOf(entry, accountId));
-      const name = random(16).toString('base64url');
       const endsAt = Math.floor(now() / 1000) + DEVICE_DAYS * 24 * 60 * 60;
+      const name = nameOf(random(8).toString('base64url'), endsAt);
       const fresh = { name, endsAt, proof: proofOf(name, endsAt, accountId) };
       return [fresh, ...others.slice(0, MAX_PEOPLE - 1)]
         .map((entry) => `${entry.name}.${entry.endsAt}.${entry.proof}`)

@@ -438,14 +438,32 @@ describe('how long a document is believed', () => {
     expect((await refresh(world(), url, String(body['refresh_token']))).status).toBe(200);
   });
 
-  it('a document that is gone or refused ends what came of it; a revocation never needs one', async () => {
+  it('a document that is gone or refused for some minutes ends what came of it; a revocation never needs one', async () => {
     for (const answer of [{ status: 404 }, { status: 301 }, { body: 'no JSON' }]) {
       await pass(2 * MINUTE);
       const url = published();
-      const tokens = await tokensFor(world(), url);
+      let tokens = await tokensFor(world(), url);
       host.answer(url, answer);
       await pass(5 * MINUTE + 1);
       await freshProcess(world());
+      // Once may be a mistake: nothing new begins, and nobody is signed out.
+      expect(await errorPage(world(), url)).toEqual(REFUSED);
+      for (const minutes of [0, 1.1, 2]) {
+        await pass(minutes * MINUTE);
+        expect(await introspect(world(), tokens['access_token'])).toMatchObject({ active: true });
+        const { body } = await refresh(world(), url, tokens['refresh_token']);
+        expect(body).toMatchObject({ refresh_token: expect.any(String) });
+        tokens = body as Record<string, string>;
+        await freshProcess(world());
+      }
+      // Published in between, it has to be refused twice again.
+      host.publish(url);
+      await pass(MINUTE + 1);
+      expect((await open(world(), url)).status).toBe(200);
+      host.answer(url, answer);
+      await pass(5 * MINUTE + 1);
+      expect(await introspect(world(), tokens['access_token'])).toMatchObject({ active: true });
+      await pass(5 * MINUTE + 1);
       expect(await introspect(world(), tokens['access_token'])).toEqual({ active: false });
       expect((await refresh(world(), url, tokens['refresh_token'])).body['error']).toBe('invalid_client');
       expect(await errorPage(world(), url)).toEqual(REFUSED);
@@ -562,25 +580,83 @@ describe('how many documents are fetched', () => {
     host.answer(url, { status: 404 });
     return url;
   };
-  const addresses = (one: number) => `198.51.${one}.7`;
+  let networks = 0;
+  /** Each in a network of its own that nobody has heard of. */
+  function addresses(): string {
+    networks += 1;
+    return `198.${18 + (networks >> 8)}.${networks & 255}.7`;
+  }
 
-  it('MC-30: five a minute for one caller, ten of one host, thirty in all', async () => {
+  const missingAnywhere = (one: number) => missing(`${'abcd'[one % 4] ?? ''}.example`)(one);
+  const statusFor = async (url: string, browser = newBrowser(world())) =>
+    (await browser.open(authorizeUrl(world(), url))).status;
+
+  it('MC-30: five a minute for one caller, ten of one host, whatever is asked of others', async () => {
     await nextMinute();
-    const one = await openUnknown(40, missing('docs.example'), () => '203.0.113.9');
+    const one = await openUnknown(40, missingAnywhere, () => '203.0.113.9');
     expect(one).toEqual({ asked: 5, 400: 5, 429: 35, 503: 0 });
     const more = await openUnknown(40, missing('docs.example'), addresses);
-    // The first five are known to be missing.
-    expect(more).toEqual({ asked: 5, 400: 10, 429: 30, 503: 0 });
-    // One that the file names is not held up by the others.
+    expect(more).toEqual({ asked: 10, 400: 10, 429: 30, 503: 0 });
+    // Neither one that the file names nor another host that it names is held up by that.
     host.publish('https://docs.example/named.json');
-    expect((await open(world(), 'https://docs.example/named.json')).status).toBe(200);
-    const others = await openUnknown(80, (n) => missing(`${'abcd'[n % 4] ?? ''}.example`)(n), addresses);
-    expect(others.asked).toBe(20);
-    expect(
-      world()
-        .recorded.audit('limit_reached')
-        .map(({ limit }) => limit),
-    ).toContain('documents.address');
+    host.publish('https://a.example/first.json');
+    expect(await statusFor('https://docs.example/named.json')).toBe(200);
+    expect(await statusFor('https://a.example/first.json')).toBe(200);
+    const limits = world().recorded.audit('limit_reached');
+    expect(limits.map(({ limit }) => limit)).toEqual(
+      expect.arrayContaining(['documents.address', 'documents.host']),
+    );
+  });
+
+  it('six addresses that name documents which are not there hold up no first sign-in', async () => {
+    await nextMinute();
+    const six = (one: number) => `198.51.${100 + (one % 6)}.7`;
+    const flood = await Promise.all(
+      Array.from({ length: 5 }, (_, at) =>
+        openUnknown(6, (one) => missing('docs.example')(6 * at + one), six),
+      ),
+    );
+    expect(flood.reduce((sum, { 429: refused }) => sum + refused, 0)).toBeGreaterThanOrEqual(20);
+    for (const _ of ['an app', 'and another one']) expect(await statusFor(published())).toBe(200);
+    // They are remembered longer than the minute.
+    await nextMinute();
+    expect((await openUnknown(30, (one) => missing('docs.example')(30 + one), six)).asked).toBe(2);
+  });
+
+  it('browsers that somebody has signed in from have fetches of their own, also when signed out', async () => {
+    await nextMinute();
+    const browser = newBrowser(world());
+    host.publish('https://docs.example/named.json');
+    const first = await browser.open(authorizeUrl(world(), 'https://docs.example/named.json'));
+    await finishPages(browser, first, 'alice');
+    const device = browser.cookies.find(({ name }) => name.endsWith('device'));
+    const [signedOut, forged] = [newBrowser(world()), newBrowser(world())];
+    if (device === undefined) throw new Error('there is no cookie of the browser');
+    signedOut.setCookie(device);
+    forged.setCookie({ ...device, value: `A${device.value.slice(1)}` });
+    await openUnknown(12, missing('docs.example'), addresses);
+    expect([await statusFor(published()), await statusFor(published(), forged)]).toEqual([429, 429]);
+    for (const one of [browser, signedOut]) {
+      expect(await statusFor(published(), one)).toBe(200);
+      const statuses: number[] = [];
+      for (let at = 0; at < 12; at += 1)
+        statuses.push(await statusFor(missing('docs.example')(100 + at), one));
+      expect(statuses.filter((status) => status === 429)).toHaveLength(2);
+      await nextMinute();
+      await openUnknown(12, missing('docs.example'), addresses);
+    }
+  });
+
+  it('a network may name a hundred in an hour that are not there', async () => {
+    let asked = 0;
+    for (let minute = 0; minute < 14; minute += 1) {
+      await nextMinute();
+      const unknown = (one: number) => missingAnywhere(minute * 12 + one);
+      asked += (await openUnknown(12, unknown, (one) => `192.0.2.${one}`)).asked;
+    }
+    expect(asked).toBe(100);
+    expect(world().recorded.audit('limit_reached').at(-1)).toMatchObject({ limit: 'documents.network' });
+    await nextMinute(60);
   });
 
   it('MC-30: what one host answers is asked for ten times a minute, whatever it is', async () => {
