@@ -134,7 +134,8 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
       const isCode = form.field('response') === '';
       if (isCode && own.oneTimeCode !== undefined && form.field('replace') === '')
         return list(ctx, visitor, { enrolment: 'not_confirmed', sealed });
-      const of = { id: account.id, binding: bindingOf(visitor), by: session.uid };
+      const mustVerifyUser = !isCode && !account.hasPassword;
+      const of = { id: account.id, binding: bindingOf(visitor), by: session.uid, mustVerifyUser };
       const rest = { isFirst: !hasSecondFactor(own), isRecovered: isRecovered(session.amr) };
       const enrolled = await addFromForm(host, second, { actor: actorOf(ctx), form }, { ...of, ...rest });
       if (typeof enrolled === 'string') {

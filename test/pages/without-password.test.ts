@@ -1,6 +1,7 @@
 // People without a password, whose passkey is all that they have: what lets them in, and what must not shut them out.
 import { expect, it } from 'vitest';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { addCarol, CAROL } from '../world/account-page.ts';
 import type { Browser, Page } from '../world/browser.ts';
 import { useWorld } from '../world/each-store.ts';
 import { begin, newBrowser, titleOf } from '../world/person.ts';
@@ -8,6 +9,7 @@ import {
   factorsOf,
   givePasskey,
   newRecoveryCodes,
+  passkeyOptionsOf,
   setFactors,
   SoftwareKey,
 } from '../world/second-factors.ts';
@@ -15,14 +17,12 @@ import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE } from '../world/world.ts';
 import { newLink } from '../world/one-time-link.ts';
 
+const CONFIG = { ...GENEROUS, sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 } };
 const place = useWorld({
   issuer: 'https://id.example',
   rotationTimer: NEVER,
   people: { bob: { password_hash: undefined } },
-  config: {
-    ...GENEROUS,
-    sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
-  },
+  config: CONFIG,
 });
 
 const ownFactors = async (world: OpenWorld) => (await factorsOf(world)).get(PEOPLE.bob);
@@ -78,6 +78,11 @@ it("the last one can't be removed, until there is another", async () => {
   const refused = await browser.submit(page, '/remove', { id: key.id });
   expect(refused.status).toBe(422);
   expect((await ownFactors(world)).passkeys).toHaveLength(1);
+  // One that wouldn't let them in is not another.
+  expect(passkeyOptionsOf(page)['authenticatorSelection']).toMatchObject({ userVerification: 'required' });
+  const weak = new SoftwareKey({ verifiesUser: false });
+  const response = weak.create(world, page);
+  expect((await browser.submit(page, '/add', { response, handle: handleIn(page) })).status).toBe(422);
   const other = new SoftwareKey();
   const added = await browser.submit(page, '/add', {
     response: other.create(world, page),
@@ -103,4 +108,21 @@ it('recovery codes go with the last factor, and a password that nobody has is ne
     const answer = await stranger.submit(login, '/login', { username: 'bob', password });
     expect([answer.status, titleOf(answer)]).toEqual([401, 'Sign in']);
   }
+});
+
+it('a user of the store isn’t let in while the file has the login name', async () => {
+  const world = place();
+  await addCarol(world);
+  const key = new SoftwareKey();
+  const store = await factorsOf(world);
+  await store.change(CAROL.id, () => ({ handle: key.handle, passkeys: [key.factor] }));
+  await store.claimHandle(key.handle, CAROL.id);
+  await store.claimCredential(key.id, CAROL.id);
+  const enter = () => signInByPasskey(world, newBrowser(world), `${world.issuer}/account/factors`, key);
+  expect((await enter()).status).toBe(200);
+  await world.reload(CONFIG, { alice: { username: 'Carol' } });
+  expect((await enter()).status).toBe(401);
+  expect(world.recorded.audit('sign_in').at(-1)).toMatchObject({ account_id: CAROL.id, reason: 'disabled' });
+  await world.reload(CONFIG);
+  expect((await enter()).status).toBe(200);
 });
