@@ -462,6 +462,24 @@ describe('a session of less than the person has', () => {
     expect(codeOf(await finishPages(atPasskey.browser, done, 'alice'))).toBeUndefined();
     expect((await (await factorsOf(world())).get(PEOPLE.alice)).recoveryCodes).toHaveLength(1);
   });
+
+  it('recovery codes that were switched off sign nobody in, are not spent, and can’t be made', async () => {
+    await fresh(CONFIG);
+    const { codes, recoveryCodes } = await newRecoveryCodes(world());
+    const app = await giveOneTimeCodes(world(), 'alice', { recoveryCodes });
+    const { browser, page } = await half(world());
+    await world().reload({ ...CONFIG, sign_in: { ...CONFIG.sign_in, recovery_codes: 0 } });
+    const refused = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' });
+    expect([refused.status, isSecondStep(refused)]).toEqual([401, true]);
+    expect(refused.text).not.toContain('name="recovery_code"');
+    const begun = await browser.open(`${world().issuer}/account/factors`);
+    const list = await browser.submit(await signInAs(browser, begun, 'alice'), '/code', { code: app.code() });
+    expect(list.text).toContain('/remove"');
+    const asked = { ...list, text: list.text.replaceAll('/remove"', '/recovery-codes"') };
+    expect((await browser.submit(asked, '/recovery-codes')).status).toBe(403);
+    expect((await (await factorsOf(world())).get(PEOPLE.alice)).recoveryCodes).toEqual(recoveryCodes);
+    await world().reload(CONFIG);
+  });
 });
 
 describe('the page for factors', () => {

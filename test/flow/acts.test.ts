@@ -5,7 +5,7 @@ import { signIn, type SignedIn } from '../world/app.ts';
 import type { Browser, Page } from '../world/browser.ts';
 import { runVerb } from '../world/command-line.ts';
 import { eachStore } from '../world/each-store.ts';
-import { type Act, AUDIT_FILE, expectAct, type Living, type Outcome } from '../world/expect-act.ts';
+import { type Act, AUDIT_FILE, expectAct, isAlive, type Living, type Outcome } from '../world/expect-act.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { newBrowser, type User } from '../world/person.ts';
 import { factorsOf, SoftwareKey, codeFor } from '../world/second-factors.ts';
@@ -83,6 +83,12 @@ eachStore(
       event: 'factor_changed',
       method,
     });
+    const used = (id: string, action: string) => ({
+      event: 'link_used',
+      outcome: 'success',
+      account_id: id,
+      action,
+    });
     const ended = (id: string) => ({
       event: 'sign_out',
       outcome: 'success',
@@ -100,6 +106,7 @@ eachStore(
           {
             answer: { id, username },
             audit: [changed(id, 'command_line', verb)],
+            activity: [verb === 'password' ? 'password_changed' : 'sessions_ended'],
             cookies: [],
             apps: [here, there],
             alive: [],
@@ -110,18 +117,36 @@ eachStore(
     );
 
     it('enable ends nothing, and brings nothing back', async () => {
-      const { world, id, username, here } = await newUser();
+      const { world, id, username, here, there, enter } = await newUser();
       await expectOf(
         { browser: here.browser, run: () => user(world, 'enable', username) },
         {
           answer: { id, disabled: false },
           audit: [changed(id, 'command_line', 'enable')],
+          activity: [],
           cookies: [],
           apps: [],
           alive: [session(here), tokens(here)],
           dead: [],
         },
       );
+      const run = async () => {
+        await user(world, 'disable', username);
+        return user(world, 'enable', username);
+      };
+      await expectOf(
+        { run },
+        {
+          answer: { id, disabled: false },
+          audit: ['disable', 'enable'].map((verb) => changed(id, 'command_line', verb)),
+          activity: ['sessions_ended'],
+          cookies: [],
+          apps: [here, there],
+          alive: [],
+          dead: [here, there].flatMap((app) => [session(app), tokens(app)]),
+        },
+      );
+      await enter('web');
     });
 
     it('delete ends everything of the user', async () => {
@@ -131,6 +156,7 @@ eachStore(
         {
           answer: { id, deleted: true },
           audit: [changed(id, 'command_line', 'delete')],
+          activity: [],
           cookies: [],
           apps: [here, there],
           alive: [],
@@ -150,6 +176,7 @@ eachStore(
         {
           answer: { id, groups: [] },
           audit: [changed(id, 'command_line', 'set')],
+          activity: [],
           cookies: [],
           apps: [staff],
           alive: [session(here), tokens(here)],
@@ -170,6 +197,7 @@ eachStore(
         {
           answer: { status: 200, text: expect.stringContaining('Your password was changed.') as string },
           audit: [changed(id, 'user', 'password'), ended(id)],
+          activity: ['password_changed'],
           cookies: RENEWED,
           apps: [there],
           alive: [session(here)],
@@ -187,10 +215,8 @@ eachStore(
         { browser, run: () => browser.submit(page, link.slice(-43), NEW) },
         {
           answer: { status: 200 },
-          audit: [
-            changed(id, 'link', 'password'),
-            { event: 'link_used', outcome: 'success', account_id: id, action: 'reset' },
-          ],
+          audit: [changed(id, 'link', 'password'), used(id, 'reset')],
+          activity: ['password_changed'],
           cookies: ['postern_device /'],
           apps: [here, there],
           alive: [],
@@ -206,6 +232,7 @@ eachStore(
         {
           answer: { id, link: expect.stringContaining('/interaction/link/') as string },
           audit: [changed(id, 'command_line', verb)],
+          activity: [],
           cookies: [],
           apps: [],
           alive: [session(here), tokens(here)],
@@ -231,6 +258,7 @@ eachStore(
             ...changed('', 'command_line', action),
             account_id: expect.stringMatching(/^usr_/) as string,
           })),
+          activity: [],
           cookies: [],
           apps: [],
           alive: [],
@@ -253,6 +281,7 @@ eachStore(
         {
           answer: { status: 200 },
           audit: [factor(id, 'user', 'added', 'one_time_code')],
+          activity: ['factor_added'],
           cookies: RENEWED,
           apps: [],
           alive: [session(here), tokens(here), tokens(there)],
@@ -265,6 +294,7 @@ eachStore(
         {
           answer: { status: 200 },
           audit: [factor(id, 'user', 'made', 'recovery_codes')],
+          activity: ['recovery_codes_made'],
           cookies: [],
           apps: [],
           alive: [session(here), tokens(here)],
@@ -277,6 +307,7 @@ eachStore(
         {
           answer: { status: 200 },
           audit: [factor(id, 'user', 'removed', 'one_time_code')],
+          activity: ['factor_removed'],
           cookies: RENEWED,
           apps: [],
           alive: [session(here), tokens(here)],
@@ -295,10 +326,33 @@ eachStore(
         {
           answer: { id, passkeys: [] },
           audit: [changed(id, 'command_line', 'factors')],
+          activity: ['factor_removed'],
           cookies: [],
           apps: [],
           alive: [tokens(here)],
           dead: [],
+        },
+      );
+      expect(await isAlive(world, session(here))).toBe(false);
+    });
+
+    it('a first factor by a link ends the sessions of other browsers', async () => {
+      const { world, id, username, here, there } = await newUser();
+      const link = String((await user(world, 'enrol', username))['link']);
+      const { browser } = here;
+      const page = await browser.open(link);
+      const fields = { code: codeFor(page), sealed: sealedIn(page) };
+      await expectOf(
+        { browser, run: () => browser.submit(page, link.slice(-43), fields) },
+        {
+          answer: { status: 200 },
+          audit: [factor(id, 'link', 'added', 'one_time_code'), used(id, 'factors')],
+          activity: ['factor_added'],
+          cookies: ['postern_device /', ...RENEWED],
+          apps: [],
+          // That of this browser goes on, and is asked for the factor.
+          alive: [tokens(here), tokens(there)],
+          dead: [session(there)],
         },
       );
     });
@@ -313,6 +367,7 @@ eachStore(
         {
           answer: { status: 200 },
           audit: [ended(id)],
+          activity: [act === 'end-session' ? 'session_ended' : 'sessions_ended'],
           cookies: [],
           apps: [there],
           alive: [session(here), tokens(here)],
@@ -339,6 +394,7 @@ eachStore(
               reason: 'withdrawn_by_the_person',
             },
           ],
+          activity: ['app_withdrawn'],
           cookies: [],
           apps: [here, there],
           alive: [session(here), session(there)],

@@ -95,7 +95,7 @@ anyStore(
       moveClock(2 * MINUTE);
       const { status, body } = await refresh(world(), tokens.refresh_token);
       expect(status).toBe(200);
-      moveClock(3 * MINUTE + 1);
+      moveClock(3 * MINUTE);
       await expectDead(world(), String(body['access_token']), String(body['refresh_token']));
     });
   },

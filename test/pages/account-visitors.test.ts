@@ -1,13 +1,14 @@
 // The page where people help themselves: who comes to it, from where, and who is led to the sign-in first.
 import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
+import type { Factors } from '../../src/users/factors.ts';
 import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
 import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
 import { complete, newBrowser, silently } from '../world/person.ts';
-import { setFactors } from '../world/second-factors.ts';
+import { factorsOf, newAuthenticatorApp, setFactors } from '../world/second-factors.ts';
 import { NEVER } from '../world/turns.ts';
-import { GENEROUS, worldClients } from '../world/world.ts';
+import { GENEROUS, PEOPLE, worldClients } from '../world/world.ts';
 
 standingClock();
 
@@ -85,17 +86,31 @@ describe('where people need a second factor', () => {
     await world.reload(config);
   });
 
+  it.each<readonly [string, Partial<Factors>]>([
+    ['is too weak', { oneTimeCode: newAuthenticatorApp('alice').factor }],
+    ['ended with a change of factors', { sessionsSince: 7 }],
+  ])('the page is of nobody whose session %s', async (_how, change) => {
+    const world = place();
+    const browser = newBrowser(world);
+    await setFactors(world, 'alice');
+    const page = await openAccount(world, browser, ALICE);
+    expect(isAccountPage(page)).toBe(true);
+    await (await factorsOf(world)).change(PEOPLE.alice, () => change);
+    expect((await browser.submit(page, '/end-others')).status).toBe(403);
+    expect(isAccountPage(await browser.open(`${world.issuer}/account`))).toBe(false);
+  });
+
   it('the page is open in their grace, and after it at the end of the enrolment alone', async () => {
     const world = place();
     await world.reload({ ...CONFIG, sign_in: { ...SIGN_IN, second_factor: 'required', grace: '7d' } });
     await setFactors(world, 'bob');
     const bob = { username: 'bob', password: 'bob-password-22' };
     await openAccount(world, newBrowser(world), bob);
-    moveClock(7 * DAY - MINUTE);
+    moveClock(7 * DAY - 1);
     const browser = newBrowser(world);
     const page = await openAccount(world, browser, bob);
     expect(isAccountPage(page)).toBe(true);
-    moveClock(2 * MINUTE);
+    moveClock(1);
     expect((await browser.submit(page, '/end-others')).status).toBe(403);
     const after = await openAccount(world, browser, bob);
     expect([isAccountPage(after), after.text.includes('/enrol"')]).toEqual([false, true]);

@@ -86,7 +86,12 @@ export class Browser {
     const expires = find('expires');
     if (value === '' || (expires !== undefined && Date.parse(expires) <= Date.now())) {
       this.#cookies.delete(`${name};${cookie.path}`);
-    } else this.setCookie(cookie);
+      return;
+    }
+    const flags = attributes.map((attribute) => attribute.toLowerCase());
+    for (const flag of ['httponly', 'samesite=lax', ...(this.#issuer.startsWith('https:') ? ['secure'] : [])])
+      if (!flags.includes(flag)) throw new Error(`${name} was set without ${flag}`);
+    this.setCookie(cookie);
   }
 }
 

@@ -1,5 +1,5 @@
-// What an act on a user does, all of it: the answer, the audit trail, the cookies of the browser that acts, which apps hear of an end,
-// what of the user lives on and what doesn't. Every member is required, so that no test of an act forgets a side effect.
+// What an act on a user does, all of it: the answer, the audit trail, the user's activity, the cookies of the browser that acts, which
+// apps hear of an end, what of the user lives on and what doesn't. Every member is required, so that no test of an act forgets a side effect.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { decodeJwt } from 'jose';
@@ -34,6 +34,8 @@ export type Outcome = {
   readonly answer: object;
   /** All new records but those of sign-ins and tokens, without their time, address and request. */
   readonly audit: readonly object[];
+  /** What users find in their activity besides sign-ins. */
+  readonly activity: readonly string[];
   /** Names of cookies that are other ones afterwards. */
   readonly cookies: readonly string[];
   /** Those that hear that their session has ended. */
@@ -51,10 +53,14 @@ const PASSING = ['time', 'address', 'request_id'];
 export async function expectAct(
   { world, receiver, everybody }: ActsWorld,
   { browser, run }: Act,
-  { answer, audit, cookies, apps, alive, dead }: Outcome,
+  { answer, audit, activity, cookies, apps, alive, dead }: Outcome,
 ): Promise<void> {
   for (const one of [...alive, ...dead]) expect(await isAlive(world, one)).toBe(true);
-  const before = { audit: await auditOf(world), cookies: cookiesOf(browser) };
+  const before = {
+    audit: await auditOf(world),
+    activity: await activityOf(world),
+    cookies: cookiesOf(browser),
+  };
   const heardBefore = everybody.map((app) => receiver.of(sidOf(app)).length);
 
   expect(await run()).toMatchObject(answer);
@@ -64,6 +70,10 @@ export async function expectAct(
     await until(async () => expect(await documents.list(outbox)).toEqual([]));
   }
   expect((await auditOf(world)).slice(before.audit.length)).toEqual(audit);
+  const known = (await activityOf(world)).filter(
+    (event) => !before.activity.some(({ key }) => key === event.key),
+  );
+  expect(known.map(({ what }) => what)).toEqual(activity);
   const changed = [...cookiesOf(browser)].filter(([name, value]) => before.cookies.get(name) !== value);
   expect(changed.map(([name]) => name)).toEqual(cookies);
   const heard = everybody.filter((app, at) => receiver.of(sidOf(app)).length > (heardBefore[at] ?? 0));
@@ -77,9 +87,22 @@ const sidOf = ({ tokens }: SignedIn) => String(decodeJwt(tokens.id_token ?? '')[
 const cookiesOf = (browser: Browser | undefined) =>
   new Map(browser?.cookies.map(({ name, path: below, value }) => [`${name} ${below}`, value]));
 
-async function isAlive(world: OpenWorld, one: Living): Promise<boolean> {
-  if ('tokens' in one) return (await userinfo(world, one.tokens.tokens.access_token)).status === 200;
+export async function isAlive(world: OpenWorld, one: Living): Promise<boolean> {
+  if ('tokens' in one) {
+    const { status } = await userinfo(world, one.tokens.tokens.access_token);
+    expect([200, 401]).toContain(status);
+    return status === 200;
+  }
   return (await silently(world, one.session, { client_id: 'first-party' })) === 'signed in';
+}
+
+async function activityOf({ openedStore }: OpenWorld) {
+  const lists = await openedStore.documents.list('person-sessions');
+  return lists.flatMap(({ id, value }) => {
+    const { events = [] } = JSON.parse(value) as { readonly events?: readonly { readonly what: string }[] };
+    const others = events.filter(({ what }) => what !== 'signed_in');
+    return others.map(({ what }, at) => ({ key: `${id} ${at}`, what }));
+  });
 }
 
 async function auditOf({ recorded, folder }: OpenWorld): Promise<readonly object[]> {
