@@ -103,6 +103,7 @@ const STEPS: readonly Endpoint[] = [
     isEngineForm: true,
   },
   { ...PAGE, name: 'logout', path: '/oauth/logout/success', route: 'end_session_success', methods: ['GET'] },
+  { ...PAGE, name: 'device', path: `${DEVICE_PATH}/callback`, methods: ['GET'] },
   { ...PAGE, name: 'device', path: `${DEVICE_PATH}/:uid`, route: 'device_resume', methods: ['GET'] },
   { ...PAGE, name: 'interaction', path: '/interaction/:uid', methods: ['GET'] },
   { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },

@@ -2,7 +2,7 @@
 import type { Middleware } from 'koa';
 import Router from 'koa-router';
 import type { Config } from '../config/config.ts';
-import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
+import { ACCOUNT_PATH, DEVICE_PATH, FACTORS_PATH } from '../config/endpoints.ts';
 import { Refusal } from '../views/refusal.ts';
 import { addAccountPage } from './account-routes.ts';
 import { addFactorsPage } from './factors-routes.ts';
@@ -10,8 +10,10 @@ import type { Host } from './host.ts';
 import { callbackOf } from './own-page.ts';
 
 /** Where the own client comes back to; none where there are no such pages. */
-export function ownCallbacksOf({ account, signIn }: Pick<Config, 'account' | 'signIn'>): readonly string[] {
-  return [...(account ? [ACCOUNT_PATH] : []), ...(signIn ? [FACTORS_PATH] : [])].map(callbackOf);
+export function ownCallbacksOf(config: Pick<Config, 'account' | 'signIn' | 'features'>): readonly string[] {
+  const { account, signIn, features } = config;
+  const pages = [account && ACCOUNT_PATH, signIn && FACTORS_PATH, features.deviceFlow && DEVICE_PATH];
+  return pages.filter((path) => typeof path === 'string').map(callbackOf);
 }
 
 export function ownPages(host: Host): Middleware {

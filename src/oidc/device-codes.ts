@@ -1,12 +1,16 @@
 // Device codes in the store (RFC 8628): by keyed hashes of the device code and of the user code, so that it holds neither. Who comes by
 // the user code gets a handle in the place of the device code, which opens nothing at the token endpoint.
-import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { randomUUID } from 'node:crypto';
+import Provider, { type Adapter, type AdapterPayload, errors, type Session } from 'oidc-provider';
 import type { Limits } from '../limits/limits.ts';
-import { GRANT } from '../store/store.ts';
+import { GRANT, type Store } from '../store/store.ts';
+import type { Accounts } from '../users/accounts.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
+import { typedIn } from './device-forms.ts';
 import { modelOf } from './models.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload } from './record-payload.ts';
+import { issuedBySession } from './signed-in-at.ts';
 
 const KIND = 'DeviceCode';
 const HANDLE = 'key:';
@@ -14,13 +18,32 @@ const HANDLE = 'key:';
 const SPELLED = /^[a-z\s-]{8,32}$/i;
 /** So that a poll after the end learns that it came too late (RFC 8628 §3.5, expired_token). */
 const KEPT_SECONDS = 600;
+/** Of a parameter. */
+const MAX_LENGTH = 128;
 
-/** device-forms.ts keeps what stood in an address. */
-const typedOf = (ctx: KoaContextWithOIDC | undefined) =>
-  String(ctx?.oidc.params?.['user_code'] ?? ctx?.state['userCode'] ?? '');
+type DeviceCodeParts = AdapterParts & {
+  readonly store: Pick<Store, 'records'>;
+  readonly limits: Pick<Limits, 'takeUserCode'>;
+  readonly findLive: Accounts['findLive'];
+};
 
-export function createDeviceCodeAdapter(parts: AdapterParts, limits: Pick<Limits, 'takeUserCode'>): Adapter {
-  const { records, hash } = parts;
+/** It was answered before, perhaps at the same moment. */
+export class CodeUsed extends errors.InvalidRequest {}
+
+export async function signedInUser(findLive: Accounts['findLive'], session: Session | undefined) {
+  return session?.accountId === undefined ? undefined : findLive(session.accountId, issuedBySession(session));
+}
+
+/** All that the sign-in needs: anybody may ask in the name of a public client. */
+function paramsOf({ client_id, scope, resource, ...params }: Readonly<Record<string, unknown>> = {}) {
+  const [max_age, acr_values] = [params['max_age'], params['acr_values']].map((value) =>
+    String(value).length > MAX_LENGTH ? undefined : value,
+  );
+  return { client_id, scope, resource, max_age, acr_values };
+}
+
+export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
+  const { records, hash, store, limits, findLive } = parts;
   const { toText, payloadOf } = createRecordPayload(KIND, parts.clock, parts.onDamaged);
   const keyOf = (id: string) => (id.startsWith(HANDLE) ? id.slice(HANDLE.length) : recordKey(hash, KIND, id));
   const aliasOf = (userCode: string) => hash(`user-code:${userCode}`);
@@ -28,20 +51,39 @@ export function createDeviceCodeAdapter(parts: AdapterParts, limits: Pick<Limits
   /** Each try counts before anything is looked up; a right one is taken back. */
   async function takeTry(): Promise<() => void> {
     const { ctx } = Provider;
-    return limits.takeUserCode(String(ctx?.state['clientAddress'] ?? ''));
+    const session = ctx?.oidc.session;
+    const user = await signedInUser(findLive, session);
+    if (session === undefined || user === undefined) throw new errors.LoginRequired();
+    const address = String(ctx?.state['clientAddress'] ?? '');
+    return limits.takeUserCode(user.id, session.uid, address);
+  }
+
+  /** The first who answers gets the user code from the store, before the answer is saved. */
+  async function claim(follows: string, alias: string, ttlSeconds: number): Promise<void> {
+    const key = hash(randomUUID());
+    const record = { kind: KIND, key, payload: toText(key, {}), ttlSeconds, alias, follows };
+    if ((await store.records.save({ ...record, isConfirmed: true })) !== 'saved')
+      throw new CodeUsed('already used');
   }
 
   return {
     ...createAdapter(KIND, parts),
 
-    async upsert(id, { userCode, ...payload }: AdapterPayload, expiresIn) {
+    async upsert(id, { userCode, params, ...payload }: AdapterPayload, expiresIn) {
+      const ttlSeconds = (expiresIn ?? Number.NaN) + KEPT_SECONDS;
+      const alias = userCode === undefined ? undefined : aliasOf(userCode);
+      const isAnswer = id.startsWith(HANDLE);
+      // The first answer: a no, or a yes that one sign-in goes on from.
+      const isEnd = payload['error'] !== undefined || payload.accountId !== undefined;
+      if (isAnswer && alias !== undefined && (payload['inFlight'] === true) !== isEnd)
+        await claim(keyOf(id), alias, ttlSeconds);
       await records.save({
         kind: KIND,
         key: keyOf(id),
-        payload: toText(id, payload),
-        ttlSeconds: (expiresIn ?? Number.NaN) + KEPT_SECONDS,
+        payload: toText(id, { ...payload, params: paramsOf(params) }),
+        ttlSeconds,
         grant: payload.grantId === undefined ? undefined : recordKey(hash, GRANT, payload.grantId),
-        alias: userCode === undefined ? undefined : aliasOf(userCode),
+        alias: isAnswer ? undefined : alias,
         isAwaited: modelOf(KIND).traits.includes('awaited'),
       });
     },
@@ -55,12 +97,13 @@ export function createDeviceCodeAdapter(parts: AdapterParts, limits: Pick<Limits
 
     async findByUserCode(userCode) {
       const takeBack = await takeTry();
-      if (!SPELLED.test(typedOf(Provider.ctx))) return undefined;
+      if (!SPELLED.test(typedIn(Provider.ctx))) return undefined;
       const record = await records.findByAlias(KIND, aliasOf(userCode));
-      if (record === undefined || record.consumedAt !== undefined) return undefined;
+      const payload = record && payloadOf(record, undefined);
+      // Empty: it has been answered.
+      if (payload?.clientId === undefined) return undefined;
       takeBack();
-      const payload = payloadOf(record, undefined);
-      return payload && { ...payload, jti: `${HANDLE}${record.key}`, userCode };
+      return { ...payload, jti: `${HANDLE}${record?.key}`, userCode };
     },
 
     async consume(id) {

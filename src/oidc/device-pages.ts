@@ -1,6 +1,6 @@
 // The pages of the device flow (RFC 8628 §3.3): the code that a device shows, what a yes would allow, and the end. Nothing is approved
 // before the user has said yes to what they see here, whatever they allowed before.
-import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ScopeSettings } from '../config/config.ts';
 import { DEVICE_CODE_GRANT } from '../config/device-grant.ts';
 import { DEVICE_PATH } from '../config/endpoints.ts';
@@ -14,15 +14,16 @@ import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import { recordDevice } from './audit-trail.ts';
 import { toClientModel } from './client-model.ts';
-import { formSecretOf } from './device-forms.ts';
+import { CodeUsed, signedInUser } from './device-codes.ts';
+import { formSecretOf, signInFirst, typedIn } from './device-forms.ts';
 import type { Clients } from './clients.ts';
 import type { EnginePages } from './engine-pages.ts';
+import { isOwnNavigation } from './form-origin.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { toAllowedModels } from './scope-words.ts';
 import { placeOf } from './place.ts';
 import type { Place } from '../users/user-index.ts';
 import { pageContextOf, sendPage } from './send-page.ts';
-import { issuedBySession } from './signed-in-at.ts';
 
 type DevicePagesParts = {
   readonly config: ScopeSettings & { readonly issuer: string };
@@ -36,10 +37,9 @@ type DevicePagesParts = {
 
 type DeviceModel = PageModels['device'];
 type Code = NonNullable<KoaContextWithOIDC['oidc']['entities']['DeviceCode']>;
-type CodeFault = Error & { readonly userCode?: string };
 
 /** Codes that are wrong, used or too old are one page (RFC 8628 §5.1). */
-const WRONG = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError', 'NoCodeError']);
+const WRONG = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError', 'NoCodeError', CodeUsed.name]);
 /** What the engine says of a form without the secret of the browser (device-forms.ts). */
 const FORGED = 'xsrf token invalid';
 const MAX_SHOWN = 32;
@@ -66,22 +66,12 @@ function createShow({ config, pages, clients, findLive }: DevicePagesParts) {
     // It was removed, or may not do this any more: a yes would come to nothing.
     if (!client?.grantTypes.includes(DEVICE_CODE_GRANT)) return showInput(ctx, userCode, 'wrong');
     const { locale } = pageContextOf(ctx);
-    const { scope, resource } = code.params as {
-      readonly scope?: string;
-      readonly resource?: string | string[];
-    };
+    const { scope, resource } = code.params as { readonly scope?: string; readonly resource?: string };
     const scopes = scopesIn(scope);
-    const asked = {
-      scopes,
-      resourceScopes: Object.fromEntries([resource ?? []].flat().map((api) => [api, scopes])),
-    };
+    const asked = { scopes, resourceScopes: resource === undefined ? {} : { [resource]: scopes } };
     const { browser, network } = code.deviceInfo as unknown as Place;
     const form = { action, xsrf: formSecretOf(ctx), userCode, client: toClientModel(client, issuer) };
-    const { session } = ctx.oidc;
-    const user =
-      session?.accountId === undefined
-        ? undefined
-        : await findLive(session.accountId, issuedBySession(session));
+    const user = await signedInUser(findLive, ctx.oidc.session);
     const words = toAllowedModels(asked, config, (key) => pages.text(locale, key));
     return show(ctx, { outcome: 'confirm', ...form, username: user?.username, browser, network, ...words });
   }
@@ -89,25 +79,24 @@ function createShow({ config, pages, clients, findLive }: DevicePagesParts) {
   return { show, showInput, showConfirm };
 }
 
-/** What http/errors.ts knows better to answer than the engine. Nothing of such a request is saved. */
-function toThrown(error: CodeFault, description = ''): Error | undefined {
-  if (error instanceof TooManyRequests || error instanceof StoreUnavailable) return error;
-  // A browser that comes back twice at once is too late the second time; the engine has put that into the code, which the first time lets in.
-  if (error.name === 'SessionNotFound') return new Refusal(400, 'expired', description);
-  return description === FORGED
-    ? new FormRefusal('csrf', 'the form was not sent from this browser, or is too old')
-    : undefined;
+/** Has http/errors.ts answer, and nothing of the request saved. */
+function throwOurs(error: Error, description = ''): void {
+  if (error instanceof TooManyRequests || error instanceof StoreUnavailable) throw error;
+  // A browser that comes back twice at once is too late the second time; the engine has put that into the code.
+  if (error.name === 'SessionNotFound') throw new Refusal(400, 'expired', description);
+  if (description === FORGED)
+    throw new FormRefusal('csrf', 'the form was not sent from this browser, or is too old');
 }
 
 /** What the engine calls when it has something to show. */
 export function createDevicePages(parts: DevicePagesParts) {
-  const { config, clients, enginePages, audit, records } = parts;
+  const { config, clients, findLive, enginePages, audit, records } = parts;
   const { show, showInput, showConfirm } = createShow(parts);
   /** Once the answer is stored. */
   const record = (ctx: KoaContextWithOIDC, outcome: Outcome, reason?: string) =>
     records.afterwards(() => recordDevice(audit, outcome, ctx, reason));
 
-  async function showFault(ctx: KoaContextWithOIDC, error: CodeFault, out?: ErrorOut): Promise<void> {
+  async function showFault(ctx: KoaContextWithOIDC, error: Error, out?: ErrorOut): Promise<void> {
     // The engine has put a new token into a session that was never saved, and would fail to save it again.
     const { session } = ctx.oidc;
     if (session !== undefined && session.exp === undefined) await session.destroy();
@@ -116,20 +105,23 @@ export function createDevicePages(parts: DevicePagesParts) {
       if (ctx.oidc.route === 'code_verification') record(ctx, 'failure', 'declined');
       return show(ctx, { outcome: 'cancelled' });
     }
-    if (WRONG.has(error.name)) return showInput(ctx, error.userCode ?? '', 'wrong');
-    const thrown = toThrown(error, out?.error_description);
-    if (thrown !== undefined) throw thrown;
+    const typed = typedIn(ctx);
+    if (WRONG.has(error.name)) return showInput(ctx, typed, 'wrong');
+    if (error instanceof errors.LoginRequired)
+      return signInFirst(ctx, config.issuer, typed.slice(0, MAX_SHOWN));
+    throwOurs(error, out?.error_description);
     return enginePages.renderError(ctx, out ?? { error: 'invalid_request' }, error);
   }
 
-  /** RFC 8628 §3.3.1: the address with the code in it spares the typing and nothing else. */
+  /** RFC 8628 §3.3.1: the code in an address spares the typing and nothing else. A link of another site is no try. */
   async function showLinked(ctx: KoaContextWithOIDC): Promise<void> {
-    const typed: unknown = ctx.state['userCode'];
-    if (typeof typed !== 'string') return showInput(ctx, '');
-    const code = await ctx.oidc.provider.DeviceCode.findByUserCode(normalize(typed));
-    const isOpen =
-      code !== undefined && code.error === undefined && code.accountId === undefined && !code.inFlight;
-    return isOpen ? showConfirm(ctx, code, spell(normalize(typed))) : showInput(ctx, typed, 'wrong');
+    const typed = typedIn(ctx);
+    const isTry = typed !== '' && isOwnNavigation(ctx);
+    if (!isTry || !(await signedInUser(findLive, ctx.oidc.session))) return showInput(ctx, typed);
+    const letters = typed.toUpperCase().replaceAll(/\W/g, '');
+    const code = await ctx.oidc.provider.DeviceCode.findByUserCode(letters);
+    if (code?.isExpired !== false) return showInput(ctx, typed, 'wrong');
+    return showConfirm(ctx, code, `${letters.slice(0, 4)}-${letters.slice(4)}`);
   }
 
   return {
@@ -139,7 +131,7 @@ export function createDevicePages(parts: DevicePagesParts) {
       ctx: KoaContextWithOIDC,
       _form: string,
       out?: ErrorOut,
-      error?: CodeFault,
+      error?: Error,
     ): Promise<void> => (error === undefined ? showLinked(ctx) : showFault(ctx, error, out)),
     userCodeConfirmSource: async (
       ctx: KoaContextWithOIDC,
@@ -158,7 +150,3 @@ export function createDevicePages(parts: DevicePagesParts) {
     },
   };
 }
-
-/** What the engine makes of a typed code. */
-const normalize = (typed: string) => typed.toUpperCase().replaceAll(/\W/g, '');
-const spell = (code: string) => `${code.slice(0, 4)}-${code.slice(4)}`;

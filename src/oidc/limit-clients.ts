@@ -38,7 +38,8 @@ export function createClientLimits(limits: Limits) {
       (state as State).clientRequest = request;
       // Anybody can name a public client: it is counted before anything is looked up, and by address as well. At introspection, what isn't
       // its own counts as a wrong secret.
-      if (isPublic(client)) await limits.takeAddress(endpoint, address);
+      const isDevice = oidc.route === 'device_authorization';
+      if (isPublic(client)) await limits.takeAddress(isDevice ? 'device_authorization' : endpoint, address);
       const isMachine = oidc.params?.['grant_type'] === 'client_credentials';
       if (isMachine || (isPublic(client) && endpoint !== 'introspection')) await take(request);
     },

@@ -25,7 +25,7 @@ const ADAPTERS: Readonly<Record<Model['adapter'], (name: string, app: App) => Ad
   records: createAdapter,
   sessions: (_name, app) => createSessionAdapter(app),
   grants: (name, app) => endImplicitGrants(createAdapter(name, app), app),
-  deviceCodes: (_name, app) => createDeviceCodeAdapter(app, app.limits),
+  deviceCodes: (_name, app) => createDeviceCodeAdapter(app),
   clients: (name, app) => withDocumentClients(createAdapter(name, app), app.clients),
 };
 

@@ -1,8 +1,9 @@
 // Codes of devices that are guessed, and devices that ask at several processes at once (RFC 8628 §5.1, §3.5).
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { NewRecord } from '../../src/store/store.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
-import { formOf, type Page } from '../world/browser.ts';
+import { type Browser, formOf, type Page } from '../world/browser.ts';
 import {
   askForCodes,
   DEVICE_CONFIG,
@@ -15,10 +16,11 @@ import {
 } from '../world/device.ts';
 import { MINUTE, moveClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
-import { newBrowser, signInAs } from '../world/person.ts';
+import { complete, finishPages, newBrowser, signInAs, titleOf, type User } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { post } from '../world/requests.ts';
 import { rounds } from '../world/rounds.ts';
+import { watchSaving } from '../world/saving.ts';
 import { giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
 import { limitsOf } from '../world/stored.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
@@ -28,6 +30,7 @@ const GUESSES = { trusted_proxies: ['127.0.0.1'], ...DEVICE_CONFIG };
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const CONFIG = { ...DEVICE_CONFIG, account: true, sign_in: { one_time_codes: true } };
 const ROUNDS = rounds(50, 3);
+const saving = watchSaving();
 
 let made = 0;
 /** Another one each time. */
@@ -37,10 +40,10 @@ function madeUpCode(): string {
   return digits.replaceAll(/./g, (digit) => LETTERS[Number.parseInt(digit, 20)] ?? '');
 }
 
-/** One browser that types codes, from whatever address. */
-function guesser(world: OpenWorld): (userCode: string, address: string) => Promise<Page> {
-  const browser = newBrowser(world);
-  return async (userCode, address) => {
+/** One browser of a user that types codes, from whatever address. */
+async function guesser(world: OpenWorld, person: User = 'alice') {
+  const { browser } = await complete(world, person);
+  return async (userCode: string, address: string): Promise<Page> => {
     const { fields } = formOf(await browser.open(`${world.issuer}/device`), '/device');
     return postToDevice(browser, world, `xsrf=${fields['xsrf']}&user_code=${userCode}`, {
       'x-forwarded-for': address,
@@ -62,38 +65,131 @@ eachStore(
   'PR-11: guesses',
   (world) => {
     afterAll(() => vi.useRealTimers());
-    it('from one address are ten in ten minutes, and the right code is none more', async () => {
+    const again = () => moveClock(11 * MINUTE);
+
+    it('of one browser are ten in ten minutes, of one user twenty, and the right code is none more', async () => {
       const { userCode } = await askForCodes(world());
-      const browsers = Array.from({ length: 10 }, () => guesser(world()));
+      const [first, second, third] = await Promise.all([0, 1, 2].map(() => guesser(world())));
       let turn = 0;
-      const guess = async () => (browsers[(turn += 1) % 10] ?? fail())(madeUpCode(), '192.0.2.1');
-      expect(await guessAll(guess, 50)).toEqual({ 422: 10, 429: 40 });
-      const type = guesser(world());
-      const late = await type(userCode, '192.0.2.1');
-      expect([late.status, Number(late.headers.get('retry-after')) > 0]).toEqual([429, true]);
-      // Right ones don't count.
+      const from = (guess?: Awaited<ReturnType<typeof guesser>>) => () =>
+        guess?.(madeUpCode(), `192.0.2.${(turn += 1)}`) ?? fail();
+      expect(await guessAll(from(first), 30)).toEqual({ 422: 10, 429: 20 });
+      expect(await guessAll(from(second), 9)).toEqual({ 422: 9 });
+      expect(await guessAll(from(third), 20)).toEqual({ 422: 1, 429: 19 });
+      const late = await third?.(userCode, '192.0.2.1');
+      expect([late?.status, Number(late?.headers.get('retry-after')) > 0]).toEqual([429, true]);
+      // Nobody else is held up, not even at the same address. Right ones don't count.
+      const type = await guesser(world(), 'bob');
       for (let time = 0; time < 12; time += 1)
-        expect(isConfirmPage(await type(userCode, '192.0.2.2'))).toBe(true);
+        expect(isConfirmPage(await type(userCode, '192.0.2.1'))).toBe(true);
     });
 
-    it('of all addresses together are three hundred', async () => {
-      let turn = 0;
-      const guess = async () => guesser(world())(madeUpCode(), `203.0.113.${Math.floor((turn += 1) / 5)}`);
-      // Ten of the other test, and 270 that another process of the service counts.
+    it('from one address are a hundred, from one network a thousand', async () => {
+      again();
       const limits = await limitsOf(world());
-      for (let count = 0; count < 270; count += 1) await limits.takeUserCode(`198.18.${count % 250}.1`);
-      expect(await guessAll(guess, 40)).toEqual({ 422: 20, 429: 20 });
+      for (let count = 0; count < 1000; count += 1) {
+        const by = `usr_${count}`;
+        await limits.takeUserCode(by, by, `100.64.7.${Math.floor(count / 100)}`);
+      }
+      const guess = await guesser(world());
+      expect((await guess(madeUpCode(), '100.64.7.77')).status).toBe(429);
+      expect((await guess(madeUpCode(), '100.64.8.77')).status).toBe(422);
+      const more = Array.from({ length: 100 }, (_one, index) =>
+        limits.takeUserCode(`usr_${index}`, `b${index}`, '100.64.9.1'),
+      );
+      await Promise.all(more);
+      await expect(limits.takeUserCode('usr_x', 'x', '100.64.9.1')).rejects.toThrow();
     });
 
-    it('F1-22: from one network are a hundred, so that it doesn’t use up what all have', async () => {
-      moveClock(11 * MINUTE);
-      const limits = await limitsOf(world());
-      for (let count = 0; count < 100; count += 1) await limits.takeUserCode(`100.64.7.${count % 50}`);
-      expect((await guesser(world())(madeUpCode(), '100.64.7.77')).status).toBe(429);
-      expect((await guesser(world())(madeUpCode(), '100.64.8.77')).status).toBe(422);
+    it('need a sign-in: before it nothing is looked up or counted, and after it the code is still there', async () => {
+      again();
+      const { userCode } = await askForCodes(world());
+      const browser = newBrowser(world());
+      const typed = async (code: string) =>
+        browser.submit(await browser.open(`${world().issuer}/device`), '/device', { user_code: code });
+      for (const code of [...Array.from({ length: 25 }, madeUpCode), userCode]) {
+        const page = await typed(code);
+        expect([page.status, page.text.includes('name="password"')]).toEqual([200, true]);
+        expect(page.url).not.toContain(code);
+      }
+      const linked = await browser.open(`${world().issuer}/device?user_code=${userCode}`);
+      expect([isConfirmPage(linked), linked.text.includes(`value="${userCode}"`)]).toEqual([false, true]);
+      const confirm = await signInAs(browser, await typed(userCode), 'alice');
+      expect([isConfirmPage(confirm), confirm.text.includes('signed in as')]).toEqual([true, true]);
+      // Whoever doesn't want to sign in is asked for the code anew; that of an earlier time is forgotten.
+      const other = newBrowser(world());
+      const login = await typeCodeOnly(other, userCode);
+      const left = await other.submit(login, '/cancel');
+      expect([left.url, left.text.includes(userCode)]).toEqual([`${world().issuer}/device`, false]);
+    });
+
+    const typeCodeOnly = async (browser: Browser, code: string) =>
+      browser.submit(await browser.open(`${world().issuer}/device`), '/device', { user_code: code });
+
+    it.each([
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'document' },
+      { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'image' },
+      { 'sec-fetch-dest': 'iframe' },
+      { 'sec-fetch-site': 'none', 'sec-fetch-dest': 'empty' },
+    ])('of %j are none: no code is looked up, and none counts', async (headers) => {
+      again();
+      const { userCode } = await askForCodes(world());
+      const { browser } = await complete(world(), 'alice');
+      const link = (code: string) => `${world().issuer}/device?user_code=${code}`;
+      for (let tried = 0; tried < 12; tried += 1) {
+        const page = await browser.open(link(madeUpCode()), { headers });
+        expect([page.status, page.text.includes('role="alert"')]).toEqual([200, false]);
+      }
+      const page = await browser.open(link(userCode), { headers });
+      expect(page.text).not.toContain('name="confirm"');
+      // One click more, and the browser's owner is there.
+      expect(isConfirmPage(await browser.submit(page, '/device', { user_code: userCode }))).toBe(true);
+      const forged = await browser.submit(page, '/device', { user_code: userCode }, headers);
+      expect(forged.status).toBe(403);
+      expect((await browser.open(link(madeUpCode()))).status).toBe(422);
+    });
+
+    it('ask for codes as often as for a sign-in, for an address and a network, and each leaves little behind', async () => {
+      again();
+      const ask = (address: string, form: object = {}) =>
+        post(
+          world(),
+          '/oauth/device_authorization',
+          { client_id: 'tv', scope: 'openid', ...form },
+          { 'x-forwarded-for': address },
+        );
+      await world().reload({ ...GUESSES, rate_limits: { ...GUESSES.rate_limits, authorization: '3/1m' } });
+      const statuses = async (addresses: readonly string[]) => {
+        const all = [];
+        for (const address of addresses) all.push((await ask(address)).status);
+        return all;
+      };
+      expect(await statuses(Array.from({ length: 5 }, () => '198.51.100.1'))).toEqual([
+        200, 200, 200, 429, 429,
+      ]);
+      const others = Array.from({ length: 30 }, (_one, index) => `198.51.100.${2 + Math.floor(index / 3)}`);
+      expect((await statuses(others)).filter((status) => status === 200)).toHaveLength(27);
+      expect(await statuses(['198.51.101.1'])).toEqual([200]);
+      await world().reload(GUESSES);
+
+      const written: NewRecord[] = [];
+      saving.set((records) => written.push(...records));
+      const wishes = {
+        login_hint: 'x'.repeat(900),
+        ui_locales: 'y'.repeat(900),
+        acr_values: 'z'.repeat(900),
+        nonce: 'n'.repeat(600),
+        max_age: '60',
+      };
+      expect((await ask('198.51.102.1', wishes)).status).toBe(200);
+      saving.set(undefined);
+      const [kept = ''] = written.filter(({ kind }) => kind === 'DeviceCode').map(({ payload }) => payload);
+      expect(kept.length).toBeLessThan(400);
+      expect(JSON.parse(kept)).toMatchObject({ params: { client_id: 'tv', scope: 'openid', max_age: '60' } });
     });
   },
-  { config: GUESSES },
+  { config: GUESSES, handStore: saving.handStore },
 );
 
 function fail(): never {
@@ -113,6 +209,47 @@ describe.each<StoreName>(['lmdb', 'redis'])('at two processes on %s', (storeName
     expect((await poll(first, asked)).body['error']).toBe('authorization_pending');
     expect((await poll(second, asked)).body['error']).toBe('slow_down');
     expect((await poll(first, asked)).body['error']).toBe('slow_down');
+  });
+
+  it(`one answer is taken of two browsers that answer at once, in ${ROUNDS} rounds`, async () => {
+    const ANSWERS = [
+      ['confirm', 'confirm'],
+      ['confirm', 'abort'],
+      ['abort', 'abort'],
+    ] as const;
+    const browsers = await Promise.all(
+      (['alice', 'bob'] as const).map(async (person, node) => {
+        const at = two.nodes[node] ?? two.nodes[0];
+        return { at, person, browser: (await complete(at, person)).browser };
+      }),
+    );
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      for (const answers of ANSWERS) {
+        const asked = await askForCodes(two.nodes[0]);
+        const pages = await Promise.all(
+          browsers.map(({ at, browser, person }) => typeCode(browser, at, asked.userCode, person)),
+        );
+        expect(pages.map(isConfirmPage)).toEqual([true, true]);
+        const told = await Promise.all(
+          browsers.map(({ browser }, index) =>
+            browser.submit(pages[index] ?? fail(), '/device', { [answers[index] ?? '']: 'yes' }),
+          ),
+        );
+        const winner = told.findIndex(({ status }) => status === 200);
+        const name = `round ${round}: ${answers.join()}`;
+        expect(told.map(({ status }) => String(status)).toSorted(), name).toEqual(['200', '422']);
+        expect(told.find(({ status }) => status === 422)?.text).toContain('has been used');
+        const { browser, person } = browsers[winner] ?? fail();
+        const page = await finishPages(browser, told[winner] ?? fail(), person);
+        const { status, body } = await poll(two.nodes[1], asked);
+        if (answers[winner] === 'abort') {
+          expect([titleOf(page), body['error']], name).toEqual(['Nothing was allowed', 'access_denied']);
+        } else {
+          expect([isDonePage(page), status], name).toEqual([true, 200]);
+          expect(decodeJwt(String(body['id_token'])).sub).toBe(PEOPLE[person]);
+        }
+      }
+    }
   });
 
   it(`PR-15: one approval is one token, of twenty polls at once, in ${ROUNDS} rounds`, async () => {
@@ -143,12 +280,11 @@ eachStore(
       const app = await giveOneTimeCodes(world());
       const asked = await askForCodes(world());
       const browser = newBrowser(world());
-      const confirm = await typeCode(browser, world(), asked.userCode);
-      const login = await browser.submit(confirm, '/device', { confirm: 'yes' });
-      const step = await signInAs(browser, login, 'alice');
+      const step = await typeCode(browser, world(), asked.userCode);
       expect(isSecondStep(step)).toBe(true);
+      const confirm = await browser.submit(step, '/code', { code: app.code() });
       expect((await poll(world(), asked)).body['error']).toBe('authorization_pending');
-      const consent = await browser.submit(step, '/code', { code: app.code() });
+      const consent = await browser.submit(confirm, '/device', { confirm: 'yes' });
       expect(isDonePage(await browser.submit(consent, '/consent'))).toBe(true);
       const { body } = await poll(world(), asked);
       expect(decodeJwt(String(body['id_token']))['amr']).toEqual(['pwd', 'otp', 'mfa']);

@@ -16,6 +16,7 @@ import {
   letIn,
   poll,
   postToDevice,
+  typeCode,
 } from '../world/device.ts';
 import { DocumentHost } from '../world/document-host.ts';
 import { useWorld } from '../world/each-store.ts';
@@ -305,7 +306,7 @@ describe('a device', () => {
   it('is let in below the path, by a form of its own site', async () => {
     const asked = await askForCodes(world());
     const browser = newBrowser(world());
-    const page = await browser.open(String(asked.answer.body['verification_uri_complete']));
+    const page = await typeCode(browser, world(), asked.userCode);
     expect([new URL(page.url).pathname, isConfirmPage(page)]).toEqual(['/auth/device', true]);
     const { fields } = formOf(page, '/auth/device');
     const form = `xsrf=${fields['xsrf']}&user_code=${asked.userCode}&confirm=yes`;

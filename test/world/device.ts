@@ -53,10 +53,15 @@ export async function poll(
   return post(world, '/oauth/token', form, authorizationOf(client));
 }
 
-/** The page that asks whether the device with this code may come in, or says that there is none. */
-export async function typeCode(browser: Browser, { issuer }: Place, userCode: string): Promise<Page> {
+/** The page that asks whether the device with this code may come in, or says that there is none; after a sign-in where nobody is. */
+export async function typeCode(
+  browser: Browser,
+  { issuer }: Place,
+  userCode: string,
+  person: User = 'alice',
+): Promise<Page> {
   const page = await browser.open(`${issuer}/device`);
-  return browser.submit(page, '/device', { user_code: userCode });
+  return finishPages(browser, await browser.submit(page, '/device', { user_code: userCode }), person);
 }
 
 /** A form that stands on no page. */
@@ -83,6 +88,6 @@ export async function letIn(
   { userCode }: Pick<Asked, 'userCode'>,
   { browser = newBrowser(world), person = 'alice' }: { browser?: Browser; person?: User } = {},
 ): Promise<Page> {
-  const page = await typeCode(browser, world, userCode);
+  const page = await typeCode(browser, world, userCode, person);
   return finishPages(browser, await browser.submit(page, '/device', { confirm: 'yes' }), person);
 }
