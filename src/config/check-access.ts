@@ -1,7 +1,8 @@
 // The rules of who may do what: groups and those who name them, the claims of scopes.
 import type { Entries } from './included-files.ts';
+import { SPECIFICATION_SCOPES } from './config.ts';
 import type { Path } from './problems.ts';
-import type { Entry } from './rules.ts';
+import { type Entry, lookFault } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
 import type { ServiceForm } from './schema.ts';
@@ -44,8 +45,9 @@ export function checkAccess({ service, clients, resources, users }: Parts): void
 }
 
 function checkGroups({ value, report }: Entry<ServiceForm>): void {
+  const noted = new Map<string, string>();
   for (const name of Object.keys(value.groups)) {
-    const fault = groupNameFault(name);
+    const fault = lookFault(noted, name) ?? groupNameFault(name);
     if (fault) report(['groups', name], `the name ${fault}`, 'key');
   }
 }
@@ -79,9 +81,11 @@ function groupReporter({ groups }: ServiceForm): ReportGroups {
 const TAKEN_SCOPES = ['openid', 'offline_access', 'groups', 'address', 'phone'];
 
 function checkScopes({ value, report }: Entry<ServiceForm>): void {
+  const noted = new Map([...TAKEN_SCOPES, ...SPECIFICATION_SCOPES].map((scope) => [scope, scope]));
   for (const [scope, { claims }] of Object.entries(value.scopes)) {
     const place = ['scopes', scope];
-    const fault = TAKEN_SCOPES.includes(scope) ? 'has a meaning of its own' : scopeTokenFault(scope);
+    const own = TAKEN_SCOPES.includes(scope) ? 'has a meaning of its own' : scopeTokenFault(scope);
+    const fault = own ?? lookFault(noted, scope);
     if (fault) report(place, `the scope ${fault}`, 'key');
     for (const [index, name] of claims.entries()) {
       const wrong = customClaimFault(name);
@@ -116,7 +120,8 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set(
 const OTHER_CLAIMS = ['groups', 'address', 'phone_number', 'phone_number_verified'];
 
 function customClaimFault(name: string): string | undefined {
-  if (PROTOCOL_CLAIMS.has(name) || STANDARD_CLAIMS.includes(name) || OTHER_CLAIMS.includes(name))
+  const lower = name.toLowerCase();
+  if (PROTOCOL_CLAIMS.has(lower) || STANDARD_CLAIMS.includes(lower) || OTHER_CLAIMS.includes(lower))
     return `${name} has a meaning of its own: take another name`;
   return /^[A-Za-z0-9_][\w.:/-]{0,199}$/.test(name) && name !== '__proto__'
     ? undefined

@@ -1,8 +1,9 @@
 // The rules between resources, and between a resource and the issuer or the clients.
 import type { Entries } from './included-files.ts';
 import type { Path } from './problems.ts';
-import { earlier, type Entry } from './rules.ts';
+import { earlier, type Entry, lookFault } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
+import { lookOf } from './text.ts';
 import { didYouMean } from './wording.ts';
 import { resourceKey } from './uri.ts';
 
@@ -17,6 +18,7 @@ type ResourceContext = {
 export function checkResources(resources: readonly Entry<ResourceForm>[], context: ResourceContext): void {
   const owners = new Map<string, Entry<ResourceForm>>();
   const places = new Map<string, Entry<ResourceForm>>();
+  const noted = new Map(context.userScopes.map((scope) => [lookOf(scope), scope]));
   for (const entry of resources) {
     const { value, report } = entry;
     // The issuer is the audience of tokens for the service itself.
@@ -29,6 +31,8 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
       const owner = earlier(owners, scope, entry);
       if (context.userScopes.includes(scope))
         report(path, `${scope} belongs to the issuer, no resource can own it`);
+      const alike = lookFault(noted, scope);
+      if (alike) report(path, alike);
       // The audience of a token follows from its scopes, so each must lead to one API.
       else if (owner) report(path, `${scope} already belongs to the resource at ${owner.place()}`);
     }

@@ -1,21 +1,43 @@
 // The rules between top-level keys. Whether the signing keys' times are safe is said by keys/timing.ts.
-import { isIPv4, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 
-const EVERYWHERE = ['0.0.0.0', '::', '[::]'];
+const ANY_HOST = ['0.0.0.0', '::', '[::]'];
 
 export function checkService(service: Entry<ServiceForm>): void {
   const { listen, management, trusted_proxies: proxies } = service.value;
   const hosts = [listen.host, management.host];
-  const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => EVERYWHERE.includes(host));
+  const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => ANY_HOST.includes(host));
   if (listen.port !== 0 && listen.port === management.port && isOneHost)
     service.report(['management'], 'must not be the same as listen');
   checkSignIns(service);
-  for (const [index, proxy] of proxies.entries()) {
-    const fault = proxyFault(proxy);
-    if (fault) service.report(['trusted_proxies', index], fault);
+  const faults = proxies.map(proxyFault);
+  for (const [index, fault] of faults.entries()) if (fault) service.report(['trusted_proxies', index], fault);
+  if (faults.some(Boolean)) return;
+  const isTrusted = trustOf(proxies);
+  if (EVERYWHERE.some((some) => some.every(isTrusted))) service.report(['trusted_proxies'], TRUSTS_EVERYBODY);
+}
+
+const TRUSTS_EVERYBODY = 'trusts everybody: anyone could forge their address';
+
+/** An address in each part of the internet. */
+const EVERYWHERE = [
+  Array.from({ length: 223 }, (_, index) => `${index + 1}.1.2.3`),
+  Array.from({ length: 32 }, (_, index) => `${(index + 32).toString(16)}01::1`),
+];
+
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/** `proxies`: valid addresses and CIDRs. */
+export function trustOf(proxies: readonly string[]): (address: string) => boolean {
+  const trusted = new BlockList();
+  for (const entry of proxies) {
+    const [address = '', prefix] = entry.split('/');
+    if (prefix === undefined) trusted.addAddress(address, familyOf(address));
+    else trusted.addSubnet(address, Number(prefix), familyOf(address));
   }
+  return (address) => trusted.check(address, familyOf(address));
 }
 
 function checkSignIns({ value, report }: Entry<ServiceForm>): void {
@@ -31,7 +53,7 @@ function checkSignIns({ value, report }: Entry<ServiceForm>): void {
 function proxyFault(proxy: string): string | undefined {
   const [address = '', prefix = ''] = proxy.split('/');
   const bits = [32, 128][[isIPv4(address), isIPv6(address)].indexOf(true)] ?? -1;
-  if (proxy !== address && Number(prefix) === 0) return 'trusts everybody: anyone could forge their address';
+  if (proxy !== address && Number(prefix) === 0) return TRUSTS_EVERYBODY;
   return bits > 0 &&
     (proxy === address || (`${address}/${Number(prefix)}` === proxy && Number(prefix) <= bits))
     ? undefined

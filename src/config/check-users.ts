@@ -2,17 +2,20 @@
 import { DEMO_PASSWORD_HASH } from './demo.ts';
 import { earlier, type Entry } from './rules.ts';
 import { claimsFault, STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
+import { lookOf } from './text.ts';
 import { canonicalUsername } from './username.ts';
 
 /** Reports every id and username that two users have, and who couldn't sign in: with `passkeys`, a password may be missing. */
 export function checkUsers(
   users: readonly Entry<UserForm>[],
   { issuerIsLoopback, passkeys }: { readonly issuerIsLoopback: boolean; readonly passkeys: boolean },
+  notices: string[],
 ): void {
+  const emails = new Map<string, Entry<UserForm>>();
   const ids = new Map<string, Entry<UserForm>>();
   const usernames = new Map<string, Entry<UserForm>>();
   for (const user of users) {
-    const { id, username, password_hash: hash, claims } = user.value;
+    const { id, username, password_hash: hash, claims, email } = user.value;
     const report = (key: keyof UserForm, message: string) => user.report([key], message);
     const standard = Object.entries(user.value).filter(([name]) => STANDARD_CLAIMS.includes(name));
     const fault = claimsFault({ ...claims, ...Object.fromEntries(standard) });
@@ -22,6 +25,9 @@ export function checkUsers(
     const name = canonicalUsername(username);
     const sameName = earlier(usernames, name, user);
     if (sameName) report('username', `${name} is already used at ${sameName.place()}`);
+    const sameEmail = email && earlier(emails, lookOf(email), user);
+    if (sameEmail && notices.length < 20)
+      notices.push(`${user.place()} has the email address of ${sameEmail.place()}: apps may mix them up`);
     if (hash === undefined && !passkeys)
       report('password_hash', 'is required, unless sign_in.passkeys is on');
     if (hash === DEMO_PASSWORD_HASH && !issuerIsLoopback) {

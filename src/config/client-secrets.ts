@@ -16,11 +16,14 @@ const PLAIN_REFUSED =
 export async function resolveClientSecrets(
   entry: Entry<ClientForm>,
   context: SecretContext,
+  ofService: readonly Buffer[],
 ): Promise<readonly ClientSecret[]> {
   const secrets: ClientSecret[] = [];
   for (const { form, path } of formsOf(entry)) {
     const hash = await resolveHash(entry, { form, path }, context);
     if (!hash) continue;
+    if (hash.kind === 'sha256' && ofService.some((digest) => digest.equals(hash.digest)))
+      entry.report(path, 'is also a key of the service: make one with "postern client secret"');
     if (isDemoSecret(hash) && !context.issuerIsLoopback) {
       entry.report(
         path,

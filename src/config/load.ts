@@ -22,6 +22,7 @@ import { type ClientForm, clientSchema, resourceSchema } from './schema-client.t
 import { userSchema } from './schema-user.ts';
 import { configSchema } from './schema.ts';
 import type { SecretContext, SecretFiles } from './secret-reference.ts';
+import { digestOf } from './secret-strength.ts';
 import { levelsOf } from './sign-in-levels.ts';
 import { resolveStore } from './store-location.ts';
 import { isLoopbackUrl } from './uri.ts';
@@ -106,7 +107,7 @@ async function load(file: string, options: LoadOptions, sources: SourceList) {
   if (!parts) throw new ConfigError(problems.list());
   const { service } = parts;
   const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
-  checkParts(parts, issuerIsLoopback);
+  checkParts(parts, issuerIsLoopback, problems.notices);
   const noteFile = (secret: string): void => void sources.files.add(secret);
   const secretFiles = options.secretFiles ?? service.value.secret_files;
   const context = { env, noteFile, readSecrets, secretFiles, issuerIsLoopback };
@@ -187,7 +188,11 @@ function withoutFaults(content: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(Object.entries(content).filter(([key]) => isKept(key)));
 }
 
-function checkParts({ service, clients, resources, users }: Parts, issuerIsLoopback: boolean): void {
+function checkParts(
+  { service, clients, resources, users }: Parts,
+  issuerIsLoopback: boolean,
+  notices: string[],
+): void {
   checkService(service);
   const { features, issuer, sign_in: signIn, client_documents: documents } = service.value;
   const owners = new Map(
@@ -208,23 +213,22 @@ function checkParts({ service, clients, resources, users }: Parts, issuerIsLoopb
     service.report(['client_documents', 'scope'], 'must name at least one scope');
   if (fault) service.report(['client_documents', 'scope'], fault);
   checkResources(resources.list, { issuer, clients, userScopes: context.userScopes });
-  checkUsers(users.list, { issuerIsLoopback, passkeys: signIn?.passkeys === true });
+  checkUsers(users.list, { issuerIsLoopback, passkeys: signIn?.passkeys === true }, notices);
   checkAccess({ service, clients, resources, users });
 }
 
 async function resolveSecrets({ service, clients }: Parts, context: SecretContext) {
+  const store = await resolveStore(service, context);
+  const keys = {
+    encryption_keys: await resolveKeys(service, 'encryption_keys', context),
+    cookie_keys: await resolveKeys(service, 'cookie_keys', context),
+  };
+  const ofService = Object.values(keys).flat().map(digestOf);
   const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
   for (let start = 0; start < clients.list.length; start += CLIENTS_AT_ONCE) {
     const some = clients.list.slice(start, start + CLIENTS_AT_ONCE);
-    const found = await Promise.all(some.map((client) => resolveClientSecrets(client, context)));
+    const found = await Promise.all(some.map((client) => resolveClientSecrets(client, context, ofService)));
     for (const [index, client] of some.entries()) clientSecrets.set(client, found[index] ?? []);
   }
-  return {
-    store: await resolveStore(service, context),
-    keys: {
-      encryption_keys: await resolveKeys(service, 'encryption_keys', context),
-      cookie_keys: await resolveKeys(service, 'cookie_keys', context),
-    },
-    clientSecrets,
-  };
+  return { store, keys, clientSecrets };
 }

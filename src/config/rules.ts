@@ -1,5 +1,6 @@
 // One object of a document: a client, a resource, a user, or the file itself.
 import type { Report } from './problems.ts';
+import { lookOf } from './text.ts';
 
 export type Entry<F> = {
   /** What its schema made of it: only of an object without a fault. */
@@ -17,4 +18,10 @@ export function earlier<E>(noted: Map<string, E>, key: string, entry: E): E | un
   const first = noted.get(key);
   if (!first) noted.set(key, entry);
   return first;
+}
+
+/** `noted`: names by how they look. */
+export function lookFault(noted: Map<string, string>, name: string): string | undefined {
+  const first = earlier(noted, lookOf(name), name) ?? name;
+  return first === name ? undefined : `${name} differs from ${first} only by case or Unicode form`;
 }

@@ -35,11 +35,15 @@ export async function resolveKeys(
   const references = service.value[name];
   if (references.length === 0 && !context.issuerIsLoopback) service.report([name], REQUIRED[name]);
   const keys: string[] = [];
+  const bytesOf = (key: string) => Buffer.from(key, name === 'encryption_keys' ? 'base64url' : 'utf8');
   for (const [index, reference] of references.entries()) {
     const resolved = await resolveReference(reference, service.folder, context);
     const fault = keyFault(name, resolved, context.issuerIsLoopback);
     if (fault) service.report([name, index], fault);
-    if (resolved.kind === 'value') keys.push(resolved.value);
+    if (resolved.kind !== 'value') continue;
+    const isSame = (key: string) => bytesOf(key).equals(bytesOf(resolved.value));
+    if (keys.some(isSame)) service.report([name, index], 'is the same key as one before it');
+    keys.push(resolved.value);
   }
   return keys;
 }

@@ -1,5 +1,6 @@
 // Text with rules of its own as a zod type, and the rules for plain text.
 import * as z from 'zod';
+import { canonicalUsername } from './username.ts';
 
 /** Returns what is wrong with a value, or nothing. Never repeats the value: it may be a secret. */
 export type Fault = (value: string) => string | undefined;
@@ -34,6 +35,9 @@ const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\u{16fe4}\u{1d15
 /** For the names that users sign in with. */
 export const usernameFault: Fault = (value) =>
   labelFault(value) ?? (INVISIBLE.test(value) ? 'must not contain invisible characters' : undefined);
+
+/** The same for two names that can be taken for each other. */
+export const lookOf = (name: string): string => canonicalUsername(name.split(INVISIBLE).join(''));
 
 export const emptyFault = matching(/\S/, 'must not be empty');
 

@@ -1,18 +1,12 @@
 // One rule for the client's address: the rightmost hop that isn't a trusted proxy; IPv6 counts by /64.
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { trustOf } from '../config/check-service.ts';
 
 export type ClientAddress = (peer: string, forwardedFor: string | undefined) => string;
 
 /** `trustedProxies`: addresses and CIDRs, validated by the configuration. */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
-  const trusted = new BlockList();
-  for (const entry of trustedProxies) {
-    const [address = '', prefix] = entry.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (prefix === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(prefix), family);
-  }
-  const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  const isTrusted = trustOf(trustedProxies);
 
   return function clientAddress(peer, forwardedFor) {
     let address = unmapped(peer);

@@ -202,6 +202,22 @@ describe('a file that says who may do what', () => {
     expect(problems[0]).toMatch(/^users\.yaml:1:\d+ /);
   });
 
+  it('refuses names that can be taken for another one', async () => {
+    const groups = 'groups: { staff: a, STAFF: b, "st\u200baff": c, Kai: d, kai: e, ops: f }\n';
+    const scopes =
+      'scopes: { storage: { claims: [Sub, eMail] }, Storage: { claims: [] }, Email: { claims: [] }, GROUPS: { claims: [] } }\n';
+    expect(await problemsOf(LOCAL + groups + scopes)).toEqual([
+      expect.stringContaining('groups.STAFF: the name STAFF differs from staff only'),
+      expect.stringContaining('groups.st\u200baff: '),
+      expect.stringContaining('groups.kai: the name kai differs from Kai only'),
+      expect.stringContaining('claims[0]: Sub has a meaning of its own'),
+      expect.stringContaining('claims[1]: eMail has a meaning of its own'),
+      expect.stringContaining('scopes.Storage: the scope Storage differs from storage only'),
+      expect.stringContaining('scopes.Email: the scope Email differs from email only'),
+      expect.stringContaining('scopes.GROUPS: the scope GROUPS differs from groups only'),
+    ]);
+  });
+
   it('AC-19: refuses them in scopes, too', async () => {
     const file = `${LOCAL}scopes:
   storage: { claims: [quota, sub, name, groups, "a b"] }

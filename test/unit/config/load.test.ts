@@ -292,12 +292,19 @@ describe('settings of the service', () => {
     ['features: { device_flow: "yes" }', 'expected boolean, received string'],
     ['trusted_proxies: [localhost]', 'an address or a CIDR'],
     ['trusted_proxies: ["0.0.0.0/0"]', 'trusts everybody'],
+    ['trusted_proxies: [0.0.0.0/1, 10.0.0.1, 128.0.0.0/1]', 'trusted_proxies: trusts everybody'],
+    ['trusted_proxies: [0.0.0.0/1, 128.0.0.0/2, 192.0.0.0/3]', 'trusted_proxies: trusts everybody'],
+    ['trusted_proxies: ["::/1", "8000::/1"]', 'trusted_proxies: trusts everybody'],
+    ['trusted_proxies: ["2000::/3"]', 'trusted_proxies: trusts everybody'],
+    ['trusted_proxies: ["::ffff:0:0/96", "fe80::1%eth0"]', 'trusted_proxies: trusts everybody'],
     ['cors: { allowed_origins: ["*"] }', 'exact origin'],
     ['branding: { color: red }', 'must be a color'],
     ['branding: { logo: "javascript:x" }', 'http or https'],
     ['encryption_keys: [short]', '32 bytes, base64url'],
     [`encryption_keys: [${'A'.repeat(43)}]`, 'too weak'],
     ['cookie_keys: [changeme]', 'too weak'],
+    [`encryption_keys: [${ENCRYPTION_KEY}, ${ENCRYPTION_KEY}=]`, 'encryption_keys[1]: is the same key as'],
+    [`cookie_keys: [${SECRET}, ${SECRET}]`, 'cookie_keys[1]: is the same key as'],
   ];
 
   it.each(cases)('%s is refused', async (yaml, words) => {
@@ -313,10 +320,26 @@ describe('settings of the service', () => {
   it.each([
     'listen: { port: 0 }\nmanagement: { port: 0 }',
     'trusted_proxies: [10.0.0.0/8, 192.168.1.1, "fd00::/8", "::1"]',
+    'trusted_proxies: [0.0.0.0/1, 128.0.0.0/2, "4000::/2"]',
     'store: rediss://:password@redis.example',
     'branding: { logo: /assets/logo.svg, color: "#1a56db" }',
   ])('%s is accepted', async (yaml) => {
     expect(await problemsOf(`${LOCAL}${yaml}\n`)).toEqual([]);
+  });
+
+  it('have one secret for each purpose, however it is written', async () => {
+    const files = { 'e.key': `${ENCRYPTION_KEY}\n` };
+    expect(await problemsOf(PUBLIC.replace('_KEY]', '_KEY, file:e.key]'), files)).toEqual([
+      expect.stringContaining('encryption_keys[1]: is the same key as'),
+    ]);
+    const both = ['env:COOKIE_KEY', 'env:ENCRYPTION_KEY'];
+    const clients = both.map((secret) => client({ client_id: secret.slice(4), client_secret: secret }));
+    const problems = await problemsOf(`${PUBLIC}clients:\n${clients.join('')}`);
+    expect(problems).toEqual(
+      both.map((_, index) =>
+        expect.stringContaining(`clients[${index}].client_secret: is also a key of the service`),
+      ),
+    );
   });
 
   it('take the store with its password from the environment, and refuse it in the file', async () => {
@@ -338,6 +361,9 @@ describe('resources', () => {
       '[{ resource: urn:a, scopes: [x] }, { resource: urn:b, scopes: [x] }]',
       'x already belongs to the resource at',
     ],
+    ['[{ resource: urn:a, scopes: [x, X] }]', 'scopes[1]: X differs from x only'],
+    ['[{ resource: urn:a, scopes: [r.x] }, { resource: urn:b, scopes: [R.x] }]', 'R.x differs from r.x only'],
+    ['[{ resource: urn:a, scopes: [OpenID] }]', 'OpenID differs from openid only'],
     ['[{ resource: urn:a, introspection_clients: [ghost] }]', 'there is no client ghost'],
     ['[{ resource: urn:a, clients: [ghost] }]', 'clients[0]: there is no client ghost'],
     ['[{ resource: urn:a, scopes: [x], clients: [ghost] }]', 'clients: is for a resource without scopes'],

@@ -181,8 +181,8 @@ describe('TK-10: a plan for secrets', () => {
 
   it('never shows one', async () => {
     const plan = await planOf(
-      `${LOCAL}cookie_keys: [${SECRET}]\nstore: redis://u:${SECRET}@h\nclients:\n${client({ client_secret: SECRET })}`,
-      `${LOCAL}cookie_keys: [${OTHER_SECRET}]\nstore: redis://u:${OTHER_SECRET}@other\nclients:\n${client({ client_secret: OTHER_SECRET })}`,
+      `${LOCAL}cookie_keys: [${SECRET}0]\nstore: redis://u:${SECRET}@h\nclients:\n${client({ client_secret: SECRET })}`,
+      `${LOCAL}cookie_keys: [${OTHER_SECRET}0]\nstore: redis://u:${OTHER_SECRET}@other\nclients:\n${client({ client_secret: OTHER_SECRET })}`,
     );
     expect(plan.items.length).toBeGreaterThan(3);
     for (const secret of [SECRET, OTHER_SECRET]) expect(JSON.stringify(plan)).not.toContain(secret);

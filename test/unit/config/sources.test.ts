@@ -65,7 +65,7 @@ describe('the hash of a configuration', () => {
       [MAIN, { ...FILES, 'secrets/web': OTHER_SECRET }],
       [MAIN, { ...FILES, 'more.yaml': client({ client_id: 'more' }) }],
       [MAIN.replace('env:ENCRYPTION_KEY', 'env:OTHER'), FILES],
-      [MAIN.replace('env:COOKIE_KEY', 'env:WEB_SECRET'), FILES],
+      [MAIN.replace('env:COOKIE_KEY', 'file:c.key'), { ...FILES, 'c.key': `${SECRET}0` }],
       [`${MAIN}    scope: openid email\n`.replace('    scope: openid\n', ''), FILES],
       [`${MAIN}branding: { name: Other }\n`, FILES],
     ] as const) {

@@ -119,6 +119,17 @@ describe('people', () => {
     ]);
   });
 
+  it('have an email address each, or there is a warning', async () => {
+    const other = (email: string) => user({ id: 'usr_fedcba9876543210', username: 'bob', email });
+    const noticesOf = async (users: string) =>
+      (await load(`${PUBLIC}users_from: users.yaml\n`, { 'users.yaml': users })).notices;
+    for (const email of ['Ａda@Example.com', 'ada@example.com'])
+      expect(await noticesOf(user({ email: 'ada@example.com' }) + other(email))).toEqual([
+        expect.stringMatching(/users\.yaml:7 has the email address of .*users\.yaml:2: /),
+      ]);
+    expect(await noticesOf(user({ email: 'ada@example.com' }) + other('ida@example.com'))).toEqual([]);
+  });
+
   it('have one id each', async () => {
     expect(await userProblems(user() + user({ username: 'bob' }))).toEqual([
       expect.stringContaining('[1].id: usr_0123456789abcdef is already used at users.yaml:2'),
