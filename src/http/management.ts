@@ -21,8 +21,6 @@ export type Status = {
   readonly problems: readonly string[];
   /** What doesn't keep it from being ready. */
   readonly warning?: string | undefined;
-  /** Encryption keys that something in the store needs, and the newest file doesn't have. */
-  readonly missingKeys?: readonly string[];
   /** `workers`: which configuration each process runs; undefined when it could not say. */
   readonly configuration: ConfigStatus & {
     readonly workers?: readonly { readonly pid: number | undefined; readonly hash: string | undefined }[];

@@ -185,20 +185,21 @@ async function compose(
 
   // What operators see.
   async function readStatus(): Promise<Status> {
-    const { message, keys: missingKeys } = await unopened(status.wanted());
+    const { message } = await unopened(status.wanted());
     const { problems, warning = message } = await readinessOf(watched, rotation);
-    return { problems, warning, missingKeys, configuration: status.read() };
+    return { problems, warning, configuration: status.read() };
   }
 
-  metrics.describe(async () =>
-    snapshotOf({
+  metrics.describe(async () => [
+    ...snapshotOf({
       ...(serving() ?? first),
       store,
       status: await readStatus(),
       rotation,
       timing: keyStore.timing,
     }),
-  );
+    ...(await unopened(status.wanted())).keys.map((key) => ['encryption_key_missing', 1, { key }] as const),
+  ]);
   await rotation.start();
 
   return {

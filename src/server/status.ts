@@ -131,7 +131,6 @@ export function snapshotOf({ config, status, views, rotation, timing, store }: S
       .slice(0, MOST_SECRETS)
       .map(([at, labels]) => ['client_secret_expiry_timestamp_seconds', at, labels] as const),
     ['view_faults', views.faultCount()],
-    ...(status.missingKeys ?? []).map((key) => ['encryption_key_missing', 1, { key }] as const),
     ...(store.warnings?.() ?? []).map((warning) => ['store_warning', 1, { warning }] as const),
   ];
 }
