@@ -11,6 +11,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
 import { rounds } from '../world/rounds.ts';
 import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
+import { createLmdbRecords } from '../../src/store/lmdb/records.ts';
+import { startSweep } from '../../src/store/lmdb/sweep.ts';
 import { openTables } from '../../src/store/lmdb/tables.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { createClock, testStore, uniqueName } from './conformance.ts';
@@ -149,6 +151,34 @@ describe('the sweep of the lmdb store', () => {
     );
     await beside.close();
     await store.close();
+  });
+
+  it('deletes in transactions bounded by time, with a pause after each', async () => {
+    const clock = createClock();
+    const tables = openTables(await mkdtemp(join(base, 'sweep-')));
+    const records = createLmdbRecords(tables, clock.now);
+    const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
+    await Promise.all(keys.map((key) => records.save({ kind: 'Session', key, payload: 'p', ttlSeconds: 1 })));
+    clock.forward(1000);
+    // Each look at the time takes a millisecond, as a slow row does.
+    let ms = 0;
+    const spy = vi.spyOn(performance, 'now').mockImplementation(() => (ms += 1));
+    const left: number[] = [];
+    let turns = 0;
+    const turning = setInterval(() => (turns += 1), 1);
+    async function write<T>(action: () => T): Promise<T> {
+      expect(turns).toBeGreaterThanOrEqual(left.length);
+      const result = await tables.write(action);
+      left.push(tables.read(() => tables.records.getCount()));
+      return result;
+    }
+    const stop = startSweep({ ...tables, write }, { now: clock.now, everyMs: 5 });
+    await vi.waitFor(() => expect(left.at(-1)).toBe(0), MACHINE_MS);
+    clearInterval(turning);
+    await stop();
+    spy.mockRestore();
+    await tables.close();
+    expect(left.slice(0, 3)).toEqual([27, 24, 21]);
   });
 
   it('does not keep the process alive', async () => {

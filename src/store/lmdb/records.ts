@@ -1,5 +1,5 @@
 // Records in lmdb: one transaction an operation, so that a record, its alias, its place in the grant and its end are
-// never apart. Doesn't sweep: what has expired is invisible here and deleted by lmdb-sweep.ts.
+// never apart. Doesn't sweep: what has expired is invisible here and deleted by sweep.ts.
 import { putDocuments } from './documents.ts';
 import { toRecordId, toKeyName } from '../key-name.ts';
 import { readClock, toLifeMs } from '../lifetime.ts';

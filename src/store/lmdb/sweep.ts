@@ -1,14 +1,19 @@
-// Deletes what has expired, in bounded batches, from the index by time. Reads never depend on it: it only keeps the
-// file small. Every process sweeps; two that meet do the same harmless thing.
+// Deletes what has expired, from the index by time. Reads never depend on it: it only keeps the file small. Every process sweeps;
+// two that meet do the same harmless thing.
+import { setTimeout as delay } from 'node:timers/promises';
 import { readClock } from '../lifetime.ts';
 import { dropRecord } from './records.ts';
 import type { ExpiryKey, LmdbTables } from './tables.ts';
 import type { Clock } from '../store.ts';
 
-/** A transaction holds up every writer of the folder, so it stays around a millisecond. */
-const BATCH = 200;
+/** A transaction holds up the event loop and every writer of the folder. A row on disk alone may take a millisecond. */
+const BATCH_MS = 2;
+const BATCH_ROWS = 100;
+/** Times what the last batch took with its commit. Requests write meanwhile. About 2,700 rows a second, more than one process writes. */
+const PAUSE = 2;
+const PAUSE_MS = { least: 25, most: 100 };
 
-/** Sweeps every `everyMs`, until what it returns is called. The timer doesn't keep the process alive. */
+/** Sweeps every `everyMs`, until what it returns is called. The timers don't keep the process alive. */
 export function startSweep(
   tables: LmdbTables,
   { now, everyMs }: { now: Clock; everyMs: number },
@@ -18,8 +23,10 @@ export function startSweep(
 
   async function sweepAll(): Promise<void> {
     tables.forgetDeadReaders();
-    for (let deleted = BATCH; deleted === BATCH && !stopped.signal.aborted;) {
-      deleted = await sweepBatch(tables, readClock(now));
+    for (let begin = performance.now(); await sweepBatch(tables, readClock(now)); begin = performance.now()) {
+      const pauseMs = PAUSE * (performance.now() - begin);
+      const ms = Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, pauseMs));
+      await delay(ms, undefined, { ref: false, signal: stopped.signal });
     }
   }
 
@@ -36,16 +43,18 @@ export function startSweep(
   };
 }
 
-/** Deletes at most one batch and says how many rows it was. */
-async function sweepBatch(tables: LmdbTables, at: number): Promise<number> {
-  const hasWork = tables.read(
-    () => Array.from(tables.expiry.getKeys({ end: endOf(at), limit: 1 })).length > 0,
-  );
-  if (!hasWork) return 0;
+/** Deletes at most one batch. False: nothing more is due. */
+async function sweepBatch(tables: LmdbTables, at: number): Promise<boolean> {
+  const due = (limit: number) => Array.from(tables.expiry.getKeys({ end: endOf(at), limit }));
+  if (tables.read(() => due(1)).length === 0) return false;
   return tables.write(() => {
-    const due = Array.from(tables.expiry.getKeys({ end: endOf(at), limit: BATCH }));
-    for (const key of due) dropExpired(tables, key);
-    return due.length;
+    const end = performance.now() + BATCH_MS;
+    const keys = due(BATCH_ROWS);
+    const kept = keys.findIndex((key) => {
+      dropExpired(tables, key);
+      return performance.now() > end;
+    });
+    return keys.length === BATCH_ROWS || kept >= 0;
   });
 }
 
