@@ -430,26 +430,4 @@ describe('the person is asked', () => {
     const other = authorizationUrl(world, { client_id: 'web2', prompt: 'none', scope: 'openid' });
     expect(redirectOf(await browser.request(other)).query['error']).toBe('consent_required');
   });
-
-  it('AZ-24: saying no gives the app access_denied and no grant', async () => {
-    const browser = newBrowser(world);
-    const login = await browser.open(authorizationUrl(world, { scope: 'openid email' }));
-    const consent = await browser.submit(login, '/login', { username: 'bob', password: PASSWORDS.bob });
-    const denied = await browser.submit(consent, '/cancel');
-    expect(redirectOf({ ...denied, headers: new Headers() }).query).toMatchObject({
-      error: 'access_denied',
-      state: 'state-of-the-client',
-      iss: world.issuer,
-    });
-    const silent = authorizationUrl(world, { scope: 'openid', prompt: 'none' });
-    expect(redirectOf(await browser.request(silent)).query['error']).toBe('consent_required');
-  });
-
-  it('LG-01: the sign-in form of one browser is useless in another', async () => {
-    const page = await newBrowser(world).open(authorizationUrl(world, { prompt: 'login' }));
-    const stranger = newBrowser(world);
-    const answer = await stranger.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
-    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
-    expect(stranger.cookies).toEqual([]);
-  });
 });

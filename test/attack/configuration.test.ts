@@ -1,13 +1,9 @@
-// What the service says it can do, and files that would let a client do what no client should.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+// What the service says it can do, and nothing else.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config/load.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { newBrowser } from '../world/person.ts';
 import { get, post } from '../world/requests.ts';
-import { CALLBACK, startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { startWorld, type World } from '../world/world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -128,30 +124,3 @@ describe('CF-06: discovery', () => {
     }
   });
 });
-
-describe('CF-09: clients that ask for what is not there', () => {
-  const secret = 'env:TEST_WEB';
-  const web = { client_id: 'c', client_secret: secret, scope: 'openid', redirect_uris: [CALLBACK] };
-
-  it.each<readonly [string, object, RegExp]>([
-    ['a grant that does not exist', { ...web, grant_types: ['password'] }, /grant_types/],
-    [
-      'a method that does not exist',
-      { ...web, token_endpoint_auth_method: 'private_key_jwt' },
-      /token_endpoint_auth_method/,
-    ],
-  ])('CF-09: %s is refused', async (_what, client, message) => {
-    await expect(load([client])).rejects.toThrow(message);
-  });
-});
-
-async function load(clients: readonly object[]) {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-attack-'));
-  try {
-    const resources = [{ resource: 'urn:example:api', scopes: ['reports.read'] }];
-    const { configFile } = await writeWorldConfig(folder, { config: { clients, resources } }, [1, 2]);
-    return await loadConfig(configFile, { env: WORLD_ENV });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}

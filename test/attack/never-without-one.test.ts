@@ -302,22 +302,6 @@ describe('around it', () => {
     expect(isSecondStep(consent)).toBe(false);
   });
 
-  it.each([{ prompt: 'login' }, { max_age: '0' }])(
-    'confirming who one is takes both steps: %o',
-    async (changes) => {
-      const world = place();
-      await setFactors(world, 'alice');
-      const { browser } = await complete(world, 'alice');
-      await giveOneTimeCodes(world);
-      const { page } = await begin(world, changes, { browser });
-      expect(isLogin(page)).toBe(true);
-      const step = await signInAs(browser, page, 'alice');
-      expect([isSecondStep(step), codeOf(step)]).toEqual([true, undefined]);
-      const silent = await silently(world, browser);
-      expect(silent).toBe('interaction_required');
-    },
-  );
-
   it('MF-47: neither a changed password nor a reset link goes around it, and no link makes a session', async () => {
     const world = place();
     const { id, username, people } = await newStorePerson(world, 'carol');
@@ -342,28 +326,6 @@ describe('around it', () => {
       expect([purpose, isSecondStep(page)]).toEqual([purpose, true]);
       await expectNobody(world, browser, [page]);
     }
-  });
-
-  it('a method that is switched off still counts', async () => {
-    const world = place();
-    await giveOneTimeCodes(world);
-    await world.reload({ ...CONFIG, sign_in: { passkeys: true } });
-    const { browser, page } = await enter(world, 'alice', PASSWORDS.alice);
-    expect(page.status).toBe(403);
-    await expectNobody(world, browser, [page]);
-    await world.reload(CONFIG);
-  });
-
-  it('sessions from before are asked, and tokens of apps that require nothing go on', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const { browser } = await complete(world, 'alice');
-    expect(await silently(world, browser)).toBe('signed in');
-    await giveOneTimeCodes(world);
-    expect(await silently(world, browser)).toBe('interaction_required');
-    const { page } = await begin(world, {}, { browser });
-    expect([isSecondStep(page), isLogin(page)]).toEqual([true, false]);
-    expect(await silently(world, browser, { client_id: 'first-party' })).toBe('interaction_required');
   });
 
   it('asks with nothing else in the browser, whatever the app asks for', async () => {

@@ -193,6 +193,11 @@ describe('what is not offered', () => {
       },
     );
 
+    it('CF-09: no client has a grant that does not exist', async () => {
+      const clients = worldClients({ web: { grant_types: ['password'] } });
+      expect(await refused({ clients })).toContain('grant_types');
+    });
+
     it.each(['pushed_authorization_requests', 'dpop', 'token_exchange', 'ciba'])(
       'features has no %s',
       async (key) => {

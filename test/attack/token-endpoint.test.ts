@@ -1,22 +1,9 @@
 // The token endpoint: who a client is, what its grants may give, and what an answer may say.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config/load.ts';
 import { type Answer, post, textOf } from '../world/requests.ts';
 import { basic, requestToken } from '../world/token-endpoint.ts';
-import {
-  API,
-  GENEROUS,
-  OTHER_API,
-  SECRETS,
-  startWorld,
-  type World,
-  WORLD_ENV,
-  writeWorldConfig,
-} from '../world/world.ts';
+import { API, GENEROUS, OTHER_API, SECRETS, startWorld, type World } from '../world/world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -199,21 +186,6 @@ describe('grants', () => {
     expectRefused(answer, 400, 'invalid_target');
   });
 
-  it.each([
-    ['without scope', {}],
-    ['with an empty scope', { scope: '' }],
-    ['with a scope of people', { scope: 'openid email' }],
-    ['with a scope that no resource has', { scope: 'nobody.has' }],
-  ])('TK-19: a machine client %s is refused where it is configured', async (_how, fields) => {
-    const client = {
-      client_id: 'machine',
-      client_secret: 'env:TEST_SVC',
-      grant_types: ['client_credentials'],
-      ...fields,
-    };
-    await expect(loadClients([client])).rejects.toThrow(/clients\[0\].*scope/);
-  });
-
   it('TK-19: a machine that names no scope gets its default and not all of its scopes', async () => {
     const answer = await requestToken(world, 'svc', MACHINE);
     expect(answer.status).toBe(200);
@@ -233,13 +205,3 @@ describe('answers', () => {
     expect(answer.body).not.toHaveProperty('access_token');
   });
 });
-
-async function loadClients(clients: readonly object[]): Promise<unknown> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-attack-'));
-  try {
-    const { configFile } = await writeWorldConfig(folder, { config: { clients } }, [1, 2]);
-    return await loadConfig(configFile, { env: WORLD_ENV });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}

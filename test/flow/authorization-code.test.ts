@@ -10,7 +10,7 @@ import {
   VERIFIER,
 } from '../world/authorization-request.ts';
 import { Browser } from '../world/browser.ts';
-import { authorizationError, codeOf, finishPages, newBrowser } from '../world/person.ts';
+import { authorizationError, codeOf, finishPages, newBrowser, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { post, toQuery } from '../world/requests.ts';
 import { basic, redeem, refresh } from '../world/token-endpoint.ts';
@@ -173,7 +173,7 @@ describe('sign-in and consent', () => {
   });
 
   it.each(['login', 'consent'])(
-    'sends access_denied to the app when a person cancels at %s',
+    'sends access_denied to the app when a person cancels at %s, who granted nothing by that',
     async (step) => {
       const browser = newBrowser(world());
       let page = await start(browser);
@@ -188,6 +188,8 @@ describe('sign-in and consent', () => {
         state: 'state-of-the-client',
         iss: world().issuer,
       });
+      const silent = await silently(world(), browser, { scope: 'openid' });
+      expect(silent).toBe(step === 'login' ? 'login_required' : 'consent_required');
     },
   );
 

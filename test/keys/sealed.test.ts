@@ -134,16 +134,6 @@ describe('a start on stored keys that are not as they were', () => {
     await changeRing(() => old);
     expect(await startFails()).toContain('an older key ring was put back');
   });
-
-  it('KY-09: refuses a store that lost its ring, and never publishes an empty set', async () => {
-    await copyStore();
-    await withStore(async ({ documents }) => {
-      const { version = 0 } = (await documents.get(KEYS_COLLECTION, RING_ID)) ?? {};
-      return documents.remove(KEYS_COLLECTION, RING_ID, version);
-    });
-    expect(await startFails()).toContain('the key ring is gone from the store');
-    expect(await storedRing()).toBeUndefined();
-  });
 });
 
 describe('a backup of the whole store', () => {

@@ -92,14 +92,6 @@ describe('the second step in its page', () => {
     expect((await browser.submit(login, '/login', { username: 'alice', password: 'x' })).status).toBe(400);
   });
 
-  it('belongs to its own sign-in: another tab asks for the password', async () => {
-    const world = place();
-    await giveOneTimeCodes(world);
-    const { browser } = await half(world);
-    const { page } = await begin(world, {}, { browser });
-    expect([isLogin(page), isSecondStep(page)]).toEqual([true, false]);
-  });
-
   it('has nothing to ask once the person has no second factor any more', async () => {
     const world = place();
     await giveOneTimeCodes(world);
@@ -378,7 +370,7 @@ describe('a recovery code', () => {
     await world.reload(OPTIONS.config);
   });
 
-  it('signs in once, and the next page says so and how many are left', async () => {
+  it('MF-24: signs in once, however it is written, and the next page says so and how many are left', async () => {
     const world = place();
     const { codes, recoveryCodes } = await newRecoveryCodes(world);
     await giveOneTimeCodes(world, 'alice', { recoveryCodes });

@@ -44,12 +44,6 @@ describe('the sign-in page', () => {
     expect(await silently(world(), browser)).toBe('signed in');
   });
 
-  it('takes the password again with prompt=login, as a new time of signing in', async () => {
-    const { browser } = await complete(world());
-    const { page } = await begin(world(), { prompt: 'login' }, { browser });
-    expect((await signInAs(browser, page, 'alice')).url).toContain(`${CALLBACK}?code=`);
-  });
-
   it('LG-33: knows one person by every form of the name', async () => {
     for (const typed of ['Alice', ' alice ', 'ALICE', 'ａｌｉｃｅ']) {
       const { browser, page } = await begin(world());

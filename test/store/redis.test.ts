@@ -251,21 +251,6 @@ describe('opening the redis store', () => {
     await server.stop();
   });
 
-  it('refuses a server that throws keys away, at the start and later (RD-22)', async () => {
-    const server = await startRedis({ settings: ['--maxmemory-policy', 'allkeys-lru'] });
-    await expect(openRedis({ url: server.url, now: Date.now })).rejects.toThrow(
-      /maxmemory-policy is allkeys-lru/,
-    );
-    const raw = new Redis(server.url);
-    await raw.config('SET', 'maxmemory-policy', 'noeviction');
-    const store = await openRedis({ url: server.url, now: Date.now });
-    await raw.config('SET', 'maxmemory-policy', 'volatile-ttl');
-    await expect(store.ping()).rejects.toThrow(StoreUnavailable);
-    await raw.quit();
-    await store.close();
-    await server.stop();
-  });
-
   it('gives up in a second or so when the server accepts and says nothing', async () => {
     const server = await startRedis();
     server.pause();
