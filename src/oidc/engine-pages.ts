@@ -16,6 +16,13 @@ import { pageContextOf, sendPage } from './send-page.ts';
 const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
 const UNMATCHED_TEXT = 'the client is not known here, or the redirect_uri is not registered for it';
 
+/** The same for everything that is wrong with a sign-out: no page tells which clients there are. */
+const SIGN_OUT_REFUSED = {
+  error: 'invalid_request',
+  description: 'the app, its ID token or the address to return to is not known here',
+  client: undefined,
+};
+
 export type EnginePages = ReturnType<typeof createEnginePages>;
 
 type EnginePagesParts = {
@@ -97,7 +104,8 @@ export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) 
         requestId: String(ctx.state['requestId'] ?? ''),
         client: await clientModel(ctx),
       };
-      const shown = UNMATCHED.has(cause.name) ? { ...model, ...unmatched(ctx, description) } : model;
+      const said = UNMATCHED.has(cause.name) ? unmatched(ctx, description) : {};
+      const shown = { ...model, ...(ctx.oidc.route === 'end_session' ? SIGN_OUT_REFUSED : said) };
       sendPage(ctx, pages.render('error', shown, pageContextOf(ctx)));
     },
   };

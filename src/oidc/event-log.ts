@@ -27,15 +27,16 @@ export function logEvents(provider: Provider, log: Log): void {
     events.on(event, (ctx: KoaContextWithOIDC, error: Refusal) => {
       // A device that waits for its user (RFC 8628 §3.5).
       if (error instanceof errors.AuthorizationPending) return;
+      const { client, params = {} } = ctx.oidc;
       log.info(
         {
           requestId: ctx.state['requestId'] as unknown,
-          clientId: ctx.oidc.client?.clientId ?? clientNamed(ctx.oidc.params?.['client_id']),
+          clientId: client?.clientId ?? clientNamed(params['client_id']),
           address: ctx.state['clientAddress'] as unknown,
           error: error.message,
           description: error.error_description && clip(error.error_description),
           detail: error.error_detail && clip(error.error_detail),
-          redirectUri: toAddress(ctx.oidc.params?.['redirect_uri']),
+          redirectUri: toAddress(params['redirect_uri'] ?? params['post_logout_redirect_uri']),
         },
         event.replace('.error', ' refused'),
       );

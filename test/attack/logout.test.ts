@@ -1,6 +1,7 @@
 // RP-initiated logout: nobody is signed out by a link, nothing survives a sign-out, and a browser is sent only to where
 // the app is registered.
-import { decodeJwt } from 'jose';
+import { createPrivateKey } from 'node:crypto';
+import { decodeJwt, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type AuthorizeOptions, takeCode } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
@@ -8,12 +9,13 @@ import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { newBrowser, redirectOf } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { post, textOf } from '../world/requests.ts';
+import { keyStoreOf, withStore } from '../world/stored.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { sendBytes } from '../world/wire.ts';
-import { GENEROUS, PEOPLE, startWorld, type World } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, startWorld } from '../world/world.ts';
 
-let world: World;
+let world: OpenWorld;
 beforeAll(async () => {
   world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
 });
@@ -201,6 +203,42 @@ describe('the hint', () => {
       expect([page.status, page.headers.get('location')], hint.slice(0, 20)).toEqual([400, null]);
     }
     expect(await isSignedIn(browser)).toBe(true);
+  });
+
+  it('LO-06: of what our key signs for the app, only an ID token is a hint', async () => {
+    const { active } = await withStore(world, async (store) =>
+      keyStoreOf(store).toKeySet(await keyStoreOf(store).load()),
+    );
+    const { browser, idToken } = await signedIn();
+    const sign = (typ?: string) =>
+      new SignJWT(decodeJwt(idToken))
+        .setProtectedHeader({ alg: 'RS256', kid: active.kid, ...(typ !== undefined && { typ }) })
+        .sign(createPrivateKey({ key: { ...active.privateJwk }, format: 'jwk' }));
+    expect(isQuestion(await browser.open(logoutUrl({ id_token_hint: await sign() })))).toBe(true);
+    for (const typ of ['logout+jwt', 'at+jwt']) {
+      const hint = { id_token_hint: await sign(typ) };
+      expect((await browser.open(logoutUrl(hint))).status).toBe(400);
+      const answer = await browser.request(authorizationUrl(world, { ...hint, prompt: 'none' }));
+      expect(redirectOf(answer).query['error']).toBe('invalid_request');
+    }
+    expect(await isSignedIn(browser)).toBe(true);
+  });
+
+  it('LO-06: the error page says nothing of the app, known or unknown', async () => {
+    const [head, , signature] = (await signedIn()).idToken.split('.');
+    const shown = new Set<string>();
+    for (const client of ['web', 'nobody']) {
+      const uri = { post_logout_redirect_uri: 'https://app.example/other' };
+      const hint = { id_token_hint: `${head}.${encode({ aud: client })}.${signature}` };
+      for (const parameters of [{ client_id: client, ...uri }, hint]) {
+        const { status, text } = await newBrowser(world).open(logoutUrl(parameters));
+        expect(text).not.toMatch(/redirect_uri|web|nobody/);
+        shown.add(
+          `${status} ${text.replaceAll(/<code>[\da-f-]{36}</g, '<code><').replaceAll(/href="[^"]*"/g, '')}`,
+        );
+      }
+    }
+    expect([...shown]).toHaveLength(1);
   });
 
   it('LO-06: a client_id that is not the hint’s is refused', async () => {

@@ -70,6 +70,20 @@ function countUses({ prototype }: UsedModel, takeBeforeUse: SeamParts['takeBefor
   };
 }
 
+type IdTokenClass = {
+  validate: (jwt: string, client: object) => Promise<{ readonly header: { readonly typ?: string } }>;
+};
+
+/** A hint is an ID token (OIDC Core §3.1.2.1). A logout token has the same issuer, audience and key (OIDC Back-Channel Logout §2.4). */
+function refuseOtherHints(model: IdTokenClass): void {
+  const { validate } = model;
+  model.validate = async function validateIdToken(...args) {
+    const found = await validate.apply(this, args);
+    if (!['', 'JWT'].includes(found.header.typ ?? '')) throw new TypeError('not an ID token');
+    return found;
+  };
+}
+
 export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts, hooks: SeamHooks) {
     super(issuer, configuration);
@@ -114,6 +128,7 @@ export class PosternProvider extends Provider {
       },
     });
 
+    refuseOtherHints(this.IdToken as unknown as IdTokenClass);
     bindToBrowser(this.Interaction as unknown as BoundInteraction, browsers, () => Provider.ctx);
     keepSignIn(this.Session as unknown as SessionClass, () => Provider.ctx);
 
