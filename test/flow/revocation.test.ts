@@ -66,7 +66,7 @@ describe('POST /oauth/revoke', () => {
   it('lets a public client revoke what is its own', async () => {
     const { tokens } = await signIn(world(), { client: 'spa', scope: 'openid reports.read' });
     const form = { token: tokens.access_token };
-    expect((await post(world(), '/oauth/revoke', { ...form, client_id: 'native' })).status).toBe(200);
+    expect((await post(world(), '/oauth/revoke', { ...form, client_id: 'native' })).status).toBe(400);
     expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true });
     expect((await post(world(), '/oauth/revoke', { ...form, client_id: 'spa' })).status).toBe(200);
     expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);

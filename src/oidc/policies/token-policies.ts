@@ -125,11 +125,8 @@ export function createRevocationPolicy({ takeBeforeUse, consents, audit, records
     caller: EngineClient,
     token: PolicedToken,
   ): Promise<boolean> {
-    if (token.clientId !== caller.clientId) {
-      // A public caller hasn't proved who it is, so it learns nothing, not even that a token is somebody's.
-      if (caller.clientAuthMethod === 'none') return false;
+    if (token.clientId !== caller.clientId)
       throw new errors.InvalidRequest('the token was issued to another client');
-    }
     await takeBeforeUse(ctx);
     const fields = { ...originOf(ctx.state), client_id: caller.clientId, account_id: token.accountId };
     const tokenId = token.kind === 'RefreshToken' ? undefined : token.jti;
