@@ -6,6 +6,7 @@ import { tryStoredKeys } from '../server/sealed.ts';
 import { addVerb, noSecretsOption, readLoaded, type SecretsOptions } from './configuration.ts';
 import { counted, print, type CliIo } from './io.ts';
 
+/** Adds the verb. It throws ConfigError for problems. */
 export function registerCheck(program: Command, io: CliIo): void {
   addVerb(
     program,

@@ -148,6 +148,7 @@ type Note = (words: string) => unknown;
 
 const isEmpty = (value: unknown) => value === undefined || (Array.isArray(value) && value.length === 0);
 
+/** A client as the file has it. */
 function toForm({ client, isPublic, grants, scopes, secret, isTrusted, left }: Draft, note: Note): Fields {
   if (left.length > 0) note(`not carried over: ${left.join(', ')}`);
   // RFC 8252 §8.6: without a secret, any app can claim to be this one.

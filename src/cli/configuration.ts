@@ -24,6 +24,7 @@ export const noSecretsOption = () =>
 export type VerbOptions = { readonly config: string; readonly json?: boolean };
 export type SecretsOptions = VerbOptions & { readonly secrets: boolean };
 
+/** `postern GROUP NAME`, with the options that nearly all verbs have. */
 export function addVerb(group: Command, name: string, description: string): Command {
   return group.command(name).description(description).addOption(configOption()).addOption(jsonOption());
 }
@@ -55,6 +56,7 @@ export async function readService(file: string, io: CliIo): Promise<Config> {
   }
 }
 
+/** The same, with where it came from. */
 export async function readLoaded(file: string, options: ReadOptions = {}): Promise<LoadedConfig> {
   return loadConfigWithSources(file, { ...options, checks: [checkKeyTimes] });
 }
@@ -62,6 +64,7 @@ export async function readLoaded(file: string, options: ReadOptions = {}): Promi
 const checkKeyTimes: ConfigCheck = (config) =>
   timingProblems(toTimingInput(config)).map((message) => ({ path: ['signing_keys'], message }));
 
+/** Every problem on a line of its own, or all of them as JSON. */
 export function printProblems(io: CliIo, { problems }: ConfigError, json: boolean): void {
   if (json) return printJson(io, { ok: false, problems });
   for (const problem of problems) io.stderr.write(`${formatProblem(problem)}\n`);

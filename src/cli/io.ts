@@ -1,6 +1,7 @@
 // The terminal as verbs see it, so that tests can replace it, and the one way in which verbs print results.
 import type { Readable } from 'node:stream';
 
+/** Text that a program or a person reads. */
 type Output = { write(text: string): unknown };
 
 export type CliIo = {
@@ -85,6 +86,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 /** Exit codes that all verbs have; `plan` has more. */
 export const EXIT = { done: 0, refused: 1, misuse: 2 };
 
+/** A verb finished, with this exit code. */
 export class Ended extends Error {
   readonly exitCode: number;
 

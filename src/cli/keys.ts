@@ -13,6 +13,7 @@ import type { Clock, DocumentStore } from '../store/store.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, print, renderValue } from './io.ts';
 
+/** What a verb found or did, for programs and for users. */
 type Outcome = { readonly value: unknown; readonly text: string };
 
 export function registerKeys(program: Command, io: CliIo): void {
@@ -104,6 +105,7 @@ async function assertStarted(documents: DocumentStore): Promise<void> {
   if (found.every((document) => document === undefined)) throw new CommandError(NO_KEYS);
 }
 
+/** A key as the verbs report it; ISO times. */
 export type KeyReport = ReturnType<typeof reportKeys>[number];
 
 function reportKeys({ keys }: Ring, now: number) {

@@ -15,6 +15,7 @@ import { Ended, print, type CliIo } from './io.ts';
 
 const EXIT_CODES: Readonly<Record<Plan['result'], number>> = { nothing: 0, changes: 10, breaking: 11 };
 
+/** Adds the verb. It throws ConfigError for problems of either file. */
 export function registerPlan(program: Command, io: CliIo): void {
   addVerb(
     program,

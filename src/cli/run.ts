@@ -7,6 +7,7 @@ import { printProblems } from './configuration.ts';
 import { type CliIo, Ended, EXIT } from './io.ts';
 import { createProgram } from './program.ts';
 
+/** The exit code of `argv`, as the process got it. */
 export async function run(argv: readonly string[], io: CliIo = process): Promise<number> {
   try {
     const program = await createProgram(io, argv[2]);

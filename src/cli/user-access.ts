@@ -17,6 +17,7 @@ type SetOptions = VerbOptions &
 
 const append = (text: string, before: readonly string[]) => [...before, text];
 
+/** `--group` and `--claim`. */
 export function addGrantedOptions(verb: Command): Command {
   return verb
     .option('--claim <name=value>', 'such as email=alice@example.com; repeatable', addClaim, {})

@@ -24,6 +24,7 @@ import { CommandError, printDone, type CliIo } from './io.ts';
 
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
 
+/** Who does all that these verbs do. */
 export const OPERATOR: Actor = { by: 'command_line' };
 
 export async function withUsers(

@@ -13,6 +13,7 @@ type SecretForm = ClientForm['client_secrets'][number];
 const PLAIN_REFUSED =
   'plain text is only for an issuer on this machine: use env:NAME, file:PATH, or a hash ("postern client secret" makes one)';
 
+/** The secrets of one client; what is wrong with them is reported. */
 export async function resolveClientSecrets(
   entry: Entry<ClientForm>,
   context: SecretContext,

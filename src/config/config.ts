@@ -77,8 +77,10 @@ export type Config = Omit<
   readonly notices: readonly string[];
 };
 
+/** Which scopes there are. */
 export type ScopeSettings = Pick<Config, 'groups' | 'scopes' | 'resources'>;
 
+/** Who may use what. */
 export type AccessSettings = Pick<Config, 'groups' | 'clients' | 'resources'>;
 
 /** The scopes of the issuer itself; all others belong to a resource. */
@@ -109,6 +111,7 @@ export type ConfigSources = {
   readonly patterns: readonly string[];
 };
 
+/** Every problem of a configuration at once. */
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[];
   /** As far as reading came: what may have to change before it loads. */

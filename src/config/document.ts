@@ -53,6 +53,7 @@ async function readSource(file: string, report: (message: string) => void): Prom
   }
 }
 
+/** Why a file can't be read, in plain words. */
 export function readFault(error: unknown): string {
   if (error instanceof Unreadable) return error.words;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

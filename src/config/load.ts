@@ -43,6 +43,7 @@ export type LoadOptions = {
   readonly secretFiles?: SecretFiles;
 };
 
+/** A configuration, and what to know about where it came from. */
 export type LoadedConfig = {
   readonly config: Config;
   readonly sources: ConfigSources;

@@ -43,6 +43,7 @@ export type Rate = { readonly limit: number; readonly windowSeconds: number };
 const RATE = /^\d{1,9}\/\d{1,8}[smhd]$/;
 const RATE_FAULT = 'must be a rate: a number, a slash and a duration, such as 6000/1m';
 
+/** The rate that `text` stands for, or undefined when it isn't one. */
 export function parseRate(text: string): Rate | undefined {
   if (!RATE.test(text)) return undefined;
   const slash = text.indexOf('/');

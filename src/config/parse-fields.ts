@@ -57,6 +57,7 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
     : undefined;
 }
 
+/** The object that `text` is the JSON of, if it is one. */
 export function parseJsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -15,6 +15,7 @@ export type Plan = {
   readonly items: readonly PlanItem[];
 };
 
+/** One of the two configurations that are compared. */
 export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
   /** The folder of its file: relative paths that are the same on both sides are no difference. */
   readonly folder: string;

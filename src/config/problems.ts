@@ -6,6 +6,7 @@ export type Path = readonly (string | number)[];
 
 export type Position = { readonly line: number; readonly column: number };
 
+/** What a problem needs to know of the file it is in. */
 export type Located = {
   /** The file's name for users, relative to where they are when they gave it so. */
   readonly file: string;

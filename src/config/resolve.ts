@@ -16,6 +16,7 @@ type Sources = {
   readonly notices: readonly string[];
 };
 
+/** The configuration as the rest of the service sees it. */
 export function toConfig({ service, clients, resources, users }: Parts, sources: Sources): Config {
   const { store, clientSecrets, keys, notices } = sources;
   const { folder, value } = service;

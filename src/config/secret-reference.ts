@@ -9,6 +9,7 @@ const LARGEST_SECRET_BYTES = 65_536;
 
 export type SecretFiles = ServiceForm['secret_files'];
 
+/** What all references of one configuration are read against. */
 type ReferenceSource = {
   readonly env: NodeJS.ProcessEnv;
   /** Called with every file that is looked for, also one that isn't there. */
@@ -19,6 +20,7 @@ type ReferenceSource = {
   readonly secretFiles?: SecretFiles | undefined;
 };
 
+/** What the secrets of one configuration are judged by. */
 export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
 
 export type Resolved =

@@ -39,6 +39,7 @@ export function phcFault(value: string): string | undefined {
     : 'must be an argon2id hash, as $argon2id$v=19$m=…,t=…,p=…$…$…, with m from 7168 to 262144, t to 20 and p to 16';
 }
 
+/** What is wrong with the text of a `hash:`, or nothing. */
 export function hashFault(value: string): string | undefined {
   if (value.startsWith('$')) return phcFault(value);
   if (!HASH.test(value)) {
@@ -47,6 +48,7 @@ export function hashFault(value: string): string | undefined {
   return parseSha256(value).equals(digestOf('')) ? 'must not be the hash of an empty secret' : undefined;
 }
 
+/** What a `hash:` without faults holds. */
 export function parseHash(value: string): SecretHash {
   return value.startsWith('$')
     ? { kind: 'argon2id', phc: value }

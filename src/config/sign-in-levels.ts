@@ -28,7 +28,9 @@ export function levelsOf({ signIn }: { readonly signIn?: SignInSettings }) {
   return {
     /** What somebody can reach by the methods that are on. */
     offered,
+    /** The `acr` of a level. */
     nameOf: (level: Level) => NAMES[level],
+    /** The offered level that has this `acr`. */
     levelNamed: (name: string) => offered.find((level) => NAMES[level] === name),
   };
 }

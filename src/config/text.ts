@@ -39,6 +39,7 @@ export const usernameFault: Fault = (value) =>
 /** The same for two names that can be taken for each other. */
 export const lookOf = (name: string): string => canonicalUsername(name.split(INVISIBLE).join(''));
 
+/** For keys that only have to hold something. */
 export const emptyFault = matching(/\S/, 'must not be empty');
 
 /** RFC 6749 §3.3: scope = scope-token *( SP scope-token ). */

@@ -20,6 +20,7 @@ type ConfigWatchParts = {
   readonly settleMs?: number;
 };
 
+/** Begins to watch. Resolves when no later change can be missed. */
 export function watchConfig(parts: ConfigWatchParts): Promise<FileWatch> {
   const { file, load, onConfig, onBroken, onUnchanged, onError, settleMs } = parts;
   let { current } = parts;

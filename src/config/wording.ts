@@ -1,4 +1,5 @@
 // Names in messages: "did you mean …?" for a misspelt one, and many of them in one line.
+/** The word of `candidates` that was most likely meant, or undefined. */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
   // A long word is no typing mistake, and the distance takes quadratic time.
   if (word.length > 64) return undefined;

@@ -22,6 +22,7 @@ export type Answer = {
   readonly status: number;
   /** Every value of a header, in order; none for one that isn't there. */
   readonly all: (name: string) => readonly string[];
+  /** The first value, or nothing. */
   readonly header: (name: string) => string;
   readonly body: string;
   /** The body, where it is a JSON object. */

@@ -55,6 +55,7 @@ export async function runCheck(
   return results;
 }
 
+/** Sends a request to one endpoint through the public address. */
 export function askEndpoint(
   { at, ask }: Target,
   endpoint: keyof typeof ENDPOINTS,

@@ -13,6 +13,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   [ENDPOINTS.jwks, 'application/jwk-set+json'],
 ]);
 
+/** How long a caller may keep one. */
 const MAX_AGE_SECONDS = 300;
 
 type CachedDocument = { readonly body: string; readonly etag: string };

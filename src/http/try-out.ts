@@ -74,6 +74,7 @@ export function findDemo({ clients, management, workers }: DemoSettings): Demo |
   return client && callback !== undefined ? { client, callback } : undefined;
 }
 
+/** Where the try-out begins, if there is one. */
 export function tryUrlOf(config: DemoSettings): string | undefined {
   const demo = findDemo(config);
   return demo && new URL(DEMO_TRY_PATH, demo.callback).href;

@@ -86,6 +86,7 @@ export function createToAccountModel(
   }
 }
 
+/** Whether users can begin there. */
 const isStart = ({ clientUri, redirectUris }: Client) => clientUri !== undefined && redirectUris.length > 0;
 
 function toAppModel(client: Client, issuer: string): AccountModel['apps'][number] {

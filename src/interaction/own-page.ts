@@ -60,6 +60,7 @@ export type OwnChanges = Readonly<
   Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<void>>
 >;
 
+/** What one of the pages has of its own. */
 type Routes = {
   readonly show: (ctx: Context, visitor: Visitor) => Promise<void> | void;
   /** The form of somebody who isn't there, or proved too little or too long ago. */

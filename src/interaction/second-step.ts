@@ -19,6 +19,7 @@ import { tidyUp } from './tidy-up.ts';
 
 export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
+/** Who is at the second step. */
 export type Pending = {
   readonly account: User;
   readonly factors: Factors;
@@ -43,6 +44,7 @@ type Proven = {
 
 export type SecondStep = ReturnType<typeof createSecondStep>;
 
+/** One request at the second step. */
 type Step = { readonly ctx: Context; readonly interaction: OpenInteraction; readonly pending: Pending };
 
 function whoOf({ ctx, interaction, pending }: Step) {

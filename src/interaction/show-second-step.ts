@@ -62,6 +62,7 @@ export function createShowSecondStep(host: Host, { settings: signIn, passkeys }:
   }
 
   return {
+    /** The second step again. */
     refused: showStep,
 
     /** The second step, or where the user has none that will do, whom to ask for one (status 403). */
@@ -100,6 +101,7 @@ export function toDayText(at: number, locale: string): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000);
 }
 
+/** `at` (epoch seconds) in the language of the page. */
 export function toTimeText(at: number, locale: string): string {
   const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
   return `${format.format(at * 1000)} UTC`;

@@ -18,6 +18,7 @@ export const signInBinding = (uid: string) => `sign-in:${uid}`;
 /** The form of the sign-in page, as its token has it: somebody else may be at their second step in the same sign-in. */
 export const PASSKEY_ALONE = 'passkey alone';
 
+/** What a sign-in form starts with. */
 export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {
   /** There is no other page to go back to. */
   readonly isOnlyWay?: boolean;
@@ -57,6 +58,7 @@ export function createShow(host: Host) {
   const { config, accounts, pages, csrf } = host;
   const { html, localeOf } = createRender(pages);
 
+  /** What every page for a signed-in user has. */
   function signedInModel(interaction: OpenInteraction, { username }: User) {
     const { client } = interaction;
     return {

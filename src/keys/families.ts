@@ -71,6 +71,7 @@ const isMissing = (ring: Ring, alg: Algorithm, now: number): boolean =>
 
 const lastPublished = (ring: Ring): number => Math.max(0, ...ring.keys.map((key) => key.publishedAt));
 
+/** The ring after `due`. */
 export function takeFamilyStep(
   ring: Ring,
   due: FamilyStep,

@@ -43,6 +43,7 @@ export async function pepperNeedsRewrap(documents: DocumentStore, vault: Vault):
   return stored !== undefined && vault.needsRewrap(stored.value);
 }
 
+/** Wraps the pepper under the first encryption key. */
 export async function rewrapPepper(documents: DocumentStore, vault: Vault): Promise<void> {
   const stored = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   if (!stored || !vault.needsRewrap(stored.value)) return;

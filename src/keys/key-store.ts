@@ -63,6 +63,7 @@ export class KeyStore {
     this.#options = options;
   }
 
+  /** The ring goes on with these. */
   change(settings: Partial<KeySettings>): void {
     this.#options = { ...this.#options, ...settings };
   }
@@ -126,6 +127,7 @@ export class KeyStore {
     throw new KeyStoreError('busy', 'the key ring changed too often while it should be changed');
   }
 
+  /** A new key, sealed, not yet in any ring. */
   async newKey(alg: Algorithm = 'RS256'): Promise<NewKey> {
     const { generateKey, now, vault } = this.#options;
     return sealKey(await generateKey(alg), now(), vault);

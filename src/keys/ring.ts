@@ -32,6 +32,7 @@ export type RingKey = NewKey & {
   readonly compromisedAt?: number | undefined;
 };
 
+/** A key with its private part. */
 export type SealedKey = RingKey & { readonly sealed: string };
 
 export type Ring = {
@@ -44,6 +45,7 @@ export type Ring = {
   readonly installation?: Installation | undefined;
 };
 
+/** What a ring belongs to. */
 export type Installation = {
   /** Which pepper it is, without giving anything of it away. */
   readonly pepper: string;

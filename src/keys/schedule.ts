@@ -52,6 +52,7 @@ function stepsOf(key: RingKey, now: number, timing: Timing): readonly DueStep[] 
   return steps;
 }
 
+/** The ring after `due`. */
 export function takeStep(ring: Ring, due: DueStep, now: number, timing: Timing, newKey?: NewKey): Ring {
   switch (due.kind) {
     case 'publish':

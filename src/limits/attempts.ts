@@ -2,6 +2,7 @@
 // were right. Several counters are one attempt, and all of them are asked in one round trip.
 import { type Add, giveBack, type Quota } from './counters.ts';
 
+/** The name of the quota that is used up, and how long to wait. */
 export type LimitRefusal = { readonly name: string; readonly waitMs: number };
 
 type CountedAttempt = {

@@ -32,10 +32,12 @@ export const AUDIT_EVENTS = [
 export type AuditEvent = (typeof AUDIT_EVENTS)[number];
 export type Outcome = 'success' | 'failure';
 
+/** Where a request came from. */
 export type Origin = { readonly address?: string | undefined; readonly request_id?: string | undefined };
 
 /** Ids and names only; never a token, a code, a secret or a password. */
 export type AuditFields = Origin & {
+  /** Who did it. */
   readonly by?: 'command_line' | 'user' | 'link' | undefined;
   readonly client_id?: string | undefined;
   /** The user's stable id. */

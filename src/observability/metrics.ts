@@ -50,6 +50,7 @@ export type ProcessMetrics = readonly object[];
 
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
+/** What happens, as it happens. */
 function createInstruments(register: Registry) {
   const registers = [register];
   const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
@@ -135,6 +136,7 @@ export function createMetrics() {
   };
 }
 
+/** What `toText` needs to know of a metric. */
 type Metric = {
   readonly name: string;
   readonly type: string;

@@ -8,6 +8,7 @@ import type { ClientEndpoint, Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
 import type { Clients } from './clients.ts';
 
+/** Where the secret was shown and from where. */
 export type ClientRequest = { readonly endpoint: ClientEndpoint; readonly address: string };
 
 /** Compares with an argon2id hash, in a bounded queue; may throw what the host answers (503). */

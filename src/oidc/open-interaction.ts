@@ -12,6 +12,7 @@ import { factorAtOf } from './seam/session-sign-in.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
 export const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'access', 'consent'] as const;
+/** What the user is asked for. */
 export type Prompt = (typeof PROMPTS)[number];
 
 export type OpenInteraction = NonNullable<ReturnType<typeof interactionOf>>;
@@ -57,6 +58,7 @@ function interactionOf(details: Details, settings: Client, issuer: string, sessi
   };
   return {
     uid: details.uid,
+    /** Where its pages are. */
     pageUrl: `${issuer}/interaction/${details.uid}`,
     prompt,
     client: toClientModel(settings, issuer),

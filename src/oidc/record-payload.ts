@@ -10,6 +10,7 @@ const OWN_ID = '\u0001';
 /** Called with a record whose payload isn't a JSON object. */
 export type OnDamaged = (kind: string, record: StoredRecord) => void;
 
+/** What reading and writing records needs besides the store. */
 export type RecordParts = {
   readonly hash: KeyedHash;
   readonly clock: StoreClock;

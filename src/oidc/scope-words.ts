@@ -17,6 +17,7 @@ type AskedNow = {
 /** Key of a text -> the text in the page's language, where there is one. */
 type FindText = (key: string) => string | undefined;
 
+/** What an app was allowed before. */
 export function toAllowedModels(
   { scopes, resourceScopes }: Pick<AllowedApp, 'scopes' | 'resourceScopes'>,
   config: ScopeSettings,

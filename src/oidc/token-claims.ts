@@ -6,6 +6,7 @@ import { scopesIn } from './policies/scopes.ts';
 
 type Parts = { readonly audiences: AudienceRules; readonly claims: Claims };
 
+/** What the token is issued for. */
 function sourceOf(ctx: KoaContextWithOIDC | undefined) {
   const { AuthorizationCode: code, DeviceCode: device, RefreshToken: refreshed } = ctx?.oidc?.entities ?? {};
   return code ?? device ?? refreshed;

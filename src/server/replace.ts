@@ -55,6 +55,7 @@ type ReplacingParts = {
   readonly first: First;
   readonly process: Process;
   readonly status: ConfigurationStatus;
+  /** From now on `application` serves. */
   readonly swap: (application: Application, parts: ApplicationParts) => Promise<void>;
 };
 

@@ -56,6 +56,7 @@ export interface Server {
   readonly refuse: ConfigurationStatus['refuse'];
   /** The files match the running configuration; an earlier refusal is cleared. */
   readonly confirm: ConfigurationStatus['confirm'];
+  /** What /readyz says. */
   status(): Promise<Status>;
   /** Lets requests in flight end, 8 s at most, then closes everything. */
   stop(): Promise<void>;

@@ -100,6 +100,7 @@ export class KeptWorker {
     }
   }
 
+  /** One process from its start to its end. */
   async #live(): Promise<{ readonly reason: string; readonly isSteady: boolean }> {
     const { number, processes, job, telemetry, onEnded } = this.#parts;
     const worker = cluster.fork(threadPoolOf(processes));

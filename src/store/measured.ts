@@ -12,6 +12,7 @@ export function operationsOf({ records, documents, counters }: Store): readonly 
   return [...methods, 'ping'];
 }
 
+/** Called after each operation. */
 export type OnOperation = (operation: string, seconds: number, failed: boolean) => void;
 
 export function measured(store: Store, onOperation: OnOperation, isCut: () => boolean): Store {
@@ -28,6 +29,7 @@ export function measured(store: Store, onOperation: OnOperation, isCut: () => bo
     }
   }
 
+  /** Each method of `part`. */
   function each<Part extends object>(name: string, part: Part): Part {
     const methods = part as Record<string, (...given: unknown[]) => Promise<unknown>>;
     return Object.fromEntries(

@@ -27,6 +27,7 @@ export async function openStore(
   });
 }
 
+/** Opens the store for one piece of work. */
 export async function withStore<Result>(
   config: StoreConfig,
   use: (store: Store) => Promise<Result>,

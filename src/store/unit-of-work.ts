@@ -100,6 +100,7 @@ export function createUnitOfWork(
 type Found = Promise<StoredRecord | undefined>;
 type Use = LockOptions & { readonly kind: string; readonly key: string; readonly lose: Lose };
 
+/** One request. */
 class Unit implements RecordStore {
   isOver = false;
   readonly saved = new Set<string>();

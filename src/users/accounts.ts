@@ -8,6 +8,7 @@ import type { OpenUsers } from './open-users.ts';
 import { costOf } from './passwords.ts';
 import { type User, userOfFile } from './user.ts';
 
+/** When the sign-in was that something came of. */
 export type Issued = {
   /** The user's generation then. Records of an earlier version have none, and go by the second. */
   readonly generation: string | undefined;

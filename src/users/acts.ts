@@ -12,6 +12,7 @@ import type { User } from './user.ts';
 import { newUserEvent, type UserEvents } from './user-events.ts';
 import type { Place, SecurityEvent, UserIndex } from './user-index.ts';
 
+/** Who does it. */
 export type Actor = Origin & { readonly by: 'command_line' | 'user' | 'link'; readonly place?: Place };
 
 /** What acts are done with. Every act throws StoreUnavailable; a part that is done then has its event. */
@@ -157,6 +158,7 @@ type NewLink = {
   readonly seconds: number;
 };
 
+/** Resolves the token of a one-time link. */
 export async function makeLink(
   parts: ActsParts,
   actor: Actor,

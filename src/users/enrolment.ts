@@ -10,6 +10,7 @@ import type { createOneTimeCodes, NewOneTimeCodes } from './one-time-codes.ts';
 import type { NewPasskeyFor, PasskeyRegistration } from './passkey-registration.ts';
 import { newRecoveryCode, recoveryCodeHash } from './recovery-codes.ts';
 
+/** What a form for a new factor starts with. */
 export type NewFactor = {
   readonly oneTimeCode?: Pick<NewOneTimeCodes, 'secret' | 'qr' | 'sealed'> | undefined;
   readonly passkey?: { readonly options: string; readonly handle: string } | undefined;

@@ -55,6 +55,7 @@ export type OneTimeCodes = {
   readonly recovered?: true | undefined;
 };
 
+/** Of a second factor. */
 export type Method = 'passkey' | 'one_time_code';
 
 export type Factors = {
@@ -188,6 +189,7 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
       const factors = await change({ ...documents, put }, accountId, to);
       return factors && spends && { factors, spends };
     },
+    /** The id of the user. */
     ownerOfHandle: async (handle: string) => (await documents.get(OWNERS, handleKey(handle)))?.value,
     /** False: it is somebody else's. */
     claimHandle: (handle: string, accountId: string) => claim(handleKey(handle), accountId),
@@ -195,6 +197,7 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
       claim(credentialKey(credentialId), accountId),
     releaseCredential: (credentialId: string) =>
       removeDocument(documents, OWNERS, credentialKey(credentialId)),
+    /** Everything of the user. */
     async remove(accountId: string): Promise<void> {
       const { handle, passkeys } = (await get(accountId).catch(orDamaged)) ?? NO_FACTORS;
       // Its owners last: a crash in between leaves names that lead to nothing.

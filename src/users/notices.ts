@@ -17,6 +17,7 @@ export type Notice = {
   readonly at: number;
   /** Of the factor. */
   readonly method?: 'passkey' | 'one_time_code' | undefined;
+  /** Recovery codes. */
   readonly left?: number | undefined;
   /** The session that did it, and those that have read it. */
   readonly by?: string | undefined;

@@ -23,6 +23,7 @@ export const loadWebAuthnHelpers = async () => import('@simplewebauthn/server/he
 
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const;
 
+/** The ways to reach it that a browser named. */
 export const transportsOf = (named: unknown) =>
   Array.isArray(named) ? TRANSPORTS.filter((one) => named.includes(one)) : [];
 

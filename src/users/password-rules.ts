@@ -11,6 +11,7 @@ export const MAX_PASSWORD_LENGTH = 1024;
 /** What a password must have besides the names of the user and of the service: letters and digits, or letters alone. */
 const LEAST_BESIDE_NAMES = { characters: 12, letters: 4 };
 
+/** What is known of who a password is for. */
 export type PasswordContext = {
   /** Code points, at least. */
   readonly minLength: number;
@@ -18,6 +19,7 @@ export type PasswordContext = {
   readonly names: readonly string[];
 };
 
+/** Who a new password is for. */
 export type PasswordOwner = {
   readonly username: string;
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
@@ -46,6 +48,7 @@ export function passwordContext(
 export const PASSWORD_FAULTS = ['too_short', 'too_long', 'guessable'] as const;
 export type PasswordFault = (typeof PASSWORD_FAULTS)[number];
 
+/** What is wrong with a new password, or nothing. */
 export async function judgePassword(
   typed: string,
   context: PasswordContext,

@@ -30,6 +30,7 @@ export type SecondFactorParts = {
   readonly codes: Pick<ReturnType<typeof createOneTimeCodes>, 'stepOf'>;
   readonly hash: KeyedHash;
   readonly now: Clock;
+  /** The methods that are on. */
   readonly isOn: { readonly oneTimeCodes: boolean; readonly recoveryCodes: boolean };
 };
 

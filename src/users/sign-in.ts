@@ -18,6 +18,7 @@ import {
 import type { StoredUsers } from './stored-users.ts';
 import type { User } from './user.ts';
 
+/** One try, as the page sent it. */
 export type Credentials = {
   readonly username: string;
   readonly password: string;
@@ -154,6 +155,7 @@ export function createSignIn(parts: SignInParts): SignIn {
   };
 }
 
+/** Whether one of the user's own hashes matches. */
 async function compare(
   passwords: Passwords,
   comparisons: readonly Comparison[],

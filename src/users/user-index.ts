@@ -8,6 +8,7 @@ import type { DocumentStore } from '../store/store.ts';
 export type Place = {
   /** "Firefox, Linux"; empty where that isn't known. */
   readonly browser: string;
+  /** The network of its address. */
   readonly network: string;
 };
 
@@ -44,6 +45,7 @@ export type SecurityEvent = {
     | 'app_withdrawn';
   readonly at: number;
   readonly place?: Place | undefined;
+  /** The client. */
   readonly app?: string | undefined;
 };
 

@@ -2,17 +2,21 @@
 import * as z from 'zod';
 import { ApiModel, ScopeModel, Text as text, Url as url } from './shared-models.ts';
 
+/** A browser that the user is signed in with. */
 export const SessionModel = z.object({
   /** For the form that ends it. */
   id: text,
   /** What it says that it is; empty where it says nothing known. */
   browser: text,
+  /** The network of its address. */
   network: text,
   /** The day of the sign-in, in the language of the page. */
   day: text,
+  /** This one. */
   current: z.boolean(),
 });
 
+/** An app that the user allowed something. */
 export const AllowedAppModel = z.object({
   /** For the form that withdraws it. */
   id: text,
@@ -21,6 +25,7 @@ export const AllowedAppModel = z.object({
   resources: z.array(ApiModel).readonly(),
 });
 
+/** Something that happened to the user's account. */
 export const EventModel = z.object({
   what: z.enum([
     'signed_in',
@@ -52,6 +57,7 @@ export const account = z.discriminatedUnion('outcome', [
     /** Full name and mail address, where they are known. */
     name: text.optional(),
     email: text.optional(),
+    /** Names. */
     groups: z.array(text).readonly(),
     csrf: text,
     /** Where the user signs in again before they change something; absent right after a sign-in. */
@@ -75,6 +81,7 @@ export const account = z.discriminatedUnion('outcome', [
     events: z.array(EventModel).readonly(),
     /** What was done a moment ago. */
     done: z.enum(['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn']).optional(),
+    /** Why the password was not changed. */
     error: z
       .enum([
         'wrong_password',

@@ -7,6 +7,7 @@ import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from './view-files
 
 type Asset = {
   readonly body: Buffer;
+  /** For Content-Type. */
   readonly type: string;
   /** Whether the name holds the content's hash: what it names never changes. */
   readonly immutable: boolean;
@@ -32,6 +33,7 @@ const TYPES = new Map([
   ['.woff2', 'font/woff2'],
 ]);
 
+/** Whether a file of this name can be an asset. */
 export function isAssetName(name: string): boolean {
   return TYPES.has(path.posix.extname(name).toLowerCase());
 }

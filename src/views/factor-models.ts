@@ -34,14 +34,17 @@ export const factorNeeded = z.object({
   needed: z.enum(['second_factor', 'passkey']),
 });
 
+/** Something that happened to a user's factors. */
 export const NoticeModel = z.object({
   /** With "notice." in front, the key of its text. */
   what: text,
   /** When, in the language of the page. */
   at: text,
+  /** Recovery codes. */
   left: z.number().optional(),
 });
 
+/** What the user reads before they go on. */
 export const notice = z.object({
   client: ClientModel,
   action: url,
@@ -55,6 +58,7 @@ export const notice = z.object({
   factorsUrl: url,
 });
 
+/** The ways to add a factor that are on. */
 export const EnrolmentModel = z.object({
   csrf: text,
   oneTimeCode: z
@@ -110,6 +114,7 @@ export const factors = z.discriminatedUnion('outcome', [
     /** Absent where the user can't add one here. */
     enrolment: EnrolmentModel.optional(),
     notices: z.array(NoticeModel).readonly(),
+    /** Why nothing was changed. */
     error: z.enum(['still_needed', 'not_yours']).optional(),
   }),
   z.object({ outcome: z.literal('codes'), username: text, codes: z.array(text).readonly(), backUrl: url }),

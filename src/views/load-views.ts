@@ -14,8 +14,10 @@ export type ViewsOptions = ViewsSettings & {
 
 export type Report = (file: string, cause: unknown) => void;
 
+/** Everything that was read from files at one time. */
 export type LoadedViews = {
   readonly builtIn: TemplateSet;
+  /** The operator's. */
   readonly custom: TemplateSet;
   readonly texts: Texts;
   readonly branding: BrandingModel;

@@ -17,6 +17,7 @@ const MAX_LENGTH = 300;
 const MAX_RANGES = 60;
 const RTL = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ks', 'ps', 'sd', 'syr', 'ug', 'ur', 'yi']);
 
+/** One of `available`. */
 export function chooseLocale(wishes: LanguageWishes, available: readonly string[]): string {
   const ranges = [
     wishes.chosen ?? '',

@@ -32,6 +32,7 @@ export const BrandingModel = z.object({
 });
 export type BrandingModel = z.infer<typeof BrandingModel>;
 
+/** One language that this page can be shown in. */
 export const LanguageModel = z.object({
   /** BCP 47 tag. */
   locale: text,
@@ -46,6 +47,7 @@ export const LanguageModel = z.object({
 export const PageContext = z.object({
   /** BCP 47 tag for `<html lang>`. */
   locale: text,
+  /** For `<html dir>`. */
   dir: z.enum(['ltr', 'rtl']),
   branding: BrandingModel,
   /** URLs of the stylesheets in their order: ours, the operator's colour, the operator's branding.css. */
@@ -81,6 +83,7 @@ const login = z.object({
   cancelCsrf: text,
   /** Where "use another account" came from. */
   backUrl: url.optional(),
+  /** A sign-in without a password. */
   passkey: PasskeyModel.optional(),
 });
 
@@ -111,6 +114,7 @@ const noAccess = z.object({ ...ofUser, csrf: text });
 /** Hands the answer of a sign-in to the app: a form that assets/form-post.js sends. */
 const formPost = z.object({
   client: ClientModel,
+  /** The redirect URI of the app. */
   action: url,
   /** Hidden fields, all of them: code or error, state and iss. */
   fields: z.array(z.object({ name: text, value: text })).readonly(),
@@ -145,6 +149,7 @@ const link = z.discriminatedUnion('outcome', [
     /** Instead of a password. */
     passkey: z.object({ options: text, /** Goes back with the form. */ handle: text }).optional(),
   }),
+  /** The user's first factor. */
   z.object({ outcome: z.literal('factors'), username: text, enrolment: EnrolmentModel }),
   z.object({
     outcome: z.literal('done'),

@@ -53,6 +53,7 @@ export function compileTemplate(text: string, filename: string): Template {
   }
 }
 
+/** Throws what the template throws. */
 export function renderTemplate(
   templates: TemplateSet,
   name: string,

@@ -5,7 +5,9 @@ import * as z from 'zod';
 import { DEFAULT_LOCALE } from './locale.ts';
 import { listViewFiles } from './view-files.ts';
 
+/** Key -> text, of one file. */
 type LocaleFile = ReadonlyMap<string, string>;
+/** Locale -> file. */
 export type LocaleFiles = ReadonlyMap<string, LocaleFile>;
 
 /** A piece of a sentence: words of the language, or a value that was put in. */
@@ -14,6 +16,7 @@ export type TextValues = Readonly<Record<string, string>>;
 
 export interface Texts {
   readonly locales: readonly string[];
+  /** The language's own name. */
   nameOf(locale: string): string;
   /** Undefined when no language has the key. */
   find(locale: string, key: string): string | undefined;

@@ -85,6 +85,7 @@ function textFaults(files: Files, locales: LocaleFiles): ViewFault[] {
   );
 }
 
+/** Fields that a form must send with it. */
 const TOKENS = ['csrf', 'xsrf'];
 
 function renderFaults(

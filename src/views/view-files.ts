@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Branding } from '../config/config.ts';
 
+/** What a configuration says of views. */
 export type ViewsSettings = {
   /** Its templates, texts and assets win over the built-in ones, file by file and key by key. */
   readonly overrideFolder?: string | undefined;

@@ -7,6 +7,7 @@ import { type Audit, originOf } from '../../observability/audit.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import { scopesIn } from './scopes.ts';
 
+/** A request, or a code or a token that came of one. */
 export type Wanted = {
   readonly clientId?: string | undefined;
   readonly scope?: unknown;

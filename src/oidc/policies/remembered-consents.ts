@@ -18,6 +18,7 @@ type ConsentForm = StoredForm &
     readonly generation?: string;
   };
 
+/** Who allowed which app. */
 type ConsentOf = {
   readonly accountId: string;
   readonly clientId: string;

@@ -6,6 +6,7 @@ import type { AudienceRules } from '../../tokens/audience.ts';
 import type { Clients } from '../clients.ts';
 import type { FindDefault } from './default-scopes.ts';
 
+/** What a token is asked for. */
 export type Asked = {
   readonly client: Client;
   readonly scopes: readonly string[];

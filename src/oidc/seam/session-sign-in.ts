@@ -58,6 +58,7 @@ export function generationOf(model: object): string | undefined {
   return typeof generation === 'string' ? generation : undefined;
 }
 
+/** Of a session. */
 export function factorAtOf(session: object): number | undefined {
   return (session as OfSignIn).factorAt;
 }

@@ -18,6 +18,7 @@ export async function inspectRedis(url: string): Promise<readonly ServerFindings
   }
 }
 
+/** For `importDocuments`. */
 export async function importIntoRedis(
   url: string,
   documents: readonly (StoredDocument & { readonly collection: string })[],

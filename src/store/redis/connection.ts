@@ -119,6 +119,7 @@ function toConnection(place: RedisPlace): Opening {
   };
 }
 
+/** What a failure says of the server. */
 function learn(
   { client, watch }: { readonly client: RedisClient; readonly watch: Watch },
   master: Master,

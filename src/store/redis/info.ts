@@ -16,6 +16,7 @@ export function parseInfo(info: string): InfoFields {
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
 }
 
+/** What a server says of its replicas. */
 export type Replication = {
   readonly role: string;
   /** Another one after each promotion. */

@@ -15,7 +15,9 @@ import {
   type StoredRecord,
 } from '../store.ts';
 
+/** How many records of a revoked grant are deleted at once. */
 const BATCH = 100;
+/** What the consume script answers. */
 const CONSUME_RESULTS: readonly ConsumeResult[] = ['gone', 'consumed', 'already_consumed'];
 
 type Span = { readonly at: number; readonly lifeMs: number };
