@@ -207,6 +207,9 @@ eachStore(
       const browsers = [newBrowser(world), newBrowser(world)];
       const pages: Page[] = [];
       for (const one of browsers) pages.push(await openAccount(world, one, { password: current }));
+      const changes = () =>
+        world.recorded.audit('account_changed').filter(({ outcome }) => outcome === 'success').length;
+      const changedBefore = changes();
       const answers = await Promise.all(
         browsers.map((one, index) => {
           const { action, fields } = formOf(pages[index] as Page, '/password');
@@ -218,6 +221,7 @@ eachStore(
       );
       const won = answers.findIndex(({ status }) => status === 303);
       expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
+      expect(changes()).toBe(changedBefore + 1);
       const login = await openAccount(world, newBrowser(world), { password: `umbrella of number ${won}` });
       expect(isAccountPage(login)).toBe(true);
       const lost = await openAccount(world, newBrowser(world), { password: `umbrella of number ${1 - won}` });

@@ -8,7 +8,7 @@ import { eachStore } from '../world/each-store.ts';
 import { type Act, AUDIT_FILE, expectAct, isAlive, type Living, type Outcome } from '../world/expect-act.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { newBrowser, type User } from '../world/person.ts';
-import { factorsOf, SoftwareKey, codeFor } from '../world/second-factors.ts';
+import { codeFor, factorsOf, newAuthenticatorApp, SoftwareKey } from '../world/second-factors.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS } from '../world/world.ts';
 
 const receiver = await startLogoutReceiver();
@@ -97,6 +97,9 @@ eachStore(
       reason: 'ended_by_the_person',
     });
 
+    const expectNothing = (act: Act) =>
+      expectOf(act, { answer: {}, audit: [], activity: [], cookies: [], apps: [], alive: [], dead: [] });
+
     it.each(['sign-out', 'disable', 'password'])(
       '%s by an operator ends everything of the user',
       async (verb) => {
@@ -147,6 +150,12 @@ eachStore(
         },
       );
       await enter('web');
+      const store = await factorsOf(world);
+      await store.change(id, () => ({
+        oneTimeCode: { ...newAuthenticatorApp(username).factor, failures: 100 },
+      }));
+      await user(world, 'enable', username);
+      expect((await store.get(id)).oneTimeCode?.failures).toBeUndefined();
     });
 
     it('delete ends everything of the user', async () => {
@@ -266,6 +275,8 @@ eachStore(
         },
       );
       expect(id).toMatch(/^usr_/);
+      const again = ['user', 'add', `person${count}`, '--config', world.configFile];
+      await expectNothing({ run: () => runVerb(again, PASSWORDS.alice) });
     });
 
     it('a first factor by the user ends the sessions of other browsers, and removing it too', async () => {
@@ -301,6 +312,13 @@ eachStore(
           dead: [],
         },
       );
+      // Where the list can't be read, it happens all the same.
+      const { documents } = world.openedStore;
+      const list = await documents.get('person-sessions', id);
+      await documents.put('person-sessions', id, '[', list?.version ?? 0);
+      expect((await browser.submit(next, '/recovery-codes')).status).toBe(200);
+      const damaged = await documents.get('person-sessions', id);
+      await documents.put('person-sessions', id, list?.value ?? '', damaged?.version ?? 0);
       const last = await browser.open(`${world.issuer}/account/factors`);
       await expectOf(
         { browser, run: () => browser.submit(last, '/remove', { id: 'one-time-codes' }) },
@@ -334,6 +352,28 @@ eachStore(
         },
       );
       expect(await isAlive(world, session(here))).toBe(false);
+    });
+
+    it('damaged factors removed by an operator end everything of the user', async () => {
+      const { world, id, username, here, there } = await newUser();
+      const { documents } = world.openedStore;
+      const run = async () => {
+        const { version = 0 } = (await documents.get('factors', id)) ?? {};
+        await documents.put('factors', id, '[', version);
+        return user(world, 'factors', username, '--remove', 'all');
+      };
+      await expectOf(
+        { run },
+        {
+          answer: { id, passkeys: [] },
+          audit: [changed(id, 'command_line', 'factors')],
+          activity: [],
+          cookies: [],
+          apps: [here, there],
+          alive: [],
+          dead: [here, there].flatMap((app) => [session(app), tokens(app)]),
+        },
+      );
     });
 
     it('a first factor by a link ends the sessions of other browsers', async () => {
@@ -374,6 +414,7 @@ eachStore(
           dead: [session(there)],
         },
       );
+      await expectNothing({ browser, run: () => browser.submit(page, `/${act}`, fields) });
     });
 
     it('withdraw by the user ends the tokens of that app, and no session', async () => {
@@ -394,13 +435,14 @@ eachStore(
               reason: 'withdrawn_by_the_person',
             },
           ],
-          activity: ['app_withdrawn'],
+          activity: ['app_withdrawn web'],
           cookies: [],
           apps: [here, there],
           alive: [session(here), session(there)],
           dead: [tokens(here), tokens(there)],
         },
       );
+      await expectNothing({ browser, run: () => browser.submit(page, '/withdraw', { id: 'web' }) });
     });
   },
   OPTIONS,

@@ -72,6 +72,7 @@ describe('where the first factor is left to people', () => {
     expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject({
       outcome: 'failure',
       account_id: PEOPLE.alice,
+      client_id: 'spa',
       action: 'added',
       reason: 'wrong_code',
     });

@@ -34,7 +34,7 @@ export type Outcome = {
   readonly answer: object;
   /** All new records but those of sign-ins and tokens, without their time, address and request. */
   readonly audit: readonly object[];
-  /** What users find in their activity besides sign-ins. */
+  /** What users find in their activity besides sign-ins, with the app that it is about. */
   readonly activity: readonly string[];
   /** Names of cookies that are other ones afterwards. */
   readonly cookies: readonly string[];
@@ -69,11 +69,18 @@ export async function expectAct(
   for (const outbox of ['user-events', 'logouts']) {
     await until(async () => expect(await documents.list(outbox)).toEqual([]));
   }
-  expect((await auditOf(world)).slice(before.audit.length)).toEqual(audit);
+  const records = (await auditOf(world)).slice(before.audit.length);
+  expect(records.map(withoutPassing)).toEqual(audit);
+  const isByRequest = ({ by }: Loose) => by !== 'command_line';
+  for (const record of records) {
+    const from = [record['address'], record['request_id']].map((value) => typeof value);
+    expect(from).toEqual(isByRequest(record) ? ['string', 'string'] : ['undefined', 'undefined']);
+  }
   const known = (await activityOf(world)).filter(
     (event) => !before.activity.some(({ key }) => key === event.key),
   );
   expect(known.map(({ what }) => what)).toEqual(activity);
+  for (const { hasPlace } of known) expect(hasPlace).toBe(records.some(isByRequest));
   const changed = [...cookiesOf(browser)].filter(([name, value]) => before.cookies.get(name) !== value);
   expect(changed.map(([name]) => name)).toEqual(cookies);
   const heard = everybody.filter((app, at) => receiver.of(sidOf(app)).length > (heardBefore[at] ?? 0));
@@ -99,18 +106,28 @@ export async function isAlive(world: OpenWorld, one: Living): Promise<boolean> {
 async function activityOf({ openedStore }: OpenWorld) {
   const lists = await openedStore.documents.list('person-sessions');
   return lists.flatMap(({ id, value }) => {
-    const { events = [] } = JSON.parse(value) as { readonly events?: readonly { readonly what: string }[] };
+    const { events = [] } = JSON.parse(value) as {
+      readonly events?: readonly { readonly what: string; readonly app?: string; readonly place?: object }[];
+    };
     const others = events.filter(({ what }) => what !== 'signed_in');
-    return others.map(({ what }, at) => ({ key: `${id} ${at}`, what }));
+    return others.map(({ what, app, place }, at) => ({
+      hasPlace: place !== undefined,
+      key: `${id} ${at}`,
+      what: app === undefined ? what : `${what} ${app}`,
+    }));
   });
 }
 
-async function auditOf({ recorded, folder }: OpenWorld): Promise<readonly object[]> {
+type Loose = Readonly<Record<string, unknown>>;
+
+async function auditOf({ recorded, folder }: OpenWorld): Promise<readonly Loose[]> {
   const file = await readFile(path.join(folder, AUDIT_FILE), 'utf8').catch(() => '');
   const lines = [...file.split('\n').filter(Boolean), ...recorded.auditLines];
   return lines
     .map((line) => JSON.parse(line) as AuditRecord)
     .toSorted((one, other) => one.time.localeCompare(other.time))
-    .filter(({ event }) => !NOT_OF_ACTS.includes(event))
-    .map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => !PASSING.includes(name))));
+    .filter(({ event }) => !NOT_OF_ACTS.includes(event));
 }
+
+const withoutPassing = (record: Loose) =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !PASSING.includes(name)));

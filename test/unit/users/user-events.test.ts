@@ -1,0 +1,31 @@
+// How the end of a user's sessions is delivered, and what is logged where it can't be.
+import { expect, it } from 'vitest';
+import { createLog } from '../../../src/observability/log.ts';
+import { createUserEventDelivery, createUserEvents, newUserEvent } from '../../../src/users/user-events.ts';
+import { until } from '../../world/clock.ts';
+import { MemoryDocuments } from '../keys/memory-documents.fixture.ts';
+
+it('a listener that fails is named at each of six tries in an hour, and given up then', async () => {
+  let now = 1_800_000_000_000;
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => void lines.push(line) });
+  const events = createUserEvents(new MemoryDocuments(), () => now);
+  const delivery = createUserEventDelivery(events, () => now, log);
+  await events.add([newUserEvent('usr_1', 'left', ['web'])]);
+  const heard: unknown[] = [];
+  const fail = async (event: object) => {
+    heard.push(event);
+    throw new Error('broken');
+  };
+  for (let tries = 1; tries <= 6; tries += 1) {
+    delivery.use(fail);
+    await until(() => expect(lines.join('').match(/could not be notified yet/g)).toHaveLength(tries));
+    now += 3_600_000;
+  }
+  expect(heard.at(-1)).toMatchObject({ accountId: 'usr_1', what: 'left', clientIds: ['web'] });
+  delivery.use(fail);
+  await until(async () => expect(await events.list()).toEqual([]));
+  await delivery.stop();
+  expect([heard.length, lines.filter((line) => line.includes("and won't be")).length]).toEqual([6, 1]);
+  expect(lines.at(-1)).toContain('usr_1');
+});
