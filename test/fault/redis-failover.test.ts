@@ -195,6 +195,8 @@ describe('a failover', () => {
       if (status !== 503) expect(body).toEqual({ active: false });
       await sleep(50);
     }
+    const { body } = await untilAnswered(() => introspection(world, tokens.access_token));
+    expect(body).toEqual({ active: false });
   });
 
   it('RD-20: is not needed by a master without replicas to stop taking writes', async () => {
