@@ -65,6 +65,7 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
     await user(['disable', 'alice']);
     await receiver.wait(sidOf(second));
     await user(['enable', 'alice']);
+    expect([first, second].map((one) => receiver.of(sidOf(one)).length)).toEqual([1, 1]);
   });
 
   it('a password, by the operator and by a link, a group, and the end of a person', async () => {

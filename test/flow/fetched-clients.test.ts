@@ -58,10 +58,9 @@ const redeem = (world: OpenWorld, clientId: string, code: string) =>
   });
 
 async function tokensFor(world: OpenWorld, clientId: string, parameters: Fields = {}) {
-  return (await redeem(world, clientId, await codeFor(world, clientId, parameters))).body as Record<
-    string,
-    string
-  >;
+  const { status, body } = await redeem(world, clientId, await codeFor(world, clientId, parameters));
+  expect(status).toBe(200);
+  return body as Record<string, string>;
 }
 
 const refresh = (world: OpenWorld, clientId: string, token = '') =>

@@ -403,6 +403,7 @@ describe('IN-08: the search for secrets in what is reported', () => {
     const lines: string[] = [];
     const log = createLog('trace', { write: (line) => lines.push(line) });
     log.info({ password: 'canary', body: { client_secret: 'canary', code_verifier: 'canary' } }, 'x');
+    expect(lines.join('')).toContain('"msg":"x"');
     expect(lines.join('')).not.toContain('canary');
   });
 });

@@ -167,6 +167,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     serve(1, DONE);
     await isEmpty();
     await stopAll();
+    expect(told).toEqual(['web0 done']);
   });
 
   it('keep for a day what only another process may be able to run', async () => {
