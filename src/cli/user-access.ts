@@ -3,10 +3,11 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config } from '../config/config.ts';
 import { claimsFault, parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
-import { setGranted } from '../users/acts.ts';
+import { addUser, setGranted } from '../users/acts.ts';
+import { type NewUser, withName } from '../users/stored-users.ts';
 import type { VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
-import { addChange, type Done, isGone, OPERATOR, type UserContext } from './user-context.ts';
+import { addChange, type Done, isGone, newUserId, OPERATOR, type UserContext } from './user-context.ts';
 import type { User } from '../users/user.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -50,8 +51,24 @@ function toClaim(name: string, value: string): unknown {
   }
 }
 
+/** A user to add, who has no password yet. Throws CommandError where the login name is taken. */
+export async function newUser(context: UserContext, username: string, options: GrantedOptions) {
+  const { claims, groups } = checkGranted(context.config, options);
+  if ((await context.accounts.lookUp(username)) !== undefined) throw isTaken(username);
+  const id = newUserId();
+  return { id, username, passwordHash: undefined, groups, claims: withName(username, claims) };
+}
+
+/** Throws CommandError where the login name was taken meanwhile. */
+export async function addNew(context: UserContext, user: NewUser): Promise<void> {
+  if (!(await addUser(context, OPERATOR, user))) throw isTaken(user.username);
+}
+
+const isTaken = (username: string) =>
+  new CommandError(`there is a person ${JSON.stringify(username)} already`);
+
 /** Throws CommandError for what the file doesn't define. */
-export function checkGranted(
+function checkGranted(
   { groups, scopes }: Pick<Config, 'groups' | 'scopes'>,
   { claim, group }: GrantedOptions,
 ): { readonly claims: Claims; readonly groups: readonly string[] } {

@@ -117,10 +117,6 @@ export function addChange<Options extends VerbOptions>(
     );
 }
 
-export function isTaken(username: string): CommandError {
-  return new CommandError(`there is a person ${JSON.stringify(username)} already`);
-}
-
 export function isGone(username: string): CommandError {
   return new CommandError(`${username} was deleted meanwhile`);
 }
@@ -130,18 +126,15 @@ export function newUserId(): string {
   return `usr_${randomBytes(16).toString('base64url')}`;
 }
 
-/** By login name or by id. */
-export const lookUpUser = ({ accounts }: UserContext, typed: string) => accounts.lookUp(typed);
-
-/** The same; throws CommandError where there is nobody. */
-export async function findUser(context: UserContext, typed: string): Promise<User> {
-  const user = await lookUpUser(context, typed);
+/** By login name or by id. Throws CommandError where there is nobody. */
+export async function findUser({ accounts }: UserContext, typed: string): Promise<User> {
+  const user = await accounts.lookUp(typed);
   if (user !== undefined) return user;
   throw new CommandError(`there is no person ${JSON.stringify(typed)}`);
 }
 
 /** The same, for what is only done to users of the store. Throws CommandError. */
-export async function findStoredUser(context: UserContext, typed: string): Promise<User> {
+async function findStoredUser(context: UserContext, typed: string): Promise<User> {
   const user = await findUser(context, typed);
   if (!user.isDeclared) return user;
   throw new CommandError(

@@ -5,7 +5,7 @@ import { type Factors, hasSecondFactor, orDamaged } from '../users/factors.ts';
 import { ONE_TIME_CODES } from '../users/remove-factor.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, print, type CliIo } from './io.ts';
-import { findUser, lookUpUser, OPERATOR, type UserContext, withUsers } from './user-context.ts';
+import { findUser, OPERATOR, type UserContext, withUsers } from './user-context.ts';
 
 const ALL = 'all';
 const RECOVERY_CODES = 'recovery-codes';
@@ -20,10 +20,10 @@ export function registerUserFactors(verbs: Command, io: CliIo): void {
       withUsers(
         options,
         async (context) => {
-          const { factors } = context;
+          const { factors, accounts } = context;
           const own = await factors.get(typed).catch(orDamaged);
           const hasLeftovers = own === undefined || hasSecondFactor(own);
-          const user = await (hasLeftovers ? lookUpUser : findUser)(context, typed);
+          const user = await (hasLeftovers ? accounts.lookUp(typed) : findUser(context, typed));
           const id = user?.id ?? typed;
           if (options.remove !== undefined) await remove(context, id, options.remove);
           const left = toRow(await factors.get(id).catch(orDamaged));

@@ -6,21 +6,11 @@ import { usernameFault } from '../config/text.ts';
 import * as acts from '../users/acts.ts';
 import { hasSecondFactor } from '../users/factors.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
-import { withName } from '../users/stored-users.ts';
 import type { User } from '../users/user.ts';
 import { addVerb, checked, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
-import { addGrantedOptions, checkGranted, type GrantedOptions } from './user-access.ts';
-import {
-  addChange,
-  type Done,
-  isTaken,
-  lookUpUser,
-  newUserId,
-  OPERATOR,
-  type UserContext,
-  withUsers,
-} from './user-context.ts';
+import { addGrantedOptions, addNew, type GrantedOptions, newUser } from './user-access.ts';
+import { addChange, type Done, OPERATOR, type UserContext, withUsers } from './user-context.ts';
 
 type InviteOptions = VerbOptions & GrantedOptions;
 
@@ -54,11 +44,8 @@ async function invite(
   { options, io }: { readonly options: InviteOptions; readonly io: CliIo },
 ): Promise<void> {
   const make = newLink(context);
-  if ((await lookUpUser(context, username)) !== undefined) throw isTaken(username);
-  const { claims: given, groups } = checkGranted(context.config, options);
-  const claims = withName(username, given);
-  const user = { id: newUserId(), username, passwordHash: undefined, groups, claims };
-  if (!(await acts.addUser(context, OPERATOR, user))) throw isTaken(username);
+  const user = await newUser(context, username, options);
+  await addNew(context, user);
   const link = await make('invite', { ...user, validAfter: 0 });
   printDone(io, options, {
     value: { id: user.id, username, source: 'store', invited: true, ...link.value },

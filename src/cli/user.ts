@@ -1,15 +1,14 @@
 // `postern user …`. What may change about a user while the service runs applies from the next request on, in every process.
 import type { Command } from 'commander';
 import { usernameFault } from '../config/text.ts';
-import { addUser, deleteUser, disable, setPassword, signOut } from '../users/acts.ts';
+import { deleteUser, disable, setPassword, signOut } from '../users/acts.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
-import { withName } from '../users/stored-users.ts';
 import type { User } from '../users/user.ts';
 import { addVerb, checked, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
 import { print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
-import { addGrantedOptions, checkGranted, type GrantedOptions, registerSet } from './user-access.ts';
+import { addGrantedOptions, addNew, type GrantedOptions, newUser, registerSet } from './user-access.ts';
 import { registerUserFactors } from './user-factors.ts';
 import { registerUserLinks } from './user-links.ts';
 import { registerList } from './user-list.ts';
@@ -17,8 +16,6 @@ import {
   addChange,
   type Done,
   isGone,
-  isTaken,
-  lookUpUser,
   newUserId,
   OPERATOR,
   type UserContext,
@@ -82,15 +79,10 @@ async function add(
   username: string,
   { options, io }: { readonly options: AddOptions; readonly io: CliIo },
 ): Promise<void> {
-  const { config } = context;
-  const { claims: given, groups } = checkGranted(config, options);
-  const claims = withName(username, given);
-  if ((await lookUpUser(context, username)) !== undefined) throw isTaken(username);
-  const password = await readPassword(io, passwordContext(config, { username, claims }));
-  const passwordHash = await hashPassword(password);
-  const id = newUserId();
-  const user = { id, username, passwordHash, groups, claims };
-  if (!(await addUser(context, OPERATOR, user))) throw isTaken(username);
+  const user = await newUser(context, username, options);
+  const { id, groups, claims } = user;
+  const password = await readPassword(io, passwordContext(context.config, user));
+  await addNew(context, { ...user, passwordHash: await hashPassword(password) });
   printDone(io, options, {
     value: { id, username, source: 'store', groups, claims },
     text: `Added ${username}: ${id}`,

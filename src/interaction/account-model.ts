@@ -11,7 +11,7 @@ import type { OwnPage, Visitor } from './own-page.ts';
 import { toAllowedModels } from '../oidc/scope-words.ts';
 import { toDayText, toTimeText } from './show-second-step.ts';
 
-export type AccountModel = Extract<PageModels['account'], { outcome: 'page' }>;
+type AccountModel = Extract<PageModels['account'], { outcome: 'page' }>;
 export type AccountError = NonNullable<AccountModel['error']>;
 
 /** What was just done says so for as long as this. */

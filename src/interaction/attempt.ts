@@ -20,7 +20,7 @@ export const MAX_USERNAME_LENGTH = 256;
 /** `destination` undefined: somebody else finished the interaction first. */
 export type Attempted = 'shown again' | { readonly destination: string | undefined };
 
-export const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
+const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
 
 export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
   const { interactions, checkPassword, cookie, second, factors, audit } = host;

@@ -19,7 +19,7 @@ export type OpenLink = { readonly token: string; readonly link: OneTimeLink; rea
 export type LinkFault = PasswordFault | 'different' | EnrolmentFault;
 
 /** `fault`: the form is shown again. `dead`: why the link doesn't work any more. */
-export type Followed =
+type Followed =
   { readonly fault: LinkFault } | { readonly dead: 'used' | 'ended' } | { readonly destination: string };
 
 export const linkBinding = (token: string) => `link:${token}`;

@@ -48,12 +48,12 @@ export type BegunSignIn = {
 };
 
 /** What follows from `rate_limits.sign_in` (limits.ts). */
-export type SignInQuotaOf = (
+type SignInQuotaOf = (
   name: `sign_in.${'account' | 'address' | 'network'}_failures`,
   subject: string,
 ) => Quota;
 
-export type SignInAttemptsParts = {
+type SignInAttemptsParts = {
   readonly counters: Counters;
   readonly attempts: Attempts;
   readonly quotaOf: SignInQuotaOf;

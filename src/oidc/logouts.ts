@@ -13,7 +13,7 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 export type Logouts = ReturnType<typeof createLogouts>;
 
-export type LogoutsParts = {
+type LogoutsParts = {
   readonly config: { readonly clients: readonly Client[] };
   readonly outgoing: Outgoing;
   readonly logoutJobs: LogoutJobs;

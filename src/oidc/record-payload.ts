@@ -19,7 +19,7 @@ export type RecordParts = {
   readonly tombstoneSeconds: number;
 };
 
-export type RecordPayload = {
+type RecordPayload = {
   readonly toText: (id: string, payload: AdapterPayload) => string;
   /** With the id back in its places where the caller knows it; a session found by its uid stays without. */
   /** Undefined for what is damaged: nobody can have asked for it as it is. */

@@ -12,9 +12,9 @@ import {
   findShutOut,
   inBatches,
   keepCredentials,
-  laterThan,
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
+import { laterThan } from '../users/account-state.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { markAll } from '../users/factors.ts';
 import { findShadowed } from '../users/shadowed.ts';

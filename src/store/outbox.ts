@@ -35,7 +35,7 @@ export type JobForm<Job> = {
 /** `reason`: a code, `detail`: for the log. With `mayPass` the job is tried again while it has tries left. */
 export type JobFailure = { readonly reason: string; readonly detail?: string; readonly mayPass: boolean };
 
-export type JobKind<Job> = {
+type JobKind<Job> = {
   readonly targetOf: (job: Job) => string;
   /** One for each try: from its start to the next one, longer than a run takes. Until then the job belongs to one process. */
   readonly waitsMs: readonly number[];

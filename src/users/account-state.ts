@@ -2,7 +2,7 @@
 // everything that was issued before. It is asked with each request, so a change counts on every node at once.
 import { changeDocument, listDocuments } from '../store/documents.ts';
 import { FORM_VERSION, NewerForm, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
-import type { DocumentStore } from '../store/store.ts';
+import type { Clock, DocumentStore } from '../store/store.ts';
 
 const COLLECTION = 'account-state';
 const WHAT = 'the state of a person';
@@ -32,6 +32,10 @@ const INITIAL: AccountState = { disabled: false, validAfter: 0 };
 export function nextValidAfter(before: number, after: number): number {
   return Math.max(after, before + 1);
 }
+
+/** What is of an earlier version goes by whole seconds: what was issued in this one is void, too. */
+export const nextSecond = (now: Clock) => Math.floor(now() / 1000) + 1;
+export const laterThan = (validAfter: number, now: Clock) => nextValidAfter(validAfter, nextSecond(now));
 
 type StateChange = (before: AccountState) => Partial<AccountState> | undefined;
 

@@ -2,7 +2,7 @@
 // its record in the audit trail, its line in the user's activity, and the event by which apps and lists hear of it (user-events.ts).
 import type { Audit, AuditEvent, AuditFields, Origin } from '../observability/audit.ts';
 import type { Clock } from '../store/store.ts';
-import { type AccountState, type AccountStates, nextValidAfter } from './account-state.ts';
+import { type AccountState, type AccountStates, laterThan, nextSecond } from './account-state.ts';
 import type { Enrolled } from './enrolment.ts';
 import { type FactorStore, forgiven, type Method } from './factors.ts';
 import type { LinkPurpose, OneTimeLink, OneTimeLinks } from './one-time-links.ts';
@@ -16,7 +16,7 @@ import type { Place, SecurityEvent, UserIndex } from './user-index.ts';
 export type Actor = Origin & { readonly by: 'command_line' | 'user' | 'link'; readonly place?: Place };
 
 /** What acts are done with. Every act throws StoreUnavailable; a part that is done then has its event. */
-export type ActsParts = {
+type ActsParts = {
   readonly states: AccountStates;
   readonly storedUsers: StoredUsers;
   readonly factors: FactorStore;
@@ -49,13 +49,10 @@ export async function noteInActivity(
   await activity?.addEvent(accountId, { what, app, place }).catch(() => undefined);
 }
 
-/** What an earlier version issued in this second is void, too. */
-const nextSecond = ({ storeNow }: ActsParts) => Math.floor(storeNow() / 1000) + 1;
-
 const voidAll = (parts: ActsParts, accountId: string, change: Partial<AccountState> = {}) =>
   parts.states.update(accountId, ({ validAfter }) => ({
     ...change,
-    validAfter: nextValidAfter(validAfter, nextSecond(parts)),
+    validAfter: laterThan(validAfter, parts.storeNow),
   }));
 
 /** What was issued up to now stays void when the user comes back. Resolves since when (epoch seconds). */
@@ -100,7 +97,12 @@ type NewPassword = {
 export function setPassword(parts: ActsParts, actor: Actor, password: NewPassword) {
   const { accountId, passwordHash, since, keep } = password;
   return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
-    const user = await parts.storedUsers.setPassword(accountId, passwordHash, nextSecond(parts), since);
+    const user = await parts.storedUsers.setPassword(
+      accountId,
+      passwordHash,
+      nextSecond(parts.storeNow),
+      since,
+    );
     if (user === undefined) return undefined;
     changed(parts, actor, accountId, 'password');
     await keep?.(user);

@@ -7,7 +7,7 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import { changeDocument } from '../store/documents.ts';
 import { FormFault } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
-import { type AccountStates, nextValidAfter } from './account-state.ts';
+import { type AccountStates, laterThan } from './account-state.ts';
 import type { StoredUsers } from './stored-users.ts';
 
 /** Users looked up, or written, at one time; a first start writes for everybody. */
@@ -15,7 +15,7 @@ const AT_ONCE = 50;
 const FILE_PEOPLE = { collection: 'file-people', id: 'all', what: 'the people of the file' };
 
 /** Of a user whose sessions and tokens have ended; to be kept once their apps will hear of it. */
-export type ChangedCredential = { readonly id: string; readonly credential: string };
+type ChangedCredential = { readonly id: string; readonly credential: string };
 
 /**
  * Ends the sessions and tokens of users whose password or state changed, or whose entry is back. `before`: of the file that this process
@@ -48,10 +48,6 @@ export async function voidChangedCredentials(
   await inBatches(users, compare, onFault);
   return Array.from(ended, ([id, credential]) => ({ id, credential }));
 }
-
-/** What is of an earlier version goes by whole seconds: what was issued in this one is void, too. */
-export const laterThan = (validAfter: number, now: Clock) =>
-  nextValidAfter(validAfter, Math.floor(now() / 1000) + 1);
 
 export async function keepCredentials(
   changed: readonly ChangedCredential[],
@@ -107,7 +103,7 @@ export async function findRemoved(
 }
 
 /** The user, and the apps. */
-export type ShutOut = readonly [id: string, clientIds: readonly string[]];
+type ShutOut = readonly [id: string, clientIds: readonly string[]];
 
 type Member = Grouped & { readonly id: string };
 

@@ -26,7 +26,7 @@ export type Enrolled = {
 };
 
 /** What the form of a new factor sent; one of the two. */
-export type EnrolmentAnswer = {
+type EnrolmentAnswer = {
   readonly sealed: string;
   readonly code: string;
   readonly response: string;

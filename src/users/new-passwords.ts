@@ -4,10 +4,10 @@ import type { Limits } from '../limits/limits.ts';
 import { judgePassword, passwordContext, type PasswordFault, type PasswordOwner } from './password-rules.ts';
 import { createPasswords, hashPassword } from './passwords.ts';
 
-export type MadePassword = { readonly passwordHash: string } | { readonly fault: PasswordFault };
+type MadePassword = { readonly passwordHash: string } | { readonly fault: PasswordFault };
 
 /** `by`: the link or the user. Throws PasswordQueueFull and TooManyRequests. */
-export type MakePassword = (
+type MakePassword = (
   wanted: Readonly<Record<'password' | 'by' | 'address', string>> & { readonly owner: PasswordOwner },
 ) => Promise<MadePassword>;
 

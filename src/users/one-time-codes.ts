@@ -37,7 +37,7 @@ export function withStep(codes: OneTimeCodes, step: number, at: number): OneTime
 
 const stepAt = (at: number) => Math.floor(at / 1000 / PERIOD_SECONDS);
 
-export type OneTimeCodesParts = {
+type OneTimeCodesParts = {
   readonly vault: Pick<Vault, 'seal' | 'open'>;
   readonly random: (bytes: number) => Buffer;
   /** What the app lists the codes under. */

@@ -26,7 +26,7 @@ export type OneTimeLink = {
   readonly sessionsSince?: number | undefined;
 };
 
-export type OneTimeLinksParts = {
+type OneTimeLinksParts = {
   readonly records: RecordStore;
   readonly states: AccountStates;
   readonly factors: Pick<FactorStore, 'get'>;

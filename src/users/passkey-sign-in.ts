@@ -8,7 +8,7 @@ import type { PasskeyAuthentication } from './passkey-authentication.ts';
 import type { PasskeyFault } from './passkeys.ts';
 import type { TrustedBrowsers } from './trusted-browsers.ts';
 
-export type PasskeyAnswer = {
+type PasskeyAnswer = {
   readonly binding: string;
   readonly response: string;
   readonly address: string;
@@ -16,7 +16,7 @@ export type PasskeyAnswer = {
   readonly device: string;
 };
 
-export type SignedInByPasskey = {
+type SignedInByPasskey = {
   readonly accountId: string;
   /** Epoch seconds, as in SignedIn. */
   readonly at: number;
@@ -27,7 +27,7 @@ export type SignedInByPasskey = {
 };
 
 /** For the audit trail alone. */
-export type RefusedSignIn = {
+type RefusedSignIn = {
   readonly accountId?: string | undefined;
   readonly reason: PasskeyFault | 'disabled' | 'too_many_attempts';
   readonly retryAfterSeconds?: number | undefined;
@@ -35,7 +35,7 @@ export type RefusedSignIn = {
 
 export type SignInByPasskey = (answer: PasskeyAnswer) => Promise<SignedInByPasskey | RefusedSignIn>;
 
-export type PasskeySignInParts = {
+type PasskeySignInParts = {
   readonly accounts: Pick<Accounts, 'findLive' | 'findByUsername' | 'maySignIn'>;
   readonly limits: Pick<Limits, 'takePasskey' | 'finishSignIn'>;
   readonly trustedBrowsers: TrustedBrowsers;

@@ -45,7 +45,7 @@ export function passwordContext(
   return { ...passwords, names: typeof email === 'string' ? [...names, email] : names };
 }
 
-export const PASSWORD_FAULTS = ['too_short', 'too_long', 'guessable'] as const;
+const PASSWORD_FAULTS = ['too_short', 'too_long', 'guessable'] as const;
 export type PasswordFault = (typeof PASSWORD_FAULTS)[number];
 
 /** What is wrong with a new password, or nothing. */

@@ -16,7 +16,7 @@ export type TypedCode = {
   readonly isTrusted?: boolean | undefined;
 };
 
-export type ProvedCode = PreparedFactors & { readonly proof: Proof };
+type ProvedCode = PreparedFactors & { readonly proof: Proof };
 /** Wrong codes in a row. `isLocked`: no more are looked at. `isNews`: the user hears of it now. */
 export type FailedCodes = { readonly failures: number; readonly isLocked: boolean; readonly isNews: boolean };
 
@@ -25,7 +25,7 @@ const CAPS = { unknown: 80, trusted: 100 };
 /** Each is an event of the account, and from the second on a notice. */
 const TOLD_AT = [5, 25, CAPS.unknown, CAPS.trusted];
 
-export type SecondFactorParts = {
+type SecondFactorParts = {
   readonly factors: FactorStore;
   readonly codes: Pick<ReturnType<typeof createOneTimeCodes>, 'stepOf'>;
   readonly hash: KeyedHash;

@@ -4,7 +4,7 @@ import { inBatches } from './changed-credentials.ts';
 import type { StoredUsers } from './stored-users.ts';
 
 /** A user of the store who can't sign in, because a user of the file has the same login name or id. */
-export type Shadowed = { readonly fileId: string; readonly storeId: string };
+type Shadowed = { readonly fileId: string; readonly storeId: string };
 
 /**
  * The file wins: its keeper decides who may have a name. Asks the store for the users of the file alone: it may have many

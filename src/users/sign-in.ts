@@ -65,9 +65,9 @@ export type NotDecided = {
   readonly cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
 };
 
-export type SignIn = (credentials: Credentials) => Promise<SignedIn | HalfSignedIn | Refused | NotDecided>;
+type SignIn = (credentials: Credentials) => Promise<SignedIn | HalfSignedIn | Refused | NotDecided>;
 
-export type SignInParts = {
+type SignInParts = {
   readonly accounts: Accounts;
   readonly storedUsers: StoredUsers;
   readonly passwords: Passwords;

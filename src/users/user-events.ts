@@ -5,7 +5,7 @@ import type { Log } from '../observability/log.ts';
 import { createJobs, createOutbox, type JobForm } from '../store/outbox.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
-export type UserEvent = {
+type UserEvent = {
   readonly id: string;
   readonly accountId: string;
   /** `ended`: sessions and tokens. `left`: apps no longer let the user in. `deleted`: the user is gone. */

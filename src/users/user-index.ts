@@ -24,7 +24,7 @@ const MAX_OTHERS = 30;
 /** Epoch seconds by the clock of the store, as all times here. */
 type Ending = { readonly ends: number };
 /** `uid`: names the session, and isn't its cookie. */
-export type SessionEntry = Ending & { readonly uid: string };
+type SessionEntry = Ending & { readonly uid: string };
 /** `key`: of the record. */
 export type GrantEntry = Ending & { readonly key: string; readonly clientId: string };
 

@@ -1,7 +1,7 @@
 // A user at run time, of the file or of the store. What differs between the two is decided here: others ask what the user can do.
 import type { UserEntry } from '../config/config.ts';
 
-export type UserSource = 'file' | 'store';
+type UserSource = 'file' | 'store';
 
 export type User = UserEntry & {
   /** For output. */

@@ -16,7 +16,7 @@ export type Asked = {
 };
 
 /** Why there is no such token; undefined when there may be one. */
-export type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
+type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
 
 export type ScopePolicyParts = {
   readonly audiences: AudienceRules;
