@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { Context, Middleware } from 'koa';
 import { isDemoSecret } from '../config/client-secrets.ts';
-import type { Client, UserEntry } from '../config/config.ts';
+import type { Client, Config } from '../config/config.ts';
 import {
   DEMO_CALLBACK_PATH,
   DEMO_CLIENT_ID,
@@ -21,12 +21,8 @@ const COOKIE = 'postern_try';
 const startUrl = `${DEMO_TRY_PATH}/start`;
 
 type TokenAnswer = { readonly access_token: string; readonly id_token: string; readonly error?: string };
-export type DemoSettings = {
-  readonly issuer: string;
-  readonly clients: readonly Client[];
-  readonly users: readonly UserEntry[];
+export type DemoSettings = Pick<Config, 'issuer' | 'clients' | 'users' | 'workers'> & {
   readonly management: { readonly port: number };
-  readonly workers: number;
 };
 type Demo = { readonly client: Client; readonly callback: string };
 

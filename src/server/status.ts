@@ -1,5 +1,5 @@
 // What operators see of a running service: whether it is ready or why not, and what a scrape of the metrics shows.
-import type { Client, SigningKeys } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { secretId } from '../config/secret-strength.ts';
 import { type Status, summaryOf } from '../http/management.ts';
 import type { Rotation } from '../keys/rotation.ts';
@@ -102,7 +102,7 @@ function toProblem(error: unknown): string {
 }
 
 type SnapshotParts = {
-  readonly config: { readonly clients: readonly Client[]; readonly signingKeys: SigningKeys };
+  readonly config: Pick<Config, 'clients' | 'signingKeys'>;
   readonly status: Status;
   readonly rotation: Rotation;
   readonly timing: Timing;

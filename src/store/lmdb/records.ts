@@ -164,14 +164,8 @@ function bury(tables: LmdbTables, grant: string, end: number): void {
 }
 
 function toStored(kind: string, row: RecordRow | undefined): StoredRecord | undefined {
-  return (
-    row && {
-      key: row.key,
-      payload: row.payload,
-      consumedAt: row.consumedAt,
-      grant: row.grant,
-      // Kept with its kind.
-      alias: row.alias?.slice(kind.length + 1),
-    }
-  );
+  if (row === undefined) return undefined;
+  const { expiresAt: _expiresAt, alias, ...stored } = row;
+  // Kept with its kind.
+  return { ...stored, alias: alias?.slice(kind.length + 1) };
 }

@@ -147,21 +147,27 @@ return 1`;
 
 /** Registered on the connection under these names; the second of a pair of keys is in the slot of the first. */
 export const SCRIPTS = {
-  saveRecord: { lua: saveRecord, numberOfKeys: 1 },
-  consumeRecord: { lua: consumeRecord, numberOfKeys: 1 },
-  dropRecord: { lua: dropRecord, numberOfKeys: 1 },
-  touch: { lua: touch, numberOfKeys: 1 },
-  settleRecord: { lua: settleRecord, numberOfKeys: 1 },
-  takeAlias: { lua: takeAlias, numberOfKeys: 1 },
-  dropAlias: { lua: dropAlias, numberOfKeys: 1 },
-  indexRecord: { lua: indexRecord, numberOfKeys: 2 },
-  buryGrant: { lua: buryGrant, numberOfKeys: 2 },
-  settleGrant: { lua: settleGrant, numberOfKeys: 1 },
-  putDocuments: { lua: putDocuments, numberOfKeys: 1 },
-  importDocument: { lua: importDocument, numberOfKeys: 1 },
-  removeDocument: { lua: removeDocument, numberOfKeys: 1 },
-  incrementCounter: { lua: incrementCounter, numberOfKeys: 1 },
-  setCounter: { lua: setCounter, numberOfKeys: 1 },
-} as const;
+  ...toScripts(1, {
+    saveRecord,
+    consumeRecord,
+    dropRecord,
+    touch,
+    settleRecord,
+    takeAlias,
+    dropAlias,
+    settleGrant,
+    putDocuments,
+    importDocument,
+    removeDocument,
+    incrementCounter,
+    setCounter,
+  }),
+  ...toScripts(2, { indexRecord, buryGrant }),
+};
 
 export type ScriptName = keyof typeof SCRIPTS;
+
+function toScripts<Name extends string>(numberOfKeys: number, scripts: Record<Name, string>) {
+  const entries = Object.entries<string>(scripts).map(([name, lua]) => [name, { lua, numberOfKeys }]);
+  return Object.fromEntries(entries) as Record<Name, { readonly lua: string; readonly numberOfKeys: number }>;
+}
