@@ -10,6 +10,7 @@ import { anyStore, eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { get } from '../world/requests.ts';
 import { refresh } from '../world/token-endpoint.ts';
+import { untilTold } from '../world/expect-act.ts';
 import { createTurns } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 
@@ -92,6 +93,7 @@ eachStore(
       expect(sidOf(first)).not.toBe(sidOf(second));
       await signOut(world(), first.browser);
       expect(await receiver.wait(sidOf(first))).toHaveLength(1);
+      await untilTold(world());
       expect(receiver.of(sidOf(second))).toEqual([]);
       expect(await silently(world(), second.browser, { scope: 'openid' })).not.toBe('login_required');
       expect((await refresh(world(), second.tokens.refresh_token)).status).toBe(200);
@@ -105,7 +107,7 @@ eachStore(
       expect(page.text).toContain('/consent"');
       await signOut(world(), web2.browser);
       await receiver.wait(sidOf(web2));
-      await until(async () => expect(await world().openedStore.documents.list('logouts')).toEqual([]));
+      await untilTold(world());
       expect([...receiver.of(undefined), ...receiver.of(sidOf(elsewhere))]).toEqual([]);
     });
 
@@ -124,6 +126,7 @@ eachStore(
       const here = await signIn(world(), { browser, client: 'web2' });
       await browser.submit(await openAccount(world(), browser), '/withdraw', { id: 'web2' });
       await receiver.wait(sidOf(here));
+      await untilTold(world());
       expect(receiver.of(sidOf(elsewhere))).toEqual([]);
       const later = await signIn(world(), { browser, client: 'web2' });
       expect(sidOf(later)).not.toBe(sidOf(here));
@@ -192,6 +195,7 @@ describe('a file that changes', () => {
     const [alice, bob] = [await signIn(world()), await signIn(world(), { person: 'bob' })];
     await world().reload(config, { alice: { disabled: true } });
     await receiver.wait(sidOf(alice));
+    await untilTold(world());
     expect(receiver.of(sidOf(bob))).toEqual([]);
     await world().reload(config, { bob: { id: 'usr_another00000000000' } });
     expect((await receiver.wait(sidOf(bob)))[0]?.claims.sub).toBe(PEOPLE.bob);
@@ -230,6 +234,7 @@ anyStore(
       const other = await signIn(world(), { browser, client: 'web2' });
       await world().reload(grouped('staff'), { alice: {}, bob: { groups: ['staff'] } });
       expect((await receiver.wait(sidOf(alice)))[0]?.claims.sub).toBe(PEOPLE.alice);
+      await untilTold(world());
       expect(receiver.of(sidOf(other))).toEqual([]);
       await world().reload(grouped('board'), { alice: {}, bob: { groups: ['staff'] } });
       expect((await receiver.wait(sidOf(bob)))[0]?.claims.sub).toBe(PEOPLE.bob);
@@ -257,6 +262,7 @@ describe('a session that runs out', () => {
     const later = await signIn(world(), { browser: app.browser });
     await signOut(world(), later.browser);
     await receiver.wait(sidOf(later));
+    await untilTold(world());
     expect(receiver.of(sidOf(app))).toEqual([]);
     expect(receiver.connections()).toBe(before + 1);
   });

@@ -65,10 +65,7 @@ export async function expectAct(
 
   expect(await run()).toMatchObject(answer);
 
-  const { documents } = world.openedStore;
-  for (const outbox of ['user-events', 'logouts']) {
-    await until(async () => expect(await documents.list(outbox)).toEqual([]));
-  }
+  await untilTold(world);
   const records = (await auditOf(world)).slice(before.audit.length);
   expect(records.map(withoutPassing)).toEqual(audit);
   const isByRequest = ({ by }: Loose) => by !== 'command_line';
@@ -87,6 +84,12 @@ export async function expectAct(
   expect(heard.map(sidOf).toSorted()).toEqual(apps.map(sidOf).toSorted());
   expect(await Promise.all(alive.map((one) => isAlive(world, one)))).toEqual(alive.map(() => true));
   expect(await Promise.all(dead.map((one) => isAlive(world, one)))).toEqual(dead.map(() => false));
+}
+
+/** Until every app has heard what it is to hear. */
+export async function untilTold({ openedStore: { documents } }: OpenWorld): Promise<void> {
+  for (const outbox of ['user-events', 'logouts'])
+    await until(async () => expect(await documents.list(outbox)).toEqual([]));
 }
 
 const sidOf = ({ tokens }: SignedIn) => String(decodeJwt(tokens.id_token ?? '')['sid']);
