@@ -22,11 +22,13 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
   };
 }
 
-/** `::ffff:192.0.2.1` is the IPv4 address that it carries. */
+const MAPPED = /^[0:]+:ffff:(?:(\d+\.[\d.]+)|([\da-f]+):([\da-f]+))$/i;
+
+/** `::ffff:192.0.2.1`, in hex `::ffff:c000:201`, is the IPv4 address that it carries (RFC 4291 §2.5.5.2). */
 function unmapped(address: string): string {
-  return address.toLowerCase().startsWith('::ffff:') && isIP(address.slice(7)) === 4
-    ? address.slice(7)
-    : address;
+  const [, carried, high = '', low = ''] = (isIP(address) === 6 && MAPPED.exec(address)) || [''];
+  if (carried !== undefined || high === '') return carried ?? address;
+  return [high, low].flatMap((group) => [...Buffer.from(group.padStart(4, '0'), 'hex')]).join('.');
 }
 
 function withoutPort(hop: string): string {

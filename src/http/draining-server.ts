@@ -1,7 +1,6 @@
 // An HTTP server whose close loses no request: it accepts no further connection, every answer from then on is the
-// last of its connection, and connections that nobody uses end after a moment. The same holds for a connection whose next request
-// can't be read. server.ts has the deadlines.
-import { Server, type ServerOptions, type ServerResponse } from 'node:http';
+// last of its connection, and connections that nobody uses end after a moment. server.ts has the deadlines.
+import { Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Server as Acceptor, type Socket } from 'node:net';
 
 /** Below the 10 s after which container runtimes kill. */
@@ -9,10 +8,10 @@ const DRAIN_TIMEOUT_MS = 8000;
 /** A busy connection has its next request on the way when the stop comes; it may take this long to arrive. */
 const NEXT_REQUEST_MS = 500;
 /** Those of Node, by the code of the error; any other is a bad request. */
-const STATUS_LINES: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+const STATUSES: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
 export class DrainingServer extends Server {
@@ -30,7 +29,7 @@ export class DrainingServer extends Server {
     });
     this.on('request', (_request, response) => this.#follow(response));
     this.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
-      void this.#end(socket, STATUS_LINES[code] ?? '400 Bad Request');
+      void this.#end(socket, STATUSES[code] ?? 400);
     });
     this.on('connect', (_request, socket: Socket) => void this.#end(socket));
   }
@@ -47,7 +46,7 @@ export class DrainingServer extends Server {
   }
 
   /** Node would end it at once, and lose the answers to the requests before. */
-  async #end(socket: Socket, status?: string): Promise<void> {
+  async #end(socket: Socket, status?: number): Promise<void> {
     // Each further packet is an error again.
     if (this.#unreadable.has(socket)) return;
     this.#unreadable.add(socket);
@@ -56,7 +55,7 @@ export class DrainingServer extends Server {
     const last = open().findLast(({ req }) => req.complete);
     if (last !== undefined) await new Promise((resolve) => last.once('close', resolve));
     if (status !== undefined && socket.writable && !open().some(({ headersSent }) => headersSent))
-      socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+      socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);
     socket.destroySoon();
   }
 

@@ -15,8 +15,9 @@ const WELL_KNOWN = [ENDPOINTS.discovery, ENDPOINTS.metadata];
 
 /** Sets `ctx.state.requestId` and `ctx.state.clientAddress`; cuts the issuer's path off `ctx.url` as a mount would. */
 export function admitRequests(issuer: string, clientAddress: ClientAddress): Middleware {
-  const { pathname } = new URL(issuer);
+  const { pathname, host } = new URL(issuer);
   const prefix = pathname === '/' ? '' : pathname;
+  const ownOrigin = new RegExp(`^https?://${host.replaceAll(/[^\w-]/g, '\\$&')}(?=/)`, 'i');
 
   async function admit(ctx: Context, next: Next): Promise<void> {
     ctx.state['requestId'] = randomUUID();
@@ -26,8 +27,8 @@ export function admitRequests(issuer: string, clientAddress: ClientAddress): Mid
     );
     if (!hasOneHost(ctx.req))
       throw new Refusal(400, 'invalid_request', 'the request needs one Host header that names a host');
-    const target = ctx.req.url ?? '';
-    // RFC 9112 §3.2.2: an absolute-form target names a host of the sender's choice.
+    // RFC 9112 §3.2.2: an absolute-form target is ours with our host only; it names one of the sender's choice.
+    const target = (ctx.req.url ?? '').replace(ownOrigin, '');
     if (!target.startsWith('/'))
       throw new Refusal(400, 'invalid_request', 'the request target must be a path');
 
@@ -71,13 +72,9 @@ function peerOf({ socket }: IncomingMessage): string {
  * stands in front may read another one of two than we would.
  */
 export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
-  let host: string | undefined;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() !== 'host') continue;
-    if (host !== undefined) return false;
-    host = rawHeaders[index + 1];
-  }
-  return host !== undefined && HOST.test(host);
+  const isHost = (_text: string, at: number) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'host';
+  const [host = '', ...others] = rawHeaders.filter(isHost);
+  return others.length === 0 && HOST.test(host);
 }
 
 /** The path below the issuer. Both forms of the well-known addresses are ours (RFC 8414 §3.1, OIDC Discovery §4). */

@@ -30,7 +30,6 @@ export function securityHeaders(issuer: string): Headers {
     'X-Content-Type-Options': 'nosniff',
     // `no-referrer` would make browsers send `Origin: null` with our own forms.
     'Referrer-Policy': 'same-origin',
-    // No Cross-Origin-Opener-Policy: an app that signs in through a popup must find its window again.
     'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
     ...(issuer.startsWith('https:') && {
       'Strict-Transport-Security': 'max-age=31536000',

@@ -51,11 +51,18 @@ export function createManagementApp({ address, status, metrics, tryOut }: Manage
 
   app.use(async function answerHealth(ctx, next) {
     ctx.set('Cache-Control', 'no-store');
+    const hosts = ctx.req.headersDistinct['host'] ?? [];
+    // RFC 9112 §3.2.
+    if (hosts.length > 1) {
+      ctx.status = 400;
+      sendJson(ctx, { error: 'several Host headers' });
+      return;
+    }
     if (ctx.path === '/healthz') {
       sendJson(ctx, { status: 'ok' });
       return;
     }
-    const host = hostNameOf(ctx.req.headers.host);
+    const host = hostNameOf(hosts[0]);
     // DNS rebinding: a web page whose name is made to resolve to this address could read the answers in the browser of
     // somebody who can reach it. Its requests carry that name; an IP address can't be rebound, and HTTP/1.0 has no browsers.
     if (host !== undefined && isIP(host) === 0 && !names.has(host)) {

@@ -111,11 +111,12 @@ export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) 
   };
 }
 
-function redirectWith(ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): void {
+export function redirectWith(ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): void {
   const url = new URL(redirectUri);
   for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
   ctx.status = 303;
   ctx.redirect(url.href);
+  ctx.body = '';
 }
 
 const isForPrograms = (route: string) => ['client', 'program'].includes(callerOf(route) ?? '');

@@ -17,7 +17,10 @@ import { prepareDeviceForms } from './device-forms.ts';
 import { pacePolls } from './device-polls.ts';
 import { logEvents } from './event-log.ts';
 import { PosternProvider, type SeamHooks } from './seam/provider.ts';
-import { createFastAnswers } from './fast/answers.ts';
+import { fastClientCredentials } from './fast/client-credentials.ts';
+import { fastIntrospection } from './fast/introspection.ts';
+import type { FastAnswer } from './fast/plain-request.ts';
+import { fastRefresh } from './fast/refresh.ts';
 import { guardEngineForms } from './form-origin.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 
@@ -58,10 +61,14 @@ export async function createEngine(app: App) {
     signOutAtOnce({ grants: createAdapter('Grant', app), records, enginePages, audit, logouts }),
     ...(provider.middleware as Middleware[]),
   ]);
+  const [clientCredentials, refresh] = [fastClientCredentials(engine), fastRefresh(engine)];
   return {
     ...engine,
     /** What http/fast-path.ts sends without the engine, by path below the issuer. */
-    fastAnswers: createFastAnswers(engine),
+    fastAnswers: new Map<string, FastAnswer>([
+      [ENDPOINTS.token, async (...args) => (await clientCredentials(...args)) ?? refresh(...args)],
+      [ENDPOINTS.introspection, fastIntrospection(engine)],
+    ]),
     /** Runs inside the host's own Koa context. */
     handle: (ctx: Context, next: Next) => handle(ctx, next),
   };

@@ -7,9 +7,10 @@ export const pageContextOf = ({ state }: Pick<Context, 'state'>) => state['page'
 
 type PageAnswer = Pick<Context, 'set'> & { type: string; body: unknown };
 
-/** It is one user's, so nobody keeps it. */
+/** It is one user's: nobody keeps it, and no other window gets hold of it. */
 export function sendPage(ctx: PageAnswer, html: string): void {
   ctx.set('Cache-Control', 'no-store');
+  ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
   ctx.type = 'html';
   ctx.body = html;
 }

@@ -5,7 +5,7 @@ import type { Adapter, KoaContextWithOIDC, Session } from 'oidc-provider';
 import type { Audit } from '../observability/audit.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordSignOut } from './audit-trail.ts';
-import type { EnginePages } from './engine-pages.ts';
+import { type EnginePages, redirectWith } from './engine-pages.ts';
 import type { Logouts } from './logouts.ts';
 
 const POLICY = 'Content-Security-Policy';
@@ -46,7 +46,7 @@ export function signOutAtOnce(parts: SignOutAtOnceParts): Middleware {
       await Promise.all(grantsOf(session).map((grantId) => grants.destroy(grantId)));
       await forget(ctx, session, policy);
       records.afterwards(() => recordSignOut(audit, ctx, 'another_person_signed_in'));
-      redirect(ctx, resume);
+      redirectWith(ctx, resume, {});
     }
   };
 }
@@ -55,9 +55,7 @@ function answerNobody(ctx: KoaContextWithOIDC, enginePages: EnginePages): void {
   const { post_logout_redirect_uri: uri, state } = ctx.oidc.params ?? {};
   // The engine has left it only when it is registered for the client.
   if (typeof uri !== 'string') return enginePages.nobodyToSignOut(ctx);
-  const target = new URL(uri);
-  if (typeof state === 'string') target.searchParams.set('state', state);
-  return redirect(ctx, target.href);
+  return redirectWith(ctx, uri, typeof state === 'string' ? { state } : {});
 }
 
 function grantsOf({ authorizations = {} }: Session): readonly string[] {
@@ -78,10 +76,4 @@ async function forget(ctx: KoaContextWithOIDC, session: Session, policy: string)
   for (const cookie of [name, `${name}.sig`]) {
     ctx.cookies.set(cookie, null, { signed: false, httpOnly: true, sameSite: 'lax' });
   }
-}
-
-function redirect(ctx: KoaContextWithOIDC, target: string): void {
-  ctx.redirect(target);
-  ctx.status = 303;
-  ctx.body = '';
 }

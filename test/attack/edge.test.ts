@@ -52,11 +52,24 @@ describe('hosts', () => {
     for (const url of urls) expect(url.startsWith(ISSUER)).toBe(true);
   });
 
-  it('HT-02: an absolute-form target is refused', async () => {
+  it('HT-02: an absolute-form target is served with our own host, and refused with another', async () => {
+    const open = async (target: string) =>
+      sendBytes(world.base, `GET ${target} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`);
+    for (const own of [ISSUER, 'http://id.example', 'HTTPS://ID.example']) {
+      const answer = await open(`${own}${DISCOVERY}?x=http://evil.example`);
+      expect([answer.status, JSON.parse(answer.text).issuer], own).toEqual([200, ISSUER]);
+    }
     for (const target of [
       `http://evil.example${DISCOVERY}`,
       `https://evil.example/oauth/token`,
-      `${ISSUER}${DISCOVERY}`,
+      `https://id.example@evil.example${DISCOVERY}`,
+      `https://evil.example@id.example${DISCOVERY}`,
+      `https://id.example.evil.example${DISCOVERY}`,
+      `https://id.example:444${DISCOVERY}`,
+      `https://idxexample${DISCOVERY}`,
+      `https://id.example`,
+      `https://id.example\\@evil.example${DISCOVERY}`,
+      `ftp://id.example${DISCOVERY}`,
       '*',
       'evil.example:443',
     ]) {
@@ -377,5 +390,6 @@ describe('headers and errors', () => {
     expect(Object.values(answers).map(({ status }) => status)).toEqual([
       200, 200, 303, 400, 200, 200, 200, 200, 401, 200, 200, 401, 404, 405, 204, 400, 413,
     ]);
+    expect(answers['interaction of nobody']?.headers.get('cross-origin-opener-policy')).toBe('same-origin');
   });
 });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 import { raw } from '../world/raw.ts';
+import { sendBytes } from '../world/wire.ts';
 import { writeWorldConfig } from '../world/world.ts';
 
 describe.each([[1], [2]])('the management listener of a service with workers: %i', (workers) => {
@@ -48,6 +49,13 @@ describe.each([[1], [2]])('the management listener of a service with workers: %i
       expect((await ask('/readyz', host)).status).toBe(200);
     },
   );
+
+  it('refuses two Host headers', async () => {
+    for (const target of ['/healthz', '/readyz', '/metrics']) {
+      const bytes = `GET ${target} HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nConnection: close\r\n\r\n`;
+      expect((await sendBytes(`http://127.0.0.1:${port}`, bytes)).status, target).toBe(400);
+    }
+  });
 
   it.each([
     'evil.example',

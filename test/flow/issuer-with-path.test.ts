@@ -237,7 +237,7 @@ describe('an issuer with a path', () => {
   it.each([
     'http://evil.example/auth/.well-known/openid-configuration',
     `http://evil.example${AUTHORIZE}`,
-    'https://id.example/auth/oauth/jwks.json',
+    'https://id.example:8443/auth/oauth/jwks.json',
   ])('refuses the absolute-form target %s', async (target) => {
     const answer = await raw(world().base, { target });
     expect(answer.status).toBe(400);
