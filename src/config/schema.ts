@@ -107,7 +107,7 @@ export const configSchema = z.strictObject({
     .enum(['private', 'any_mode'])
     .default('private')
     .describe(
-      'private refuses a file with a key or a secret that every user may read, or that more than its owner may write. any_mode is for mounts that can set no modes.',
+      'private refuses a file with a key or a secret that every user may read, or that more than its owner may write, and a data folder that every user may write. any_mode is for mounts that can set no modes.',
     ),
   cors: group({
     allowed_origins: z

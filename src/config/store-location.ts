@@ -1,7 +1,8 @@
 // Where data is kept: reads the `store` key.
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { StoreConfig } from './config.ts';
 import { parseRedisUrl, RedisUrlError } from './redis-url.ts';
+import { statInTime } from './regular-file.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 import { isReference, resolveReference, type SecretContext } from './secret-reference.ts';
@@ -22,8 +23,11 @@ export async function resolveStore(
   const { value } = resolved;
   try {
     if (value === 'lmdb:') throw new RedisUrlError('lmdb: must be followed by a folder');
-    if (value.startsWith('lmdb:'))
-      return { engine: 'lmdb', folder: resolve(service.folder, value.slice('lmdb:'.length)) };
+    if (value.startsWith('lmdb:')) {
+      const folder = resolve(service.folder, value.slice('lmdb:'.length));
+      for (const fault of await openFolderFaults(folder, context)) service.report(['store'], fault);
+      return { engine: 'lmdb', folder };
+    }
     if (hasPassword(value) && resolved.isPlain && !context.issuerIsLoopback)
       service.report(['store'], 'has a password in plain text: put the URL in env:NAME or file:PATH');
     return { engine: 'redis', url: value };
@@ -32,6 +36,17 @@ export async function resolveStore(
     service.report(['store'], error.message);
     return undefined;
   }
+}
+
+/** Of what is there. A group may write: that is how Kubernetes hands a volume over. */
+async function openFolderFaults(folder: string, { secretFiles, readSecrets }: SecretContext) {
+  if (secretFiles === 'any_mode' || readSecrets === false || process.platform === 'win32') return [];
+  const faults: string[] = [];
+  for (const path of [folder, join(folder, 'data.mdb'), join(folder, 'lock.mdb')]) {
+    const { mode } = await statInTime(path).catch(() => ({ mode: 0 }));
+    if (mode & 0o002) faults.push(`${path} may be written by every user: chmod o-w ${path}`);
+  }
+  return faults;
 }
 
 /** Throws RedisUrlError. */
