@@ -8,6 +8,8 @@ import { CommandError, type CliIo } from './io.ts';
 /** A new password: typed twice, or all of stdin without its last newline. Throws CommandError. */
 export async function readPassword(io: CliIo, context: PasswordContext): Promise<string> {
   const password = io.stdin.isTTY ? await askTwice(io) : (await readAll(io)).replace(/\r?\n$/, '');
+  if (/[\r\n\u2028\u2029]/.test(password))
+    throw new CommandError('stdin has more than one line: give the password once');
   const fault = await passwordFault(password, context);
   if (fault) throw new CommandError(fault);
   return password;

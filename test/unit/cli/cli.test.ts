@@ -143,6 +143,14 @@ describe('postern user hash', () => {
     await expect(verify(users[0]?.passwordHash ?? '', PASSWORD)).resolves.toBe(true);
   });
 
+  it.each(['\n', '\r\n', '\r', '\u2028'])('refuses stdin with a line break inside: %j', async (lineBreak) => {
+    for (const stdin of [`${PASSWORD}${lineBreak}${PASSWORD}\n`, `${lineBreak}${PASSWORD}\n`]) {
+      const { code, stdout, stderr } = await postern(['user', 'hash'], stdin);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^stdin has more than one line: .*\n$/);
+    }
+  });
+
   it('asks a person twice, and shows nothing of what is typed', async () => {
     const { code, stdout, stderr } = await posternTyped(['user', 'hash'], [`${PASSWORD}\r`, `${PASSWORD}\r`]);
     expect(code).toBe(0);
