@@ -19,6 +19,8 @@ export async function checkTls({ at, now }: Target, report: ReportFault): Promis
   if (found.refused !== undefined)
     report('certificate-refused', `clients refuse the certificate of ${url.hostname}: ${found.refused}`);
   const days = Math.floor((found.until - now()) / DAY_MS);
+  if (days < 0)
+    return report('certificate-expires', `the certificate expired at ${new Date(found.until).toISOString()}`);
   if (days < WARN_AHEAD_DAYS) report('certificate-expires', `the certificate expires in ${days} days`);
   return `the certificate is valid for ${days} more days`;
 }

@@ -254,6 +254,8 @@ describe('TLS', () => {
     expect(await behind({ certificate: 'other' })).toEqual(['certificate-refused']);
     await front.makeCertificate('ended', { days: -1 });
     expect(await behind({ certificate: 'ended' })).toEqual(['certificate-refused', 'certificate-expires']);
+    const { findings } = await diagnose('--config', world.configFile);
+    expect(findings[1]?.message).toMatch(/^the certificate expired at 20\d\d-.*Z$/);
   });
 });
 
