@@ -5,6 +5,7 @@ import { ConfigError, SPECIFICATION_SCOPES } from '../config/config.ts';
 import { readDocument } from '../config/document.ts';
 import { isRecord } from '../config/parse-fields.ts';
 import { ProblemList } from '../config/problems.ts';
+import { escaped } from '../config/text.ts';
 import { digestOf, phcFault, weakness } from '../config/secret-strength.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -20,6 +21,8 @@ type Draft = {
   readonly secret: unknown;
   /** Users aren't asked. */
   readonly isTrusted: boolean;
+  /** They weren't, by the other provider's default, which says nothing of whose app it is. */
+  readonly isUnasked?: boolean;
   /** What has no place here. */
   readonly left: readonly string[];
 };
@@ -89,7 +92,8 @@ function fromKeycloak(fields: Fields): Draft | undefined {
     grants: usesCode ? USUAL : isService ? ['client_credentials'] : [],
     scopes: scopes.filter((scope) => !own.test(scope)),
     secret: fields['secret'],
-    isTrusted: fields['consentRequired'] !== true,
+    isTrusted: false,
+    isUnasked: fields['consentRequired'] !== true,
     left: [
       ...others.split(' ').filter((key) => fields[key] === true || Array.isArray(fields[key])),
       ...(usesCode && isService ? ['serviceAccountsEnabled'] : []),
@@ -137,11 +141,11 @@ export async function importClients(file: string, format: ImportFormat) {
     .map(toDraft)
     .filter((draft) => draft !== undefined)
     .map((draft) => toForm(draft, (words) => notes.push(`${textOf(draft.client['client_id'])}: ${words}`)));
-  return {
-    yaml: stringify(clients, { lineWidth: 0, aliasDuplicateObjects: false }),
-    count: clients.length,
-    notes,
-  };
+  const yaml = stringify(clients, { lineWidth: 0, aliasDuplicateObjects: false });
+  const isSafe = yaml.split('\n').every((line) => escaped(line) === line);
+  // JSON is YAML, and has escapes everywhere.
+  const lines = (isSafe ? yaml : `${JSON.stringify(clients, undefined, 2)}\n`).split('\n');
+  return { yaml: lines.map(escaped).join('\n'), count: clients.length, notes: notes.map(escaped) };
 }
 
 type Note = (words: string) => unknown;
@@ -149,7 +153,11 @@ type Note = (words: string) => unknown;
 const isEmpty = (value: unknown) => value === undefined || (Array.isArray(value) && value.length === 0);
 
 /** A client as the file has it. */
-function toForm({ client, isPublic, grants, scopes, secret, isTrusted, left }: Draft, note: Note): Fields {
+function toForm(draft: Draft, note: Note): Fields {
+  const { client, isPublic, grants, scopes, secret, isTrusted, left } = draft;
+  const usesCode = grants.includes('authorization_code');
+  if (draft.isUnasked && usesCode && !isPublic)
+    note('asks people from now on: write consent: implicit for an app of your own');
   if (left.length > 0) note(`not carried over: ${left.join(', ')}`);
   // RFC 8252 §8.6: without a secret, any app can claim to be this one.
   const consent = isTrusted && !isPublic ? 'implicit' : 'explicit';
@@ -159,7 +167,7 @@ function toForm({ client, isPublic, grants, scopes, secret, isTrusted, left }: D
     client_secrets: isPublic ? [] : toSecrets(secret, note),
     grant_types: grants,
     scope: toScopes(scopes, grants).join(' '),
-    consent: grants.includes('authorization_code') ? consent : undefined,
+    consent: usesCode ? consent : undefined,
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }

@@ -1,5 +1,6 @@
 // The terminal as verbs see it, so that tests can replace it, and the one way in which verbs print results.
 import type { Readable } from 'node:stream';
+import { escaped } from '../config/text.ts';
 
 /** Text that a program or a person reads. */
 type Output = { write(text: string): unknown };
@@ -75,7 +76,7 @@ function toCell(value: unknown): string {
       .join(', ');
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   // A name from outside must not move the cursor.
-  return /\p{C}/u.test(text) ? JSON.stringify(text) : text;
+  return escaped(text) === text ? text : escaped(JSON.stringify(text));
 }
 
 /** `2 clients` */

@@ -14,6 +14,7 @@ import {
 } from 'yaml';
 import type { Located, Path, Position, ProblemList } from './problems.ts';
 import { readInTime, statRegular, Unreadable } from './regular-file.ts';
+import { escaped } from './text.ts';
 
 // 10,000 users with 20 groups each take 4.4 MB.
 const LARGEST_BYTES = 8 * 1024 * 1024;
@@ -167,7 +168,7 @@ function toRecord(map: YAMLMap, faults: SyntaxFault[], depth: number): Record<st
 
 /** A key for a message: one line, and short. */
 export function quoted(name: string): string {
-  const text = JSON.stringify(name);
+  const text = escaped(JSON.stringify(name));
   return text.length > 60 ? `${text.slice(0, 58)}…"` : text;
 }
 

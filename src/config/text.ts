@@ -29,6 +29,12 @@ export function labelFault(value: string): string | undefined {
   return value.length > 200 ? 'must be at most 200 characters' : undefined;
 }
 
+/** With escapes, as in JSON, for what a terminal obeys or hides. */
+export const escaped = (value: string): string =>
+  value.replaceAll(/[\p{C}\u2028\u2029]/gu, (one) =>
+    one.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
+
 // With one of these a name is another one that looks the same. The last ones are blank, and have no property that says so.
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\u{16fe4}\u{1d159}]/u;
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { Client } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';
@@ -147,16 +148,16 @@ staticClients:
         clientId: 'shop',
         redirectUris: ['https://shop.example/callback'],
         postLogoutRedirectUris: ['https://shop.example/', 'https://shop.example/bye'],
-        consent: 'implicit',
+        consent: 'explicit',
       },
       { clientId: 'job', grantTypes: ['client_credentials'], scopes: ['read'], redirectUris: [] },
     ]);
     expect(stderr).toContain('shop: not carried over: directAccessGrantsEnabled, webOrigins');
   });
 
-  it('asks people in a public client of Keycloak', async () => {
+  it('asks people in every client of Keycloak, and notes where that did not', async () => {
     const app = { redirectUris: ['https://spa.example/'], defaultClientScopes: ['profile'] };
-    const { clients } = await imported(
+    const { clients, stderr } = await imported(
       'keycloak',
       JSON.stringify({
         clients: [
@@ -164,6 +165,7 @@ staticClients:
           { ...app, clientId: 'app', publicClient: true, consentRequired: false },
           { ...app, clientId: 'asks', publicClient: true, consentRequired: true },
           { ...app, clientId: 'web', secret: SECRET },
+          { ...app, clientId: 'own', secret: SECRET, consentRequired: false },
         ],
       }),
     );
@@ -171,8 +173,12 @@ staticClients:
       ['spa', 'explicit'],
       ['app', 'explicit'],
       ['asks', 'explicit'],
-      ['web', 'implicit'],
+      ['web', 'explicit'],
+      ['own', 'explicit'],
     ]);
+    expect(stderr.match(/^.*consent: implicit.*$/gm)).toEqual(
+      ['web', 'own'].map((id) => expect.stringMatching(new RegExp(`^${id}: asks people`))),
+    );
   });
 
   it('says of weak and unknown secrets that they need to be made anew, and shows none', async () => {
@@ -190,6 +196,26 @@ staticClients:
     expect(code).toBe(0);
     expect(stderr).toContain('a: its secret is too weak');
     expect(stdout + stderr).not.toContain('hunter2');
+  });
+
+  it('prints nothing that a terminal obeys or hides', async () => {
+    const evil = '\u001b[2J\n\u009b1m\u202e\u200b\u{e0001}\u2028';
+    const fields = { id: `a${evil}`, name: evil, redirectURIs: ['https://a.example'], [`x${evil}`]: 1 };
+    writeFileSync(join(folder, 'evil'), JSON.stringify({ staticClients: [fields] }));
+    const { code, stdout, stderr } = await postern([
+      'client',
+      'import',
+      '--from',
+      'dex',
+      join(folder, 'evil'),
+    ]);
+    expect(code).toBe(0);
+    for (const line of [...stdout.split('\n'), ...stderr.split('\n')])
+      expect(line).toMatch(/^[^\p{C}\p{Zl}]*$/u);
+    expect(parse(stdout)).toMatchObject([{ client_id: fields.id, client_name: evil }]);
+    writeFileSync(join(folder, 'evil'), `{ "a\\u202e": 1, "a\\u202e": 2 }`);
+    const refused = await postern(['client', 'import', '--from', 'dex', join(folder, 'evil')]);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('a\\u202e')]);
   });
 
   it('refuses what is no such file', async () => {
