@@ -34,6 +34,10 @@ export function vetClientDocument(document: ClientDocument, scope: readonly stri
   }
 }
 
+const NO_OBJECT = 'it is no JSON object';
+/** `jwks` with certificates needs four. */
+const MOST_LEVELS = 6;
+
 class DocumentRefused extends Error {}
 
 type Metadata = Readonly<Record<string, unknown>>;
@@ -45,18 +49,39 @@ function parseDocument({ clientId, contentType = '', body }: ClientDocument): Me
   if (body.length > MOST_DOCUMENT_BYTES)
     throw new DocumentRefused(`it has more than ${MOST_DOCUMENT_BYTES} bytes`);
   const metadata = parseJson(body);
-  if (!isRecord(metadata)) throw new DocumentRefused('it is no JSON object');
   // Draft §4: compared as it is written, without any normalization.
   if (metadata['client_id'] !== clientId) throw new DocumentRefused('its client_id is not its URL');
   // RFC 7592 §2.2 has null for what is absent, and some libraries write every field that they know.
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null));
 }
 
-function parseJson(body: Uint8Array): unknown {
+function parseJson(body: Uint8Array): Metadata {
+  let text: string;
+  let metadata: unknown;
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+    metadata = JSON.parse(text);
   } catch {
-    return undefined;
+    throw new DocumentRefused(NO_OBJECT);
+  }
+  if (!isRecord(metadata)) throw new DocumentRefused(NO_OBJECT);
+  refuseAmbiguous(text);
+  return metadata;
+}
+
+/** What another parser may read otherwise than ours. Of JSON that parses. */
+function refuseAmbiguous(text: string): void {
+  const open: Set<string>[] = [];
+  for (const [token, name] of text.matchAll(/[{}[\]]|("(?:[^"\\]|\\.)*")(?:\s*:)?/g)) {
+    if ('{['.includes(token)) open.push(new Set());
+    else if ('}]'.includes(token)) open.pop();
+    else if (token.endsWith(':')) {
+      const member = String(JSON.parse(name ?? ''));
+      if (open.at(-1)?.has(member) || member === '__proto__')
+        throw new DocumentRefused('it has a member twice, or __proto__');
+      open.at(-1)?.add(member);
+    }
+    if (open.length > MOST_LEVELS) throw new DocumentRefused(`it is nested more than ${MOST_LEVELS} deep`);
   }
 }
 
@@ -67,6 +92,9 @@ function refuseSecrets(metadata: Metadata): void {
   for (const key of ['client_secret', 'client_secret_expires_at']) {
     if (key in metadata) throw new DocumentRefused(`it has ${key}`);
   }
+  // RFC 7518 §6. Within text, a quote has a backslash.
+  if (/"(?:d|p|q|dp|dq|qi|oth|k)":/.test(JSON.stringify(metadata['jwks'] ?? '')))
+    throw new DocumentRefused('jwks: has a private key');
   const { token_endpoint_auth_method: method = 'none' } = metadata;
   const { token_endpoint_auth_methods_supported: methods = [method] } = metadata;
   if (typeof method === 'string' && SHARED_SECRETS.includes(method))

@@ -4,7 +4,7 @@
 /** Of every client_id, also of one that a caller names. */
 export const MAX_CLIENT_ID_LENGTH = 200;
 
-/** Draft §3: https, a path, no dot segments, no fragment, no user. Only in the one spelling that URL gives it. */
+/** Draft §3: https, a path, no dot segments, no fragment, query and user. Only in the one spelling that URL gives it. */
 export function clientIdUrlFault(value: string): string | undefined {
   const url = URL.parse(value);
   // URL resolves dot segments, in every spelling, and repairs case, ports, backslashes and numbers for an address.
@@ -13,9 +13,9 @@ export function clientIdUrlFault(value: string): string | undefined {
     url.protocol === 'https:' &&
     url.pathname !== '/' &&
     url.username + url.password === '' &&
-    !value.includes('#')
+    !/[?#]/.test(value)
     ? undefined
-    : 'must be a plain https URL: host in lower case, a path, no default port, dot segments, fragment or user name';
+    : 'must be a plain https URL: host in lower case, a path, no default port, dot segments, query, fragment or user name';
 }
 
 /** Whether a client_id that the configuration or the guard of documents let through is a URL, fetched or pinned. */

@@ -1,9 +1,13 @@
 // What the consent page says of a client by document: who it is and where the user will be sent.
+import { isIP } from 'node:net';
 import { isDocumentClient } from '../config/client-id-url.ts';
 import { isNativeRedirect } from '../config/uri.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
+import { isPublicAddress } from '../outgoing/special-use.ts';
 import type { PageModels } from '../views/models.ts';
 
+/** RFC 6761, 6762, 8375, and names without a dot. */
+const NEARBY = /(^|\.)(localhost|local|internal|home\.arpa|lan)\.?$|^[^.]+\.?$/;
 /** A whole page of name would push down what is certain. */
 const MAX_NAME_LENGTH = 60;
 
@@ -12,15 +16,21 @@ export function toDocumentModel({
   redirectUri,
 }: Pick<OpenInteraction, 'settings' | 'redirectUri'>): PageModels['consent']['document'] {
   if (!isDocumentClient(clientId)) return undefined;
-  const { host, protocol } = new URL(redirectUri);
+  const { host, hostname, protocol } = new URL(redirectUri);
   const isBack = host === new URL(clientId).host;
   // What stands in the place of a host behind a private scheme is a part of its path.
   const isWeb = protocol === 'https:' || protocol === 'http:';
   return {
     name: clientName && shortened(clientName),
     destination: isWeb ? host : protocol.slice(0, -1),
-    leads: isNativeRedirect(redirectUri) ? 'device' : isBack ? 'back' : 'elsewhere',
+    leads: isNativeRedirect(redirectUri) || isNearby(hostname) ? 'device' : isBack ? 'back' : 'elsewhere',
   };
+}
+
+/** On this device or in its network, where a certificate says nothing of who answers. */
+function isNearby(hostname: string): boolean {
+  const literal = hostname.replaceAll(/[[\]]/g, '');
+  return isIP(literal) === 0 ? NEARBY.test(hostname) : !isPublicAddress(literal);
 }
 
 function shortened(name: string): string {

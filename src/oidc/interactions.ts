@@ -2,6 +2,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
+import { isDocumentClient } from '../config/client-id-url.ts';
 import type { Issued } from '../users/accounts.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
@@ -95,16 +96,19 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
       const { accountId, issued, grantId, settings, missing } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
       if (await hasLostAccess(engine, interaction)) return finish(ctx, interaction, { access: {} });
-      const { provider, consents } = engine;
-      const { generation } = issued;
-      const of = { accountId, clientId: settings.clientId, generation, consent: 'explicit' } as const;
+      const { provider, consents, clients } = engine;
+      const { clientId } = settings;
+      const isPinned = isDocumentClient(clientId) && clients.find(clientId) !== undefined;
+      const consent = isPinned ? 'pinned' : 'explicit';
+      const of = { accountId, clientId, generation: issued.generation, consent } as const;
       const before = await findGrant(provider, grantId, of);
-      const grant = before && consentOf(before) !== 'implicit' ? before : newGrant(provider, of);
+      const isOfSame = before !== undefined && (consentOf(before) ?? 'explicit') === consent;
+      const grant = isOfSame ? before : newGrant(provider, of);
       addToGrant(grant, missing);
       const destination = await finishAndGoOn(ctx, interaction, async () => {
-        const consent = { grantId: await grant.save() };
+        const saved = await grant.save();
         await consents.add(of, missing, issued);
-        return { consent };
+        return { consent: { grantId: saved } };
       });
       if (destination !== undefined)
         recordConsent(audit, ctx, interaction, 'success', { scope: scopeOf(missing) });

@@ -78,6 +78,8 @@ describe('a document that claims more than its app may have', () => {
     'http://docs.example/c',
     'https://user:pw@docs.example/c',
     'https://docs.example/c#x',
+    'https://docs.example/c?v=2',
+    'https://docs.example/c?',
     'https://docs.example/a/../c',
     'https://docs.example/%2e%2e/c',
     'https://docs.example/a/./c',

@@ -270,6 +270,36 @@ describe('which documents are fetched', () => {
     await world().reload(CONFIG);
   });
 
+  it('holds nothing of what users allowed the pinned document, once the pin is removed', async () => {
+    const url = published();
+    const pinned = {
+      client_id: url,
+      token_endpoint_auth_method: 'none',
+      redirect_uris: [CALLBACK],
+      grant_types: ['authorization_code', 'refresh_token'],
+      scope: 'openid offline_access reports.read',
+    };
+    const pin = async () => world().reload({ ...CONFIG, clients: [...worldClients(), pinned] });
+    await pin();
+    const browser = newBrowser(world());
+    const first = await finishPages(browser, await browser.open(authorizeUrl(world(), url)), 'alice');
+    const { body } = await redeem(world(), url, new URL(first.url).searchParams.get('code') ?? '');
+    const kept = await tokensFor(world(), url);
+    await pin();
+    expect(await introspect(world(), String(body['access_token']))).toMatchObject({ active: true });
+    await world().reload(CONFIG);
+    expect((await browser.open(authorizeUrl(world(), url))).text).toContain('/consent"');
+    expect(await introspect(world(), kept['access_token'])).toEqual({ active: false });
+    for (const token of [body['refresh_token'], kept['refresh_token']])
+      expect((await refresh(world(), url, String(token))).body['error']).toBe('invalid_grant');
+    // Pinned again, it isn't what it was; what was allowed to the fetched one stays.
+    const fetched = await tokensFor(world(), url);
+    await pin();
+    expect((await refresh(world(), url, kept['refresh_token'])).body['error']).toBe('invalid_grant');
+    expect((await refresh(world(), url, fetched['refresh_token'])).status).toBe(200);
+    await world().reload(CONFIG);
+  });
+
   it('ends what came of it when its host is taken out of the file, and narrows it with the scope', async () => {
     const url = published();
     const tokens = await tokensFor(world(), url, { scope: 'reports.read reports.write' });

@@ -10,6 +10,18 @@ import { GENEROUS, worldClients } from '../world/world.ts';
 const A = 'https://docs.example/a';
 const B = 'https://docs.example/b';
 const DESKTOP = 'https://docs.example/desktop';
+const LOCAL = 'https://docs.example/local';
+/** With TLS, and yet on the device or in its network. */
+const NEARBY = [
+  'https://localhost/cb',
+  'https://127.0.0.9:8443/cb',
+  'https://[::1]/cb',
+  'https://[::ffff:10.0.0.5]/cb',
+  'https://192.168.1.5/cb',
+  'https://app.localhost/cb',
+  'https://printer.local/cb',
+  'https://intranet/cb',
+];
 const HERE = 'https://docs.example/cb';
 const ELSEWHERE = 'https://app.docs-cdn.example/cb';
 const PRIVATE = 'com.example.app://callback';
@@ -27,6 +39,7 @@ const pinned = (clientId: string, redirectUris: readonly string[], name?: string
 const DOCUMENTS = [
   pinned(A, [HERE, ELSEWHERE], 'Google – verified by Example'),
   pinned(B, [HERE], 'Google – verified by Example'),
+  pinned(LOCAL, [HERE, ...NEARBY]),
   pinned(DESKTOP, ['http://127.0.0.1/callback', 'http://localhost/callback', PRIVATE, HERE]),
 ];
 const host = new DocumentHost();
@@ -114,6 +127,12 @@ describe.each(WORLDS)('the consent page of a client by document, %s', (_way, opt
     expect(await silently(world(), browser, request(DESKTOP, PRIVATE))).toBe('consent_required');
     const stranger = await begin(world(), request(DESKTOP, first));
     expect((await signInAs(stranger.browser, stranger.page, 'alice')).text).toContain('/consent"');
+  });
+
+  it.each(NEARBY)('MC-23: warns of %s as of any program on the device', async (redirectUri) => {
+    const { page } = await asked(LOCAL, redirectUri);
+    expect(wordsOf(page)).toContain(`sent to a program on this device: ${new URL(redirectUri).host}.`);
+    expect(wordsOf(page)).toContain('Any program on this device could be asking');
   });
 
   it('shows nothing of this for a client of the file', async () => {

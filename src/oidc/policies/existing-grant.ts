@@ -23,8 +23,8 @@ type GrantOf = {
   readonly accountId: string;
   readonly clientId: string;
   readonly generation: string | undefined;
-  /** Who allowed what is in it: the file, or the user. */
-  readonly consent: Client['consent'];
+  /** Who allowed what is in it: the file, or the user; `pinned`: the user, to a document of the file. */
+  readonly consent: Client['consent'] | 'pinned';
 };
 
 export async function findGrant(
@@ -46,7 +46,7 @@ export const consentOf = (grant: object) => (grant as Partial<GrantOf>).consent;
 /** Documents that name the clients which had `consent: implicit` once: there, a grant that doesn't say may be the file's. */
 export const ONCE_IMPLICIT = 'implicit-clients';
 
-/** Revokes what the file allowed a client that has to ask now. */
+/** Revokes what the file allowed a client that has to ask now, and what a user allowed a document that is no longer pinned. */
 export function endImplicitGrants(
   adapter: Adapter,
   { clients, records }: { readonly clients: Clients; readonly records: UnitOfWork },
@@ -57,7 +57,11 @@ export function endImplicitGrants(
       const grant = await adapter.find(id);
       if (!grant || grant['consent'] === 'explicit') return grant;
       const { clientId = '', consent } = grant;
-      if ((await clients.load(clientId))?.consent !== 'explicit') return grant;
+      const isKept =
+        consent === 'pinned'
+          ? clients.find(clientId)
+          : (await clients.load(clientId))?.consent !== 'explicit';
+      if (isKept) return grant;
       if (consent === undefined && !(await records.documents.get(ONCE_IMPLICIT, clientId))) return grant;
       await adapter.destroy(id);
       return undefined;

@@ -111,9 +111,30 @@ describe('the document of a client', () => {
     ['"text"', 'no JSON object'],
     ['{"client_id":', 'no JSON object'],
     ['', 'no JSON object'],
+    [`\uFEFF${JSON.stringify(GOOD)}`, 'no JSON object'],
+    [JSON.stringify(GOOD).replace('{', '{"client_name":"Another",'), 'a member twice'],
+    [JSON.stringify(GOOD).replace('{', String.raw`{"client\u005fname":"Another",`), 'a member twice'],
+    [JSON.stringify(GOOD).replace('{', '{"jwks":{"keys":[{"kty":"EC","kty":"RSA"}]},'), 'a member twice'],
+    [JSON.stringify(GOOD).replace('{', '{"__proto__":{"scope":"openid"},'), '__proto__'],
+    [JSON.stringify({ ...GOOD, x: [[[[[[1]]]]]] }), 'more than 6 deep'],
     [`${JSON.stringify(GOOD)}${' '.repeat(5120)}`, 'more than 5120 bytes'],
   ])('is refused where the body is %.20j', (body, words) => {
     expect(refusal({}, { body })).toContain(words);
+  });
+
+  it('may have the same member in two objects, and braces and colons in texts', () => {
+    const jwks = { keys: [{ kty: 'EC', x5c: ['{"d":"["}'] }, { kty: 'EC' }] };
+    expect(accepted({ jwks, client_name: 'A {b}: "c' }).clientName).toBe('A {b}: "c');
+  });
+
+  it.each(['d', 'p', 'k', 'oth'])('is refused with a private key: %s', (member) => {
+    const jwks = {
+      keys: [
+        { kty: 'RSA', e: 'AQAB' },
+        { kty: 'EC', [member]: 'canary-8f2k' },
+      ],
+    };
+    expect(refusal({ jwks })).toBe('jwks: has a private key');
   });
 
   it('may have 5,120 bytes', () => {
