@@ -100,7 +100,8 @@ type Pause = { readonly until: number; readonly failure?: string; readonly left?
 type Before = KeptDocument | undefined;
 
 function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof createKeptDocuments>) {
-  const { hosts, outgoing, vet, clock, limits, audit, log } = parts;
+  const { hosts, outgoing, vet, clock, limits } = parts;
+  const report = createReport(parts);
   const pauses = new Remembered<Pause>(MOST_KNOWN);
   const flights = new Map<string, Promise<Before>>();
 
@@ -109,14 +110,17 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     const at = clock.now();
     if ('client' in fetched) {
       report(clientId, before);
-      const { client, document, believedSeconds } = fetched;
-      const believedUntil = at + believedSeconds * 1000;
-      const taken = { client, document, believedUntil, isUsed: before?.isUsed === true };
+      const { believedSeconds, ...vetted } = fetched;
+      const taken = {
+        ...vetted,
+        believedUntil: at + believedSeconds * 1000,
+        isUsed: before?.isUsed === true,
+      };
       await kept.save(taken);
       return taken;
     }
     if ('failed' in fetched) {
-      report(clientId, before, fetched.failed);
+      report(clientId, before, fetched.failed, true);
       pauses.add(clientId, { until: at + FAILED_MS, failure: fetched.failed });
       throw new DocumentUnavailable(fetched.failed, FAILED_MS);
     }
@@ -128,13 +132,6 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     if (left) await kept.save(left);
     else if (before) await kept.remove(clientId);
     return left;
-  }
-
-  function report(clientId: string, before: Before, reason?: string): void {
-    const action = before ? 'renewal' : 'first';
-    const outcome = reason === undefined ? 'success' : 'failure';
-    audit.record('client_document', outcome, { client_id: clientId, action, reason });
-    if (reason !== undefined) log.info({ clientId, reason }, "a client's document was not taken");
   }
 
   /** What is known without asking the host. Throws while a host that didn't answer is left alone. */
@@ -179,6 +176,15 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     });
   };
 }
+
+const createReport = ({ audit, log }: ClientDocumentsParts) =>
+  function report(clientId: string, before: Before, reason?: string, hasFailed = false): void {
+    const outcome = reason === undefined ? 'success' : 'failure';
+    const action = before ? 'renewal' : 'first';
+    audit.record('client_document', outcome, { client_id: clientId, action, reason });
+    const level = hasFailed || before?.isUsed === true ? 'warn' : 'info';
+    if (reason !== undefined) log[level]({ clientId, reason }, "a client's document was not taken");
+  };
 
 /** What its host refuses is good for what came of it alone. */
 const toBegin = (document: Before) => (document?.refusedAt === undefined ? document?.client : undefined);

@@ -65,8 +65,10 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
         const route = routeName({ path: ctx.path, status: answer.status });
         const failure = { requestId: ctx.state['requestId'], route, err: error };
         // Anybody can name a document whose host is away.
-        if (error instanceof DocumentUnavailable) log.info(failure, 'request failed');
-        else log.error(failure, 'request failed');
+        if (error instanceof DocumentUnavailable) {
+          ctx.state['cause'] = 'client_document';
+          log.info(failure, 'request failed');
+        } else log.error(failure, 'request failed');
       }
       send(ctx, answer);
     }

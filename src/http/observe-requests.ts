@@ -13,7 +13,7 @@ export function observeRequests({ metrics, log }: Telemetry): Middleware {
       const ms = performance.now() - startedAt;
       const { method, status } = ctx;
       const route = routeName(ctx);
-      metrics.request(route, status, ms / 1000);
+      metrics.request(route, status, ms / 1000, ctx.state['cause'] as string | undefined);
       // A request that was refused early has no id yet.
       const requestId: unknown = ctx.state['requestId'];
       if (log.isLevelEnabled('debug'))

@@ -34,6 +34,8 @@ const GAUGES = {
   encryption_key_missing:
     'Something in the store needs a key that encryption_keys of the file does not have.',
   store_warning: 'What is less safe at the store than it could be; the log has the words.',
+  outgoing_calls:
+    "Calls to apps' logout receivers that wait for their first try, or failed and are tried again.",
   lines_waiting_bytes:
     "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
 };
@@ -42,6 +44,7 @@ const GAUGE_LABELS: Readonly<Partial<Record<keyof typeof GAUGES, string[]>>> = {
   client_secret_expiry_timestamp_seconds: ['client_id', 'secret'],
   encryption_key_missing: ['key'],
   store_warning: ['warning'],
+  outgoing_calls: ['state'],
   lines_waiting_bytes: ['to'],
 };
 
@@ -64,7 +67,7 @@ function createInstruments(register: Registry) {
       registers,
     });
   return {
-    requests: histogram('http_request', 'Requests by route and status.', ['route', 'status']),
+    requests: histogram('http_request', 'Requests by route, status and cause.', ['route', 'status', 'cause']),
     events: counter('security_events', 'Security events, as the audit trail has them.', ['event', 'outcome']),
     tokens: counter('tokens_issued', 'Successful answers of the token endpoint.', ['grant_type']),
     limits: counter('limit_hits', 'Requests beyond a limit, answered with 429.', ['limit']),
@@ -99,8 +102,9 @@ export function createMetrics() {
 
   const sources: (() => Snapshot | Promise<Snapshot>)[] = [];
   return {
-    request: (route: string, status: number, seconds: number) =>
-      of.requests.observe({ route, status }, seconds),
+    /** `cause`: why, where a failure isn't the service's own. */
+    request: (route: string, status: number, seconds: number, cause?: string) =>
+      of.requests.observe({ route, status, ...(cause !== undefined && { cause }) }, seconds),
     /** Whatever the audit trail has a record of. */
     event: (event: string, outcome: string) => of.events.inc({ event, outcome }),
     tokenIssued: (grantType: string) => of.tokens.inc({ grant_type: grantType }),
@@ -118,6 +122,7 @@ export function createMetrics() {
     /** A failure that is the first of its kind counts from 0: `rate()` doesn't see a series that is born with it. */
     startAtZero({ routes, limits, storeOperations }: KnownLabels) {
       for (const route of routes) for (const status of FAILURES) of.requests.zero({ route, status });
+      of.requests.zero({ route: 'authorization', status: 503, cause: 'client_document' });
       for (const limit of limits) of.limits.inc({ limit }, 0);
       for (const operation of storeOperations) of.storeErrors.inc({ operation }, 0);
       for (const event of AUDIT_EVENTS)

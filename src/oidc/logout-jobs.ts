@@ -1,6 +1,7 @@
 // The jobs of the outbox of logout tokens: one for each session of an app that has ended and whose app has to hear of it. The
 // command line and the pages write them, every process that serves sends them (logout-sender.ts).
 import type { Session } from 'oidc-provider';
+import type { Snapshot } from '../observability/metrics.ts';
 import { createJobs, type JobForm } from '../store/outbox.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
@@ -33,4 +34,20 @@ export function endedSessionsOf(
 
 export type LogoutJobs = ReturnType<typeof createLogoutJobs>;
 
-export const createLogoutJobs = (documents: DocumentStore, now: Clock) => createJobs(documents, now, FORM);
+export function createLogoutJobs(documents: DocumentStore, now: Clock) {
+  const jobs = createJobs(documents, now, FORM);
+  return {
+    ...jobs,
+    /** For the metrics. Nothing while the store can't be asked. */
+    async snapshot(): Promise<Snapshot> {
+      const found = await jobs.list().catch(() => undefined);
+      const failed = found?.filter(({ job }) => job.failures > 0).length ?? 0;
+      return found === undefined
+        ? []
+        : [
+            ['outgoing_calls', found.length - failed, { state: 'waiting' }],
+            ['outgoing_calls', failed, { state: 'failed' }],
+          ];
+    },
+  };
+}

@@ -201,6 +201,7 @@ async function compose(
     }),
     ...(await unopened(status.wanted())).keys.map((key) => ['encryption_key_missing', 1, { key }] as const),
   ]);
+  metrics.describe(() => logoutJobs.snapshot());
   await rotation.start();
 
   return {

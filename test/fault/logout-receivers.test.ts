@@ -102,6 +102,9 @@ eachStore(
       ] as const) {
         all.push(...passing, web);
         await until(() => expect(logged(world(), NOT_YET)).toEqual(all.toSorted()));
+        const metrics = await (await fetch(`${world().management}/metrics`)).text();
+        expect(metrics).toMatch(/postern_outgoing_calls\{state="failed"\} 4\n/);
+        expect(metrics).toMatch(/postern_outgoing_calls\{state="waiting"\} 0\n/);
         moveClock(wait);
         await turns.turn();
       }

@@ -5,7 +5,9 @@ import { openAccount } from '../world/account-page.ts';
 import { authorize, signIn, type SignedIn } from '../world/app.ts';
 import { HOUR, moveClock, standingClock, until } from '../world/clock.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import { begin, newBrowser, silently, signOut } from '../world/person.ts';
+import { hashPassword } from '../../src/users/passwords.ts';
+import { createStoredUsers } from '../../src/users/stored-users.ts';
+import { begin, idOf, newBrowser, silently, signOut } from '../world/person.ts';
 import { anyStore, eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { get } from '../world/requests.ts';
@@ -150,6 +152,23 @@ eachStore(
   { config },
 );
 
+describe('an app that refuses a logout token', () => {
+  const world = useWorld({ config });
+
+  it.each([400, 401, 404])('with %s gets no other one, and the trail has it', async (status) => {
+    receiver.answer('/web2', (response) => response.writeHead(status).end());
+    const app = await signIn(world(), { client: 'web2' });
+    await signOut(world(), app.browser);
+    const reason = `status_${status}`;
+    await until(() =>
+      expect(world().recorded.audit('app_logout').at(-1)).toMatchObject({ client_id: 'web2', reason }),
+    );
+    expect(receiver.of(sidOf(app))).toHaveLength(1);
+    expect(await world().openedStore.documents.list('logouts')).toEqual([]);
+    receiver.answer('/web2');
+  });
+});
+
 describe('what nobody can read', () => {
   const world = useWorld({ config });
 
@@ -242,6 +261,19 @@ anyStore(
       await signOut(world(), other.browser);
       await receiver.wait(sidOf(other));
       expect(receiver.of(sidOf(alice))).toHaveLength(1);
+    });
+
+    it('do so for a user of the store, too', async () => {
+      const username = 'person7';
+      await world().reload(grouped('staff'), { alice: {}, bob: {} });
+      const passwordHash = await hashPassword(PASSWORDS.alice);
+      const stored = { id: idOf(username), username, passwordHash, claims: {}, groups: ['staff'] };
+      expect(await createStoredUsers(world().openedStore.documents).add(stored)).toBe(true);
+      const app = await signIn(world(), { person: username });
+      const other = await signIn(world(), { person: username, client: 'web2' });
+      await world().reload(grouped('board'), { alice: {}, bob: {} });
+      expect((await receiver.wait(sidOf(app)))[0]?.claims.sub).toBe(stored.id);
+      expect(receiver.of(sidOf(other))).toEqual([]);
     });
   },
   { config: grouped('staff'), people: { alice: { groups: ['staff'] }, bob: { groups: ['staff'] } } },

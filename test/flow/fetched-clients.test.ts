@@ -440,6 +440,35 @@ describe('how long a document is believed', () => {
     }
   });
 
+  it('is a warning, and counted apart from failures of the service: five of a stranger wake nobody', async () => {
+    await pass(MINUTE);
+    const count = async (labels: object) => {
+      const all = (await world().recorded.telemetry.metrics.read()) as readonly {
+        name: string;
+        values: readonly { metricName?: string; labels: object; value: number }[];
+      }[];
+      const { values = [] } = all.find(({ name }) => name === 'postern_http_request_duration_seconds') ?? {};
+      const found = values.find(
+        (one) => one.metricName?.endsWith('_count') && JSON.stringify(one.labels) === JSON.stringify(labels),
+      );
+      return found?.value ?? 0;
+    };
+    const away = { route: 'authorization', status: 503 };
+    const causes = [{}, { cause: 'client_document' }];
+    const counts = () => Promise.all(causes.map((cause) => count({ ...away, ...cause })));
+    const [own, before = 0] = await counts();
+    const [client, other] = [published(), published()];
+    await tokensFor(world(), client);
+    await pass(5 * MINUTE + 1);
+    for (const url of [client, other]) {
+      host.fail(url);
+      for (let at = 0; at < 5; at += 1) expect(await errorPage(world(), url)).toEqual(AWAY);
+      const lines = world().recorded.log.filter((one) => one.includes(`"clientId":"${url}"`));
+      expect(JSON.parse(lines.at(-1) ?? '{}')).toMatchObject({ level: 40 });
+    }
+    expect(await counts()).toEqual([own, before + 10]);
+  });
+
   it('what came of it goes on for a day while its host is away, a new authorization does not', async () => {
     await pass(MINUTE);
     const url = published();
@@ -662,7 +691,10 @@ describe('how many documents are fetched', () => {
     const [signedOut, forged] = [newBrowser(world()), newBrowser(world())];
     if (device === undefined) throw new Error('there is no cookie of the browser');
     signedOut.setCookie(device);
-    forged.setCookie({ ...device, value: `A${device.value.slice(1)}` });
+    forged.setCookie({
+      ...device,
+      value: (device.value.startsWith('A') ? 'B' : 'A') + device.value.slice(1),
+    });
     await openUnknown(12, missing('docs.example'), addresses);
     expect([await statusFor(published()), await statusFor(published(), forged)]).toEqual([429, 429]);
     for (const one of [browser, signedOut]) {

@@ -30,6 +30,12 @@ const CALM: Series = {
   [`${COUNT}{route="token",status="200"}`]: '0+6000x60',
   [`${COUNT}{route="token",status="503"}`]: '0x60',
   [`${COUNT}{route="interaction",status="200"}`]: '0+1x60',
+  // Strangers who name documents whose host doesn't answer, and a logout token that is being sent.
+  [`${COUNT}{route="authorization",status="200"}`]: '0+1x60',
+  [`${COUNT}{route="authorization",status="503",cause="client_document"}`]: '0+10x60',
+  'postern_outgoing_calls{state="waiting"}': '1x60',
+  'postern_outgoing_calls{state="failed"}': '0x20 1x2 0x38',
+  [`${EVENTS}{event="app_logout",outcome="failure"}`]: '0x60',
   // One of few requests.
   [`${COUNT}{route="interaction",status="500"}`]: '0x30 1x30',
   [`${BUCKET}{route="token",le="0.5"}`]: '0+6000x60',
@@ -95,6 +101,10 @@ const FAULTS: Readonly<Record<string, readonly Series[]>> = {
     },
   ],
   PosternLimitsHit: [{ 'postern_limit_hits_total{limit="token.address"}': '0x30 10+10x30' }],
+  PosternAppNotNotified: [
+    { 'postern_outgoing_calls{state="failed"}': '0x30 1x30' },
+    { [`${EVENTS}{event="app_logout",outcome="failure"}`]: '0x30 1x30' },
+  ],
   PosternGuessing: [{ [`${EVENTS}{event="sign_in",outcome="failure"}`]: '0x30 120+120x30' }],
   PosternAccountLock: [{ [`${EVENTS}{event="account_lock",outcome="failure"}`]: '0x30 1x30' }],
   PosternAuditStopped: [{ 'postern_lines_waiting_bytes{to="audit"}': '0x30 4096x30' }],
