@@ -6,7 +6,7 @@ import { changeFamily, drop, familiesIn, familyOf, nextFamilyStep, takeFamilySte
 import { rewrapKey } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
 import { canSign, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
-import { rotateNow } from './schedule.ts';
+import { rotateNow, withReserve } from './schedule.ts';
 import type { Vault } from './vault.ts';
 
 /** They take a key out of the reserve. */
@@ -53,10 +53,13 @@ export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
           rotated = changeFamily(rotated, alg, (keys) => drop(keys, now(), keyStore.timing));
         continue;
       }
-      // One that has just begun has nothing to rotate to.
-      if (reserveKeys(family).length === 0 && !isAppointed) continue;
+      if (isAppointed) continue;
+      // One that has just begun may have no reserve yet.
+      const reserve = reserveKeys(family).length === 0 ? await keyStore.newKey(alg) : undefined;
       const newKey = await keyStore.newKey(alg);
-      rotated = changeFamily(rotated, alg, (keys) => rotateNow(keys, now(), keyStore.timing, newKey));
+      rotated = changeFamily(rotated, alg, (keys) =>
+        rotateNow(withReserve(keys, now(), reserve), now(), keyStore.timing, newKey),
+      );
     }
     return rotated;
   });

@@ -33,6 +33,20 @@ function withSwappedPrivateParts(ring: Ring): Ring {
   };
 }
 
+describe('keys rotate', () => {
+  it('appoints a change on its first call, also of a family that has no reserve yet', async () => {
+    const world = createWorld();
+    const keyStore = world.process();
+    await keyStore.ensure();
+    await keyStore.update((ring) => ({
+      ...ring,
+      keys: ring.keys.filter(({ activateAt }) => activateAt !== undefined),
+    }));
+    const { keys } = await rotateByHand(keyStore, world.now);
+    expect(keys.filter(({ activateAt = 0 }) => activateAt > world.clock.now)).toHaveLength(1);
+  });
+});
+
 describe("a start on keys that can't be used", () => {
   it.each([
     ['an empty text', ''],
