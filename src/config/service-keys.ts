@@ -2,8 +2,9 @@
 // the data folder.
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, unlink } from 'node:fs/promises';
+import { link, mkdir, rm, writeFile } from 'node:fs/promises';
 import type { StoreConfig } from './config.ts';
+import { readFault } from './document.ts';
 import { readInTime, statRegular } from './regular-file.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
@@ -114,25 +115,23 @@ async function readKey(file: string, secretFiles: SecretFiles): Promise<string |
     return value;
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    throw new Error(`${file} ${readFault(error)}`, { cause: error });
   }
 }
 
 /** Writes beside `file`, then gives it its name: no process ever reads half a key, and the first one wins. */
 async function publish(file: string, value: string): Promise<boolean> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
-  const handle = await open(draft, 'wx', 0o600);
   try {
-    await handle.writeFile(`${value}\n`);
-    await handle.sync();
-    await handle.close();
+    await writeFile(draft, `${value}\n`, { flag: 'wx', mode: 0o600, flush: true });
     await link(draft, file);
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
     throw error;
   } finally {
-    await unlink(draft);
+    await rm(draft, { force: true });
   }
 }
 

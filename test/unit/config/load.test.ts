@@ -1,4 +1,12 @@
-import { readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -310,6 +318,18 @@ describe('settings of the service', () => {
   it.each(cases)('%s is refused', async (yaml, words) => {
     const problems = await problemsOf(`${LOCAL}${yaml}\n`);
     expect(problems).toEqual([expect.stringContaining(words)]);
+  });
+
+  it('name a generated key that can not be read', async () => {
+    const file = write(LOCAL);
+    const data = join(dirname(file), '..', 'data');
+    mkdirSync(data);
+    symlinkSync('encryption.key', join(data, 'encryption.key'));
+    await expect(loadConfig(file, { env: {} })).rejects.toMatchObject({
+      problems: [
+        { message: expect.stringMatching(/data: .*data\/encryption\.key can't be read \(ELOOP\)$/) },
+      ],
+    });
   });
 
   it('workers: auto is one for each core', async () => {
