@@ -16,7 +16,7 @@ import { pageContextOf, sendPage } from './send-page.ts';
 const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
 const UNMATCHED_TEXT = 'the client is not known here, or the redirect_uri is not registered for it';
 
-/** The same for everything that is wrong with a sign-out: no page tells which clients there are. */
+/** The same for everything that is wrong with a sign-out: no page tells which clients there are, but on the developer's own machine. */
 const SIGN_OUT_REFUSED = {
   error: 'invalid_request',
   description: 'the app, its ID token or the address to return to is not known here',
@@ -104,8 +104,9 @@ export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) 
         requestId: String(ctx.state['requestId'] ?? ''),
         client: await clientModel(ctx),
       };
+      const isSignOut = ctx.oidc.route === 'end_session' && !isLoopbackUrl(issuer);
       const said = UNMATCHED.has(cause.name) ? unmatched(ctx, description) : {};
-      const shown = { ...model, ...(ctx.oidc.route === 'end_session' ? SIGN_OUT_REFUSED : said) };
+      const shown = { ...model, ...(isSignOut ? SIGN_OUT_REFUSED : said) };
       sendPage(ctx, pages.render('error', shown, pageContextOf(ctx)));
     },
   };

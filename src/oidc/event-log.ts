@@ -5,15 +5,13 @@ import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { clip, type Log } from '../observability/log.ts';
 
-const REFUSALS = [
-  'authorization.error',
-  'grant.error',
-  'userinfo.error',
-  'introspection.error',
-  'revocation.error',
-  'end_session.error',
-  'end_session_confirm.error',
-] as const;
+const TOKENS = ['grant', 'userinfo', 'introspection', 'revocation'];
+const REFUSALS = ['authorization', ...TOKENS, 'end_session', 'end_session_confirm'];
+
+const ADVICE: Readonly<Record<string, string>> = {
+  invalid_client: 'compare with postern client list',
+  invalid_redirect_uri: 'add redirectUri to redirect_uris of the client',
+};
 
 /** Characters of a client_id that nobody has: enough to see a slip of the pen, and too few of a token in the wrong place. */
 const SHOWN = 12;
@@ -24,7 +22,7 @@ export function logEvents(provider: Provider, log: Log): void {
   // The types know each of these events by its own overload; a provider is an EventEmitter all the same.
   const events: EventEmitter = provider;
   for (const event of REFUSALS) {
-    events.on(event, (ctx: KoaContextWithOIDC, error: Refusal) => {
+    events.on(`${event}.error`, (ctx: KoaContextWithOIDC, error: Refusal) => {
       // A device that waits for its user (RFC 8628 §3.5).
       if (error instanceof errors.AuthorizationPending) return;
       const { client, params = {} } = ctx.oidc;
@@ -36,9 +34,10 @@ export function logEvents(provider: Provider, log: Log): void {
           error: error.message,
           description: error.error_description && clip(error.error_description),
           detail: error.error_detail && clip(error.error_detail),
+          advice: ADVICE[error.message],
           redirectUri: toAddress(params['redirect_uri'] ?? params['post_logout_redirect_uri']),
         },
-        event.replace('.error', ' refused'),
+        `${event} refused`,
       );
     });
   }

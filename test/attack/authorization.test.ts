@@ -156,9 +156,12 @@ describe('redirect URIs', () => {
       const refused = far.recorded.log
         .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
         .find(({ requestId, msg }) => msg === 'authorization refused' && text.includes(String(requestId)));
-      return refused?.['error'];
+      return [refused?.['error'], String(refused?.['advice']).split(' ')[0]];
     });
-    expect(reasons.slice(0, 2)).toEqual(['invalid_client', 'invalid_redirect_uri']);
+    expect(reasons.slice(0, 2)).toEqual([
+      ['invalid_client', 'compare'],
+      ['invalid_redirect_uri', 'add'],
+    ]);
   });
 
   it('AZ-08: a native app may use any port of its loopback redirect, and nothing else', async () => {

@@ -36,8 +36,8 @@ async function signedIn(options: AuthorizeOptions = {}): Promise<Visitor> {
   };
 }
 
-function logoutUrl(parameters: Readonly<Record<string, string>>): string {
-  return `${world.issuer}/oauth/logout?${new URLSearchParams(parameters).toString()}`;
+function logoutUrl(parameters: Readonly<Record<string, string>>, { issuer } = world): string {
+  return `${issuer}/oauth/logout?${new URLSearchParams(parameters).toString()}`;
 }
 
 /** Whose session this browser has, as a silent request tells. */
@@ -226,12 +226,13 @@ describe('the hint', () => {
 
   it('LO-06: the error page says nothing of the app, known or unknown', async () => {
     const [head, , signature] = (await signedIn()).idToken.split('.');
+    const far = await startWorld({ issuer: 'https://id.example' });
     const shown = new Set<string>();
     for (const client of ['web', 'nobody']) {
       const uri = { post_logout_redirect_uri: 'https://app.example/other' };
       const hint = { id_token_hint: `${head}.${encode({ aud: client })}.${signature}` };
       for (const parameters of [{ client_id: client, ...uri }, hint]) {
-        const { status, text } = await newBrowser(world).open(logoutUrl(parameters));
+        const { status, text } = await newBrowser(far).open(logoutUrl(parameters, far));
         expect(text).not.toMatch(/redirect_uri|web|nobody/);
         shown.add(
           `${status} ${text.replaceAll(/<code>[\da-f-]{36}</g, '<code><').replaceAll(/href="[^"]*"/g, '')}`,
@@ -239,6 +240,7 @@ describe('the hint', () => {
       }
     }
     expect([...shown]).toHaveLength(1);
+    await far.stop();
   });
 
   it('LO-06: a client_id that is not the hint’s is refused', async () => {

@@ -8,19 +8,8 @@ import { callerOf } from '../../config/endpoints.ts';
 import { formSecretOf } from '../device-forms.ts';
 import { PresentedJwt } from './presented-jwt.ts';
 
-type Params = {
-  [
-    name in
-      | 'token'
-      | 'response_type'
-      | 'response_mode'
-      | 'resource'
-      | 'scope'
-      | 'nonce'
-      | 'client_id'
-      | 'client_secret'
-  ]?: unknown;
-};
+type Authorization = 'response_type' | 'response_mode' | 'resource' | 'scope' | 'nonce';
+type Params = Partial<Record<Authorization | 'token' | 'client_id' | 'client_secret', unknown>>;
 type UrlOptions = Parameters<Provider['urlFor']>[1];
 /** OIDCContext without `params`, which the engine assigns once and its types declare as a property. */
 type ContextClass = new (...args: unknown[]) => {
