@@ -58,6 +58,9 @@ export type LoadedConfig = {
 // Secret files that are read at the same time: enough to keep the disk busy, few enough for any limit on open files.
 const CLIENTS_AT_ONCE = 64;
 
+/** What two workers reload in 512 MiB, which is what deploy/ gives them. */
+const MOST_USERS = { json: 16_000, yaml: 4000 };
+
 const ANY_MODE = 'secret_files is any_mode: the permissions of files with keys and secrets are not checked.';
 
 /** What names clients and APIs. */
@@ -130,11 +133,20 @@ async function load(file: string, options: LoadOptions, sources: SourceList) {
     ...problems.notices,
     ...generated.notices,
     ...(secretFiles === 'any_mode' ? [ANY_MODE] : []),
+    ...usersNotice(parts),
   ];
   const config = toConfig(parts, { store, clientSecrets, keys, notices });
   for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
   if (!problems.isEmpty) throw new ConfigError(problems.list());
   return { config, generatedKeys };
+}
+
+function usersNotice({ service, users }: Parts): readonly string[] {
+  const { length } = users.list;
+  if (length <= MOST_USERS[service.value.users_from?.endsWith('.json') ? 'json' : 'yaml']) return [];
+  return [
+    `users_from has ${length} users: above 16,000 in JSON or 4,000 in YAML, 512 MiB of memory are too few`,
+  ];
 }
 
 type Reading = {

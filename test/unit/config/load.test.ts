@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import {
   mkdirSync,
   readdirSync,
@@ -9,6 +10,7 @@ import {
 } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -24,6 +26,8 @@ import {
   SECRET,
   write,
 } from './config-files.ts';
+
+const HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'c'.repeat(22)}$${'A'.repeat(43)}`;
 
 describe('a configuration file', () => {
   it('needs nothing but an issuer on this machine', async () => {
@@ -279,6 +283,58 @@ describe('IN-11: an attack on the parser is refused at once, with a clear proble
     await expect(loadConfig(file)).rejects.toMatchObject({
       problems: [{ message: expect.stringContaining('too large') }],
     });
+  });
+});
+
+describe('16,000 users in the file', () => {
+  const ofAll = (to: (index: number) => string) => Array.from({ length: 16_000 }, (_, index) => to(index));
+  const idOf = (index: number) => `usr_${String(index).padStart(20, '0')}`;
+  const inJson = `[${ofAll((index) => JSON.stringify({ id: idOf(index), username: `name-${index}`, password_hash: HASH })).join()}]`;
+  const inYaml = ofAll(
+    (index) => `  - id: ${idOf(index)}\n    username: name-${index}\n    password_hash: ${HASH}\n`,
+  );
+  const yaml = `# All\nusers:\n${inYaml.join('')}`;
+
+  async function read(users: string, name: string) {
+    const file = write(`${LOCAL}users_from: ${name}\n`);
+    writeFileSync(join(dirname(file), name), users);
+    const script = `
+      const { loadConfig } = await import(${JSON.stringify(new URL('../../../src/config/load.ts', import.meta.url).href)});
+      const { users } = await loadConfig(${JSON.stringify(file)}, { env: {} });
+      console.log(JSON.stringify(users));`;
+    const heap = ['--max-old-space-size=112', '--no-warnings', '--input-type=module', '-e', script];
+    const { stdout } = await promisify(execFile)(process.execPath, heap, { maxBuffer: 1e8 });
+    return JSON.parse(stdout) as readonly { readonly id: string }[];
+  }
+
+  it('are read in a heap of 112 MB, in JSON, so that two workers can reload in 512 MiB', async () => {
+    const users = await read(inJson, 'users.json');
+    expect(users).toHaveLength(16_000);
+    expect(users.at(-1)).toMatchObject({ id: idOf(15_999), username: 'name-15999', passwordHash: HASH });
+  });
+
+  it.each([
+    [
+      'a key twice',
+      yaml.replace('username: name-15999', 'id: u'),
+      'users.yaml:48001:5 has the key "id" twice',
+    ],
+    ['an alias', yaml.replace(`id: ${idOf(15_998)}`, 'id: *u'), 'users.yaml:47997:9 has a YAML alias'],
+    ['another key', `${yaml}others: 1\n`, 'users.yaml:48003:1 others: unknown key'],
+  ])('have %s reported in its place', async (_title, users, expected) => {
+    const file = write(`${LOCAL}users_from: users.yaml\n`);
+    writeFileSync(join(dirname(file), 'users.yaml'), users);
+    await expect(loadConfig(file, { env: {} })).rejects.toThrow(expected);
+  });
+
+  it('are the most that the shipped limits are for: more are a notice', async () => {
+    const file = write(`${LOCAL}users_from: users.yaml\n`);
+    writeFileSync(
+      join(dirname(file), 'users.yaml'),
+      `${yaml}  - id: usr_more0000000000000000\n    username: more\n    password_hash: ${HASH}\n`,
+    );
+    const { notices } = await loadConfig(file, { env: {} });
+    expect(notices.join()).toContain('users_from has 16001 users');
   });
 });
 
