@@ -18,6 +18,9 @@ import { issuedBySession } from './signed-in-at.ts';
 /** How the engine takes a cookie away. */
 const ENDS = /expires=Thu, 01 Jan 1970/;
 
+/** A signature that the package made again, as it does where it finds one by an older key. */
+const isBare = (one: string) => /^[^=]*\.sig=(?!.*samesite)/.test(one) && !ENDS.test(one);
+
 type UnitOfWorkParts = {
   readonly records: UnitOfWork;
   readonly hash: KeyedHash;
@@ -29,6 +32,7 @@ type UnitOfWorkParts = {
 export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfWorkParts): Middleware {
   const { session: sessionCookie } = cookieNames(config.issuer);
   const isSession = new RegExp(`^${sessionCookie}(?:\\.sig)?=`);
+  const attributes = `; samesite=lax${config.issuer.startsWith('https:') ? '; secure' : ''}`;
 
   /** Found by its cookie, a session is remembered. The engine looks for it by its alias, which saves what is unsaved first. */
   async function readSession({ cookies }: Pick<ParameterizedContext, 'cookies'>): Promise<void> {
@@ -53,12 +57,24 @@ export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfW
     return live === undefined || kept === undefined || kept.consumedAt !== undefined || hasOthers;
   }
 
+  /** Its attributes are the package's own, and a browser refuses them. Only the session outlives a change of the keys. */
+  function signAgain(ctx: ParameterizedContext): void {
+    const cookies = cookiesOf(ctx);
+    if (!cookies.some(isBare)) return;
+    const kept = cookies.filter((one) => !isBare(one) || isSession.test(one));
+    setCookies(
+      ctx,
+      kept.map((one) => (isBare(one) ? `${one.replace('; secure', '')}${attributes}` : one)),
+    );
+  }
+
   return async function flushBeforeAnswer(ctx, next) {
     const before = cookiesOf(ctx);
     try {
       const saved = await records.run(async () => {
         if (ctx.path.startsWith('/interaction/')) await readSession(ctx);
         await next();
+        signAgain(ctx);
       });
       if (saved.has('Session') && !(await isOver(ctx))) return;
       // The engine names the session in every answer; one that ended meanwhile would take the place of what followed it.

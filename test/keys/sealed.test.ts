@@ -261,6 +261,9 @@ describe('a change of the cookie key', () => {
 
     world = await start({ cookie_keys: [fresh, old] });
     expect(await isSignedIn(world, browser)).toBe(true);
+    world = await start({ cookie_keys: [fresh] });
+    expect(await isSignedIn(world, browser)).toBe(true);
+    world = await start({ cookie_keys: [fresh, old] });
     const { browser: later } = await signIn(world, { scope: 'openid' });
 
     world = await start({ cookie_keys: [fresh] });
