@@ -1,5 +1,6 @@
 // The payload of an engine's record as it is stored: without the bearer value, and with its times by the clock of the store.
 import type { AdapterPayload } from 'oidc-provider';
+import { isRecord } from '../config/parse-fields.ts';
 import { FORM_VERSION, readForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { StoreClock, StoredRecord } from '../store/store.ts';
@@ -37,7 +38,9 @@ export function createRecordPayload(model: string, clock: StoreClock, onDamaged:
     payloadOf(record, id) {
       const text = id === undefined ? record.payload : record.payload.replaceAll(OWN_ID, id);
       const form = readForm(text, `a record of the kind ${model}`);
-      if (form === undefined) {
+      const { prompt, params, exp } = form ?? {};
+      const isOk = model !== 'Interaction' || [prompt, params].every(isRecord);
+      if (!form || !isOk || !exp) {
         onDamaged(model, record);
         return undefined;
       }

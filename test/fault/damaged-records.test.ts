@@ -19,6 +19,7 @@ import { giveOneTimeCodes, setFactors } from '../world/second-factors.ts';
 const DAMAGES = [
   ['cut JSON', '{"v":1,"accountId":"usr_al'],
   ['an array', '[]'],
+  ['without its members', '{"v":1}'],
 ] as const;
 const INVALID_GRANT = [400, 'invalid_grant'];
 
@@ -47,6 +48,18 @@ eachStore(
       const found = await openedStore.records.find(model, recordKey(await hashOf(openedStore), model, id));
       return (JSON.parse(found?.payload ?? '{}') as { grantId: string }).grantId;
     }
+
+    it('as a consent asks again, and is written anew', async () => {
+      const world = running();
+      const key = (await hashOf(world.openedStore))(`consent:${PEOPLE.bob}\nweb`);
+      for (const payload of ['{"v":1', '{"v":1}', '{"v":1,"scopes":7,"resourceScopes":{},"at":1}']) {
+        await signIn(world, { person: 'bob' });
+        await world.openedStore.records.save({ kind: 'Consent', key, payload, ttlSeconds: 600 });
+        const { browser, page } = await begin(world);
+        const asked = await signInAs(browser, page, 'bob');
+        expect([asked.text.includes('/consent"'), payload]).toEqual([true, payload]);
+      }
+    });
 
     describe.each(DAMAGES)('%s', (_, payload) => {
       it('as a code or its grant is invalid_grant', async () => {
@@ -125,7 +138,7 @@ eachStore(
       });
     });
   },
-  { config: GENEROUS },
+  { config: { ...GENEROUS, lifetimes: { consent: '30d' } } },
 );
 
 async function damagedOf({ management }: OpenWorld, kind: string): Promise<number> {

@@ -3,6 +3,7 @@
 // leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
 // ends everything of a user (disabling, sign-out everywhere), also of the sign-in that it was given in.
 import { isDocumentClient } from '../../config/client-id-url.ts';
+import { isRecord } from '../../config/parse-fields.ts';
 import type { Accounts, Issued } from '../../users/accounts.ts';
 import { FORM_VERSION, readForm, type StoredForm } from '../../store/form.ts';
 import type { KeyedHash } from '../../store/keyed-hash.ts';
@@ -42,7 +43,8 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
   async function findForm(accountId: string, clientId: string): Promise<ConsentForm | undefined> {
     if (lifetimeSeconds === 0 || isDocumentClient(clientId)) return undefined;
     const record = await records.find(CONSENT, keyOf(accountId, clientId));
-    const form = record && readForm(record.payload, 'a consent');
+    const kept = record && readForm(record.payload, 'a consent');
+    const form = Array.isArray(kept?.['scopes']) && isRecord(kept['resourceScopes']) ? kept : undefined;
     if (record !== undefined && form === undefined) onDamaged(CONSENT, record);
     if (form === undefined) return undefined;
     const { at, generation } = form as ConsentForm;

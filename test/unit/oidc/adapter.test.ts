@@ -33,7 +33,14 @@ describe('a stored record', () => {
   it('may hold words that look like the mark of its own id, and members of a later version', async () => {
     const id = newId();
     const adapter = createAdapter('Interaction', parts);
-    const payload = { jti: id, params: { state: '"\\u0001 \\" é' }, later: { x: [1, null] } };
+    const params = { state: '"\\u0001 \\" é' };
+    const payload = {
+      jti: id,
+      exp: 61,
+      prompt: { name: 'login', reasons: [], details: {} },
+      params,
+      later: { x: [1, null] },
+    };
     await adapter.upsert(id, payload, 60);
     expect(await adapter.find(id)).toEqual(payload);
   });
