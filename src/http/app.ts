@@ -1,10 +1,10 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
 import Koa, { type Middleware } from 'koa';
 import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
-import { seeOther } from '../interaction/go-on.ts';
 import type { Host } from '../interaction/host.ts';
 import { ownPages } from '../interaction/own-pages.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
+import { seeOther } from '../oidc/send-page.ts';
 import { unitOfWork } from '../oidc/unit-of-work.ts';
 import { serveAssets } from './assets.ts';
 import { createCachedDocuments } from './cached-documents.ts';

@@ -3,6 +3,7 @@
 import type { Middleware } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { readFields } from '../interaction/form.ts';
+import { seeOther } from '../oidc/send-page.ts';
 import { Refusal } from '../views/refusal.ts';
 
 const PATHS = new Set<string>([ENDPOINTS.authorization, ENDPOINTS.logout]);
@@ -16,9 +17,7 @@ export function sendFormsAsQuery(issuer: string): Middleware {
     // What isn't ASCII grows when it is encoded.
     if (query.length > MAX_BYTES) throw new Refusal(413, 'invalid_request', 'the form is too large');
     ctx.set('Cache-Control', 'no-store');
-    ctx.redirect(`${issuer}${ctx.path}?${query}`);
     // RFC 9110 §15.4.4: 303 makes it a GET in every browser.
-    ctx.status = 303;
-    return undefined;
+    return seeOther(ctx, `${issuer}${ctx.path}?${query}`);
   };
 }

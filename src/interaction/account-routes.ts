@@ -3,7 +3,7 @@
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { ACCOUNT_PATH } from '../config/endpoints.ts';
-import { pageContextOf, sendPage } from '../oidc/send-page.ts';
+import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
 import { type EndedSessions, endSessions, notePasswordRefused, withdrawApp } from '../users/acts.ts';
 import { type AccountError, createToAccountModel } from './account-model.ts';
 import { actorOf } from './actor.ts';
@@ -11,7 +11,6 @@ import { createChangePassword } from './change-password.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Form } from './form.ts';
 import { addOwnPage, createOwnPage, type Visitor } from './own-page.ts';
-import { seeOther } from './go-on.ts';
 import type { AccountPage, Host } from './host.ts';
 
 type Change = (ctx: Context, visitor: Visitor, form: Form) => Promise<AccountError | undefined>;

@@ -1,14 +1,9 @@
 // Where a browser goes on to from a page of a sign-in, and what it gets for one that is over.
 import type { Context } from 'koa';
 import { ANSWERED } from '../oidc/interactions.ts';
+import { seeOther } from '../oidc/send-page.ts';
 import type { ClientModel } from '../views/models.ts';
 import { Refusal } from '../views/refusal.ts';
-
-/** RFC 9700 §4.12: 303, so that no browser repeats the password to the next address. */
-export function seeOther(ctx: Context, url: string): void {
-  ctx.redirect(url);
-  ctx.status = 303;
-}
 
 /** The status of a page that is shown again. */
 export function answerAgain(ctx: Context, status: number, retryAfterSeconds?: number): void {

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import { createSparse, originOf } from '../observability/audit.ts';
-import { pageContextOf, sendPage } from '../oidc/send-page.ts';
+import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
 import { hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
@@ -14,7 +14,7 @@ import { FormRefusal } from '../views/refusal.ts';
 import { toEnrolmentModel } from './enrolment-form.ts';
 import { createFollowLink, linkBinding, type LinkFault, type OpenLink } from './follow-link.ts';
 import { readFormBody } from './form.ts';
-import { answerAgain, seeOther } from './go-on.ts';
+import { answerAgain } from './go-on.ts';
 import type { Host } from './host.ts';
 
 const STEP = 'link';

@@ -5,13 +5,13 @@ import { reaches } from '../config/sign-in-levels.ts';
 import type { BrowserSession } from '../oidc/browser-session.ts';
 import { ownSignInUrl } from '../oidc/own-client.ts';
 import { levelOfUser } from '../oidc/policies/sign-in-level.ts';
+import { seeOther } from '../oidc/send-page.ts';
 import type { User } from '../users/user.ts';
 import { levelOf } from '../users/authentication-methods.ts';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { isFresh } from '../users/recent-proof.ts';
 import { FormRefusal } from '../views/refusal.ts';
 import { type Form, readFormBody } from './form.ts';
-import { seeOther } from './go-on.ts';
 import { type Host, secondsOf } from './host.ts';
 
 export type Visitor = {

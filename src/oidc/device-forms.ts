@@ -6,6 +6,7 @@ import { DEVICE_PATH } from '../config/endpoints.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { cookieNames, cookieOptions } from './cookie-names.ts';
 import { ownSignInUrl } from './own-client.ts';
+import { seeOther } from './send-page.ts';
 
 const CALLBACK_PATH = `${DEVICE_PATH}/callback`;
 
@@ -27,8 +28,7 @@ function cookieOf({ cookies }: Pick<Context, 'cookies'>, issuer: string) {
 export function signInFirst(ctx: KoaContextWithOIDC, issuer: string, typed: string): void {
   const { secret, set } = cookieOf(ctx, issuer);
   set(secret, Buffer.from(typed).toString('base64url'));
-  ctx.redirect(ownSignInUrl(issuer, CALLBACK_PATH, false));
-  ctx.status = 303;
+  seeOther(ctx, ownSignInUrl(issuer, CALLBACK_PATH, false));
 }
 
 export function prepareDeviceForms(issuer: string, hash: KeyedHash): Middleware {
@@ -40,7 +40,7 @@ export function prepareDeviceForms(issuer: string, hash: KeyedHash): Middleware 
     if (known === '' || isBack) set(secret);
     if (isBack) {
       const code = ctx.query['error'] === undefined ? Buffer.from(typed, 'base64url').toString() : '';
-      return ctx.redirect(`${issuer}${DEVICE_PATH}${code && `?user_code=${encodeURIComponent(code)}`}`);
+      return seeOther(ctx, `${issuer}${DEVICE_PATH}${code && `?user_code=${encodeURIComponent(code)}`}`);
     }
     ctx.state['deviceForm'] = Buffer.from(hash(`device form:${secret}`), 'base64url').toString('hex');
     const { user_code: userCode, ...others } = ctx.query;

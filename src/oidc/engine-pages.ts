@@ -10,7 +10,7 @@ import { clip } from '../observability/log.ts';
 import { toClientModel, toUsersClient } from './client-model.ts';
 import type { Clients } from './clients.ts';
 import type { Answer } from './seam/provider.ts';
-import { pageContextOf, sendPage } from './send-page.ts';
+import { pageContextOf, seeOther, sendPage } from './send-page.ts';
 
 /** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
 const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
@@ -115,8 +115,7 @@ export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) 
 export function redirectWith(ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): void {
   const url = new URL(redirectUri);
   for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
-  ctx.status = 303;
-  ctx.redirect(url.href);
+  seeOther(ctx, url.href);
   ctx.body = '';
 }
 

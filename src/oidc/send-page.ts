@@ -14,3 +14,9 @@ export function sendPage(ctx: PageAnswer, html: string): void {
   ctx.type = 'html';
   ctx.body = html;
 }
+
+/** RFC 9700 §4.12: 303, so that no browser repeats the password to the next address. */
+export function seeOther(ctx: Pick<Context, 'redirect' | 'status'>, url: string): void {
+  ctx.redirect(url);
+  ctx.status = 303;
+}
