@@ -4,14 +4,14 @@ import type { Client } from '../config/config.ts';
 import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../outgoing/guard.ts';
 import { type ClientDocument, MOST_DOCUMENT_BYTES, type VettedDocument } from './vet.ts';
 
-export type FetchedDocument =
+type FetchedDocument =
   | { readonly client: Client; readonly document: ClientDocument; readonly believedSeconds: number }
   /** There is none, or not one that is taken. */
   | { readonly refused: string }
   /** Its host didn't say: it may in a moment. */
   | { readonly failed: string };
 
-export type FetchDocumentParts = {
+type FetchDocumentParts = {
   readonly outgoing: Outgoing;
   readonly vet: (document: ClientDocument) => VettedDocument;
 };

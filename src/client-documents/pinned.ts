@@ -25,7 +25,7 @@ export function toPinnedFields(client: Client): Readonly<Record<string, unknown>
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-export type PinnedCheck = {
+type PinnedCheck = {
   readonly clientId: string;
   /** What the document at its URL says otherwise, a line for each field. */
   readonly differences: readonly string[];

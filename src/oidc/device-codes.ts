@@ -34,7 +34,7 @@ export async function signedInUser(findLive: Accounts['findLive'], session: Sess
   return session?.accountId === undefined ? undefined : findLive(session.accountId, issuedBySession(session));
 }
 
-/** All that the sign-in needs: anybody may ask in the name of a public client. */
+/** What the sign-in needs: anybody may ask. */
 function paramsOf({ client_id, scope, resource, ...params }: Readonly<Record<string, unknown>> = {}) {
   const [max_age, acr_values] = [params['max_age'], params['acr_values']].map((value) =>
     String(value).length > MAX_LENGTH ? undefined : value,
@@ -92,7 +92,7 @@ export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
       if (id.startsWith(HANDLE) && Provider.ctx?.oidc.route === 'token') return undefined;
       const record = await records.find(KIND, keyOf(id));
       // A second use is a poll that was on its way, and no sign of theft: it ends nothing.
-      return record?.consumedAt === undefined && record !== undefined ? payloadOf(record, id) : undefined;
+      return record && record.consumedAt === undefined ? payloadOf(record, id) : undefined;
     },
 
     async findByUserCode(userCode) {
@@ -100,7 +100,7 @@ export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
       if (!SPELLED.test(typedIn(Provider.ctx))) return undefined;
       const record = await records.findByAlias(KIND, aliasOf(userCode));
       const payload = record && payloadOf(record, undefined);
-      // Empty: it has been answered.
+      // Empty: answered.
       if (payload?.clientId === undefined) return undefined;
       takeBack();
       return { ...payload, jti: `${HANDLE}${record?.key}`, userCode };

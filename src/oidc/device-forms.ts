@@ -13,11 +13,10 @@ const CALLBACK_PATH = `${DEVICE_PATH}/callback`;
 /** What the forms of this browser carry. It comes from a cookie, so opening the page stores nothing. */
 export const formSecretOf = (ctx?: Pick<Context, 'state'>) => String(ctx?.state['deviceForm'] ?? '');
 
-/** What was typed, or stood in the address. */
 export const typedIn = (ctx?: KoaContextWithOIDC) =>
   String(ctx?.oidc.params?.['user_code'] ?? ctx?.state['userCode'] ?? '');
 
-/** The secret of the forms and, during a sign-in, what was typed: the store must not have it. */
+/** The secret of the forms and, during a sign-in, what was typed. */
 function cookieOf({ cookies }: Pick<Context, 'cookies'>, issuer: string) {
   const { deviceForm: name } = cookieNames(issuer);
   const options = cookieOptions(issuer);

@@ -1,6 +1,6 @@
 // The pages of the device flow (RFC 8628 §3.3): the code that a device shows, what a yes would allow, and the end. Nothing is approved
 // before the user has said yes to what they see here, whatever they allowed before.
-import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Configuration, type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ScopeSettings } from '../config/config.ts';
 import { DEVICE_CODE_GRANT } from '../config/device-grant.ts';
 import { DEVICE_PATH } from '../config/endpoints.ts';
@@ -127,26 +127,16 @@ export function createDevicePages(parts: DevicePagesParts) {
   return {
     /** Where a device asks from. */
     deviceInfo: placeOf,
-    userCodeInputSource: async (
-      ctx: KoaContextWithOIDC,
-      _form: string,
-      out?: ErrorOut,
-      error?: Error,
-    ): Promise<void> => (error === undefined ? showLinked(ctx) : showFault(ctx, error, out)),
-    userCodeConfirmSource: async (
-      ctx: KoaContextWithOIDC,
-      _form: string,
-      _client: unknown,
-      _info: unknown,
-      userCode: string,
-    ): Promise<void> => {
+    userCodeInputSource: (ctx, _form, out, error) =>
+      error === undefined ? showLinked(ctx) : showFault(ctx, error, out),
+    async userCodeConfirmSource(ctx, _form, _client, _info, userCode) {
       const code = ctx.oidc.entities.DeviceCode;
       if (code !== undefined) await showConfirm(ctx, code, userCode);
     },
-    async successSource(ctx: KoaContextWithOIDC): Promise<void> {
+    async successSource(ctx) {
       record(ctx, 'success');
       const client = await clients.load(ctx.oidc.client?.clientId);
       show(ctx, { outcome: 'done', client: client && toClientModel(client, config.issuer) });
     },
-  };
+  } satisfies NonNullable<Configuration['features']>['deviceFlow'];
 }

@@ -91,6 +91,7 @@ export function createConfiguration(app: App): Configuration {
       : authenticationClaims,
     renderError: enginePages.renderError,
     features: featuresOf(app, (ctx, client) => {
+      Object.assign(ctx.oidc.params ?? {}, ctx.state['stepUp']);
       access?.restore(ctx);
       restoreOfflineAccess(ctx, client);
     }),

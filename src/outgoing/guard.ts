@@ -50,7 +50,7 @@ export class OutgoingRefused extends Error {
   }
 }
 
-export type OutgoingSettings = {
+type OutgoingSettings = {
   /** `outgoing.internal_hosts`: names that may have private addresses. */
   readonly internalHosts: readonly string[];
   /** Only then may internal hosts be on this machine, there also without TLS. */

@@ -4,6 +4,7 @@ import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import type { Browser, Page } from '../world/browser.ts';
 import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { askForCodes, DEVICE_CONFIG, typeCode } from '../world/device.ts';
 import { anyStore } from '../world/each-store.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
 import type { Parameters } from '../world/requests.ts';
@@ -12,6 +13,7 @@ import {
   giveOneTimeCodes,
   givePasskey,
   isSecondStep,
+  newAuthenticatorApp,
   newRecoveryCodes,
   setFactors,
   SoftwareKey,
@@ -227,6 +229,35 @@ anyStore(
         const { body } = await redeem(world(), { code });
         expect(decodeJwt(String(body['id_token']))['acr']).toBe(NAMES.second_factor);
       }
+    });
+
+    it('asks without openid, too (RFC 9470), in an authorization request and for a device', async () => {
+      const tv = DEVICE_CONFIG.clients.find((client) => client['client_id'] === 'tv') ?? {};
+      await world().reload({ ...CONFIG, features: { device_flow: true }, clients: [...worldClients(), tv] });
+      const app = newAuthenticatorApp('alice');
+      const key = await givePasskey(world(), 'alice', { oneTimeCode: app.factor });
+      const browser = newBrowser(world());
+      const step = await signInAs(browser, await open(browser, {}), 'alice');
+      await finishPages(browser, await browser.submit(step, '/code', { code: app.code() }), 'alice');
+      const api = { scope: 'reports.read', nonce: undefined };
+      const wish = { ...api, acr_values: NAMES.passkey };
+      expect(await silently(world(), browser, wish)).toBe('interaction_required');
+      const asked = await askForCodes(world(), { scope: 'reports.read', acr_values: NAMES.passkey });
+      const confirm = await typeCode(browser, world(), asked.userCode);
+      expect(isSecondStep(await browser.submit(confirm, '/device', { confirm: 'yes' }))).toBe(true);
+      const page = await open(browser, wish);
+      expect(isSecondStep(page)).toBe(true);
+      const proved = await browser.submit(page, '/passkey', { response: key.assert(world(), page) });
+      const { body } = await redeem(world(), { code: codeOf(await finishPages(browser, proved, 'alice')) });
+      expect([body['id_token'], decodeJwt(String(body['access_token']))['acr']]).toEqual([
+        undefined,
+        NAMES.passkey,
+      ]);
+      await pass(OVER);
+      expect(answerOf(await open(browser, api))).toBe('in');
+      expect(answerOf(await open(browser, { ...api, max_age: '60' }))).toBe('password');
+      expect(answerOf(await open(browser, { ...api, max_age: 'soon' }))).toBe('invalid_request');
+      await world().reload(CONFIG);
     });
 
     it('asks for the code alone, renews auth_time, and takes no acr from a form (AC-34)', async () => {

@@ -6,9 +6,11 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { callerOf } from '../../config/endpoints.ts';
 import { formSecretOf } from '../device-forms.ts';
+import { scopesIn } from '../policies/scopes.ts';
 import { PresentedJwt } from './presented-jwt.ts';
 
-type Authorization = 'response_type' | 'response_mode' | 'resource' | 'scope' | 'nonce';
+type Authorization =
+  'response_type' | 'response_mode' | 'resource' | 'scope' | 'nonce' | 'acr_values' | 'max_age';
 type Params = Partial<Record<Authorization | 'token' | 'client_id' | 'client_secret', unknown>>;
 type UrlOptions = Parameters<Provider['urlFor']>[1];
 /** OIDCContext without `params`, which the engine assigns once and its types declare as a property. */
@@ -31,7 +33,15 @@ function wantsToken(responseType: unknown): boolean {
 }
 
 /** What the engine refuses without `openid`, before it asks which scopes there are at all. */
-const NEEDING_OPENID = ['acr_values', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
+const NEEDING_OPENID = ['claims_locales', 'id_token_hint', 'nonce'];
+
+/** RFC 9470 §4: for requests without `openid`, too. options.ts puts them back. */
+function setAside(state: Context['state'], params: Params): void {
+  const { acr_values, max_age } = params;
+  const isOpenid = scopesIn(params.scope).includes('openid') || Array.isArray(acr_values);
+  state['stepUp'] = isOpenid ? undefined : { acr_values, max_age };
+  if (!isOpenid) params.acr_values = params.max_age = undefined;
+}
 
 /**
  * RFC 6749 §2.3.1: a client may leave an empty secret out. Some public clients send theirs in Basic, with nothing behind the colon; the
@@ -102,7 +112,10 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
       // The engine compares a form with what it stored for the page.
       if (this.route === 'code_verification') this.session.state = { secret: formSecretOf(this.ctx) };
-      if (this.route === 'authorization' || this.route === 'device_authorization') fillIn(params, parts);
+      if (this.route === 'authorization' || this.route === 'device_authorization') {
+        fillIn(params, parts);
+        setAside(this.ctx.state, params);
+      }
       if (this.route === 'authorization') tellApart(params);
       if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
       // Codes, refresh tokens and grants are kept by this name.
