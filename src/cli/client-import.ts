@@ -11,21 +11,21 @@ import { digestOf, phcFault, weakness } from '../config/secret-strength.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A client as another provider's file has it. */
-type Draft = {
+type Draft = Readonly<{
   /** As in our file. What is missing or refused stays so. */
-  readonly client: Fields;
-  readonly isPublic: boolean;
-  readonly grants: readonly string[];
-  readonly scopes: readonly string[];
+  client: Fields;
+  isPublic: boolean;
+  grants: readonly string[];
+  scopes: readonly string[];
   /** In plain text, as argon2id, or `env:NAME`. */
-  readonly secret: unknown;
+  secret: unknown;
   /** Users aren't asked. */
-  readonly isTrusted: boolean;
+  isTrusted: boolean;
   /** They weren't, by the other provider's default, which says nothing of whose app it is. */
-  readonly isUnasked?: boolean;
+  isUnasked?: boolean;
   /** What has no place here. */
-  readonly left: readonly string[];
-};
+  left: readonly string[];
+}>;
 
 const USUAL = ['authorization_code', 'refresh_token'];
 

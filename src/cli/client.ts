@@ -21,11 +21,11 @@ import {
 import { IMPORT_FORMATS, importClients, type ImportFormat } from './client-import.ts';
 import { counted, print, printJson, renderValue, type CliIo } from './io.ts';
 
-type SecretOptions = {
-  readonly name?: string;
-  readonly expires?: string;
-  readonly json?: boolean;
-};
+type SecretOptions = Readonly<{
+  name?: string;
+  expires?: string;
+  json?: boolean;
+}>;
 
 export function registerClient(program: Command, io: CliIo): void {
   const client = program.command('client').description('clients and their secrets');

@@ -5,14 +5,14 @@ import { escaped } from '../config/text.ts';
 /** Text that a program or a person reads. */
 type Output = { write(text: string): unknown };
 
-export type CliIo = {
+export type CliIo = Readonly<{
   /** `isTTY`: a user is typing. */
-  readonly stdin: Readable & { readonly isTTY?: boolean };
+  stdin: Readable & { readonly isTTY?: boolean };
   /** What was asked for, and nothing else. */
-  readonly stdout: Output;
+  stdout: Output;
   /** Messages about the work, and errors. */
-  readonly stderr: Output;
-};
+  stderr: Output;
+}>;
 
 type JsonOption = { readonly json?: boolean | undefined };
 type Printed = { readonly value: unknown; readonly text?: string };

@@ -75,11 +75,11 @@ async function compromise({ keyStore, now }: KeysContext, kid: string): Promise<
   };
 }
 
-type KeysContext = {
-  readonly config: KeyConfig;
-  readonly keyStore: KeyStore;
-  readonly now: Clock;
-};
+type KeysContext = Readonly<{
+  config: KeyConfig;
+  keyStore: KeyStore;
+  now: Clock;
+}>;
 
 const NO_KEYS = 'there are no signing keys yet: the first start of the service makes them';
 

@@ -42,10 +42,10 @@ export class DocumentUnavailable extends Error {
 export type DocumentUse = 'begin' | 'continue' | 'end';
 
 /** `browser` resolves what the browser of a user counts by, and undefined for a stranger's. */
-export type Asker = {
-  readonly address: string;
-  readonly browser?: (() => Promise<string | undefined>) | undefined;
-};
+export type Asker = Readonly<{
+  address: string;
+  browser?: (() => Promise<string | undefined>) | undefined;
+}>;
 
 export type ClientDocuments = ReturnType<typeof createClientDocuments>;
 

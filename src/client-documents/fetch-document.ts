@@ -11,10 +11,10 @@ type FetchedDocument =
   /** Its host didn't say: it may in a moment. */
   | { readonly failed: string };
 
-type FetchDocumentParts = {
-  readonly outgoing: Outgoing;
-  readonly vet: (document: ClientDocument) => VettedDocument;
-};
+type FetchDocumentParts = Readonly<{
+  outgoing: Outgoing;
+  vet: (document: ClientDocument) => VettedDocument;
+}>;
 
 const DEADLINE_MS = 2000;
 /** Where nothing may be asked, or what came may not be read. */

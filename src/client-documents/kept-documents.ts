@@ -14,31 +14,31 @@ export const GRACE_MS = 24 * 60 * 60 * 1000;
 /** Of which a process remembers anything; a document is some kilobytes at most. */
 export const MOST_KNOWN = 1000;
 
-export type KeptDocument = {
-  readonly client: Client;
-  readonly document: ClientDocument;
+export type KeptDocument = Readonly<{
+  client: Client;
+  document: ClientDocument;
   /** In milliseconds, by the clock of the store. */
-  readonly believedUntil: number;
+  believedUntil: number;
   /** A token was issued to the client. */
-  readonly isUsed: boolean;
+  isUsed: boolean;
   /** Since when its host refuses it, in milliseconds. */
-  readonly refusedAt?: number;
-};
+  refusedAt?: number;
+}>;
 
 /** As it stands in the store, with the version of its form. */
 type Stored = Pick<ClientDocument, 'contentType'> &
   Omit<KeptDocument, 'client' | 'document'> & { readonly body: string };
 
-export type KeptDocumentsParts = {
+export type KeptDocumentsParts = Readonly<{
   /** The store itself: what is fetched belongs to no request. */
-  readonly records: RecordStore;
-  readonly clock: StoreClock;
-  readonly hash: KeyedHash;
-  readonly vet: (document: ClientDocument) => VettedDocument;
-  readonly onDamaged: (kind: string, record: StoredRecord) => void;
+  records: RecordStore;
+  clock: StoreClock;
+  hash: KeyedHash;
+  vet: (document: ClientDocument) => VettedDocument;
+  onDamaged: (kind: string, record: StoredRecord) => void;
   /** How long a token that was issued to such a client may live. */
-  readonly tokenSeconds: number;
-};
+  tokenSeconds: number;
+}>;
 
 /** Each method but `believed` throws StoreUnavailable. */
 export function createKeptDocuments(parts: KeptDocumentsParts) {

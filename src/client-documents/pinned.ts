@@ -25,13 +25,13 @@ export function toPinnedFields(client: Client): Readonly<Record<string, unknown>
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-type PinnedCheck = {
-  readonly clientId: string;
+type PinnedCheck = Readonly<{
+  clientId: string;
   /** What the document at its URL says otherwise, a line for each field. */
-  readonly differences: readonly string[];
+  differences: readonly string[];
   /** Why it could not be compared. */
-  readonly failed?: string;
-};
+  failed?: string;
+}>;
 
 /** One after the other, because each has two seconds in all. */
 export async function checkPinned(

@@ -11,12 +11,12 @@ import { splitScope } from '../config/text.ts';
 /** Draft §8.7 recommends 5 KB. */
 export const MOST_DOCUMENT_BYTES = 5120;
 
-export type ClientDocument = {
+export type ClientDocument = Readonly<{
   /** The URL that it was asked for by. */
-  readonly clientId: string;
-  readonly contentType: string | undefined;
-  readonly body: Uint8Array;
-};
+  clientId: string;
+  contentType: string | undefined;
+  body: Uint8Array;
+}>;
 
 /** The client that a document may be, or why it is none, for the operator: nothing of it repeats the document. */
 export type VettedDocument = { readonly client: Client } | { readonly refused: string };

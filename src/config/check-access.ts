@@ -10,12 +10,12 @@ import { didYouMean } from './wording.ts';
 import { labelFault, scopeTokenFault } from './text.ts';
 
 /** Everything that was understood: the file itself, and its lists. */
-export type Parts = {
-  readonly service: Entry<ServiceForm>;
-  readonly clients: Entries<ClientForm>;
-  readonly resources: Entries<ResourceForm>;
-  readonly users: Entries<UserForm>;
-};
+export type Parts = Readonly<{
+  service: Entry<ServiceForm>;
+  clients: Entries<ClientForm>;
+  resources: Entries<ResourceForm>;
+  users: Entries<UserForm>;
+}>;
 
 /** Reports every name of a group, claim or scope that the rules of access can't take. */
 export function checkAccess({ service, clients, resources, users }: Parts): void {

@@ -8,19 +8,19 @@ import type { Level } from './sign-in-levels.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
-type ClientContext = {
-  readonly issuerIsLoopback: boolean;
-  readonly deviceFlow: boolean;
-  readonly responseModes: readonly string[];
+type ClientContext = Readonly<{
+  issuerIsLoopback: boolean;
+  deviceFlow: boolean;
+  responseModes: readonly string[];
   /** What a sign-in can reach by the methods that are on. */
-  readonly offered: readonly Level[];
+  offered: readonly Level[];
   /** What ID tokens can be signed with. */
-  readonly algorithms: readonly Algorithm[];
+  algorithms: readonly Algorithm[];
   /** The resource that owns a scope. */
-  readonly apiOf: (scope: string) => unknown;
+  apiOf: (scope: string) => unknown;
   /** All the others. */
-  readonly userScopes: readonly string[];
-};
+  userScopes: readonly string[];
+}>;
 
 type Fault = (client: ClientForm, context: ClientContext) => string | undefined;
 

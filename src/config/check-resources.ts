@@ -8,12 +8,12 @@ import { didYouMean } from './wording.ts';
 import { resourceKey } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
-type ResourceContext = {
-  readonly issuer: string;
-  readonly clients: Entries<ClientForm>;
+type ResourceContext = Readonly<{
+  issuer: string;
+  clients: Entries<ClientForm>;
   /** Scopes that no resource can own. */
-  readonly userScopes: readonly string[];
-};
+  userScopes: readonly string[];
+}>;
 
 export function checkResources(resources: readonly Entry<ResourceForm>[], context: ResourceContext): void {
   const owners = new Map<string, Entry<ResourceForm>>();

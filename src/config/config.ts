@@ -47,17 +47,17 @@ export type Client = Omit<
 };
 
 /** A user from `users_from`. Standard claims have their OIDC Core §5.1 names; custom ones are beside them. */
-export type UserEntry = {
+export type UserEntry = Readonly<{
   /** `usr_` and at least 16 random characters: the `sub` of this user, for ever. */
-  readonly id: string;
-  readonly username: string;
+  id: string;
+  username: string;
   /** argon2id, PHC string. Undefined: a user of the file who has a passkey, or one of the store who was invited. */
-  readonly passwordHash: string | undefined;
-  readonly disabled: boolean;
+  passwordHash: string | undefined;
+  disabled: boolean;
   /** Sorted, each once. For users of the store also names that the file doesn't define, which give nothing. */
-  readonly groups: readonly string[];
-  readonly claims: Readonly<Record<string, unknown>>;
-};
+  groups: readonly string[];
+  claims: Readonly<Record<string, unknown>>;
+}>;
 
 /** What the service runs with: the file's own values, and what was read from where they point to. */
 export type Config = Omit<
@@ -93,23 +93,23 @@ export function userScopes({ groups = {}, scopes = {} }: Partial<ScopeSettings>)
 }
 
 /** One thing that is wrong with the configuration, in the words of the user who must repair it. */
-export type ConfigProblem = {
-  readonly file: string;
+export type ConfigProblem = Readonly<{
+  file: string;
   /** 1-based, absent when the file itself can't be read. */
-  readonly line?: number | undefined;
-  readonly column?: number | undefined;
+  line?: number | undefined;
+  column?: number | undefined;
   /** Where in the document, as `clients[2].redirect_uris`. */
-  readonly path?: string | undefined;
-  readonly message: string;
-};
+  path?: string | undefined;
+  message: string;
+}>;
 
 /** What a configuration was made from, so that a change of it can be noticed. All absolute. */
-export type ConfigSources = {
+export type ConfigSources = Readonly<{
   /** Every file that was read or looked for, also one that isn't there. */
-  readonly files: readonly string[];
+  files: readonly string[];
   /** Patterns of `clients_from`: a new file that matches is a change too. */
-  readonly patterns: readonly string[];
-};
+  patterns: readonly string[];
+}>;
 
 /** Every problem of a configuration at once. */
 export class ConfigError extends Error {

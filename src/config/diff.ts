@@ -4,14 +4,14 @@ import { toFileKey } from './camel-keys.ts';
 import { isRecord } from './parse-fields.ts';
 
 /** `from` is undefined for what is new, `to` for what is removed: a value, or an element of a list. */
-export type Difference = {
+export type Difference = Readonly<{
   /** As `clients[web].redirect_uris`. */
-  readonly path: string;
+  path: string;
   /** The path without names, as `clients[].redirect_uris`: what a rule is looked up by. */
-  readonly rule: string;
-  readonly from: unknown;
-  readonly to: unknown;
-};
+  rule: string;
+  from: unknown;
+  to: unknown;
+}>;
 
 /** Their keys are names of the file itself. */
 const MAPS = [

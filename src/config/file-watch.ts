@@ -6,18 +6,18 @@ import { readInTime, statInTime, statRegular, Unreadable } from './regular-file.
 /** changed: the new content runs now. unchanged: it equals what runs already. broken: nothing was changed. */
 export type ReloadOutcome = 'changed' | 'unchanged' | 'broken';
 
-type FileWatchParts = {
+type FileWatchParts = Readonly<{
   /** The files, also those that aren't there. Asked at each look. */
-  readonly list: () => Promise<readonly string[]>;
+  list: () => Promise<readonly string[]>;
   /** When the files were read that are in use now, in epoch milliseconds. */
-  readonly readAt: number;
+  readAt: number;
   /** Reads the files, and returns what takes them over. That isn't called where they changed again meanwhile. */
-  readonly read: () => Promise<() => Promise<ReloadOutcome>>;
+  read: () => Promise<() => Promise<ReloadOutcome>>;
   /** Reading or taking over threw: it is tried again at the next look. */
-  readonly onError: (error: unknown) => void;
+  onError: (error: unknown) => void;
   /** A file is whole when nothing has happened to it for this long. */
-  readonly settleMs?: number | undefined;
-};
+  settleMs?: number | undefined;
+}>;
 
 const SETTLE_MS = 400;
 /** Files that change all the time never settle: after this they are read as they are. */

@@ -10,17 +10,17 @@ import { withoutRemoved } from './removed-keys.ts';
 import type { Entry } from './rules.ts';
 
 /** What a configuration is read from, for watch.ts: files that were read or looked for, and patterns. All absolute. */
-export type SourceList = {
-  readonly files: Set<string>;
-  readonly patterns: Set<string>;
-};
+export type SourceList = Readonly<{
+  files: Set<string>;
+  patterns: Set<string>;
+}>;
 
 /** Some objects of one kind in one document. */
-export type Listing = {
-  readonly document: SourceDocument;
-  readonly path: Path;
-  readonly items: readonly unknown[];
-};
+export type Listing = Readonly<{
+  document: SourceDocument;
+  path: Path;
+  items: readonly unknown[];
+}>;
 
 /** The files that `patterns` mean, in order, and the pattern of each. A pattern may match nothing, a name must exist. */
 export async function findFiles(

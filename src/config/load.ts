@@ -30,30 +30,30 @@ import { isLoopbackUrl } from './uri.ts';
 /** A rule of another folder, run when everything else is valid. */
 export type ConfigCheck = (config: Config) => readonly { readonly path: Path; readonly message: string }[];
 
-export type LoadOptions = {
-  readonly env?: NodeJS.ProcessEnv;
-  readonly checks?: readonly ConfigCheck[];
+export type LoadOptions = Readonly<{
+  env?: NodeJS.ProcessEnv;
+  checks?: readonly ConfigCheck[];
   /** false leaves the disk alone: keys that would be generated are only made up. */
-  readonly writeKeys?: boolean;
+  writeKeys?: boolean;
   /** false where the secrets aren't, as in CI: references aren't followed. The result is good for looking at only. */
-  readonly readSecrets?: boolean;
+  readSecrets?: boolean;
   /** true for commands of an emergency: no clients and APIs, and of all else but the issuer, the store and the keys what has no fault. */
-  readonly serviceOnly?: boolean;
+  serviceOnly?: boolean;
   /** Instead of what the file says, for a caller that judges the modes of secret files itself. */
-  readonly secretFiles?: SecretFiles;
-};
+  secretFiles?: SecretFiles;
+}>;
 
 /** A configuration, and what to know about where it came from. */
-export type LoadedConfig = {
-  readonly config: Config;
-  readonly sources: ConfigSources;
+export type LoadedConfig = Readonly<{
+  config: Config;
+  sources: ConfigSources;
   /** The same on every node that runs the same configuration, and reveals nothing of it. */
-  readonly hash: string;
+  hash: string;
   /** Keys that weren't configured: they are this installation's own. */
-  readonly generatedKeys: readonly KeyName[];
+  generatedKeys: readonly KeyName[];
   /** When reading began, in epoch milliseconds. */
-  readonly readAt: number;
-};
+  readAt: number;
+}>;
 
 // Secret files that are read at the same time: enough to keep the disk busy, few enough for any limit on open files.
 const CLIENTS_AT_ONCE = 64;
@@ -149,11 +149,11 @@ function usersNotice({ service, users }: Parts): readonly string[] {
   ];
 }
 
-type Reading = {
-  readonly problems: ProblemList;
-  readonly sources: SourceList;
-  readonly serviceOnly: boolean | undefined;
-};
+type Reading = Readonly<{
+  problems: ProblemList;
+  sources: SourceList;
+  serviceOnly: boolean | undefined;
+}>;
 
 /** Undefined after a fault of the file itself, which all the rest depends on. */
 async function readParts(

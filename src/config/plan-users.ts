@@ -5,14 +5,14 @@ import type { AccessSettings, SignInSettings, UserEntry } from './config.ts';
 import { type Level, reaches } from './sign-in-levels.ts';
 import { listedNames } from './wording.ts';
 
-export type PlanItem = {
+export type PlanItem = Readonly<{
   /** info: worth knowing, nothing changes. change: something changes. breaking: something that works now stops working. */
-  readonly severity: 'info' | 'change' | 'breaking';
+  severity: 'info' | 'change' | 'breaking';
   /** Where, as `clients[web].redirect_uris`. */
-  readonly path: string;
+  path: string;
   /** What changes. Never a secret. */
-  readonly message: string;
-};
+  message: string;
+}>;
 
 type Named = Omit<UserEntry, 'passwordHash'>;
 type Side = AccessSettings & {
@@ -21,10 +21,10 @@ type Side = AccessSettings & {
 };
 
 /** What the store says: its own users, and the strongest sign-in of each user by the methods that are on. `none`: no factor of theirs is on. */
-export type StoredUsers = {
-  readonly users: readonly Named[];
-  readonly reachedBy: (signIn: Side['signIn'], accountId: string) => Level | 'none';
-};
+export type StoredUsers = Readonly<{
+  users: readonly Named[];
+  reachedBy: (signIn: Side['signIn'], accountId: string) => Level | 'none';
+}>;
 
 /** Whether the two may let other users in, so that those of the store have to be looked at. */
 export function rulesDiffer(current: Side, next: Side): boolean {

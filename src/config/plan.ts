@@ -10,10 +10,10 @@ import { type PlanItem, planUsers, type StoredUsers } from './plan-users.ts';
 import { needsRestart } from './restart.ts';
 import { secretId } from './secret-strength.ts';
 
-export type Plan = {
-  readonly result: 'nothing' | 'changes' | 'breaking';
-  readonly items: readonly PlanItem[];
-};
+export type Plan = Readonly<{
+  result: 'nothing' | 'changes' | 'breaking';
+  items: readonly PlanItem[];
+}>;
 
 /** One of the two configurations that are compared. */
 export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {

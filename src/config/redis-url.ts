@@ -3,25 +3,25 @@
 
 type RedisNode = { readonly host: string; readonly port: number };
 
-export type RedisPlace = {
-  readonly kind: 'single' | 'sentinel' | 'cluster';
+export type RedisPlace = Readonly<{
+  kind: 'single' | 'sentinel' | 'cluster';
   /** The server, the Sentinels, or some nodes of the Cluster. */
-  readonly nodes: readonly RedisNode[];
+  nodes: readonly RedisNode[];
   /** What the Sentinels call the master; empty without them. */
-  readonly masterName: string;
-  readonly db: number;
-  readonly isTls: boolean;
-  readonly username: string | undefined;
-  readonly password: string | undefined;
-  readonly sentinelUsername: string | undefined;
-  readonly sentinelPassword: string | undefined;
+  masterName: string;
+  db: number;
+  isTls: boolean;
+  username: string | undefined;
+  password: string | undefined;
+  sentinelUsername: string | undefined;
+  sentinelPassword: string | undefined;
   /** So many replicas must confirm what may not be lost, at least: one where failovers are to be expected, unless the URL says. */
-  readonly leastReplicas: number;
+  leastReplicas: number;
   /** Before the name of each key: of one of several installations on this Redis. */
-  readonly prefix: string;
+  prefix: string;
   /** To print: without user, password and parameters. */
-  readonly label: string;
-};
+  label: string;
+}>;
 
 /** Its message names what is wrong, never the URL. */
 export class RedisUrlError extends Error {

@@ -9,12 +9,12 @@ import type { ClientForm } from './schema-client.ts';
 import type { KeyName } from './service-keys.ts';
 import type { UserForm } from './schema-user.ts';
 
-type Sources = {
-  readonly store: StoreConfig;
-  readonly clientSecrets: ReadonlyMap<Entry<ClientForm>, readonly ClientSecret[]>;
-  readonly keys: Readonly<Record<KeyName, readonly string[]>>;
-  readonly notices: readonly string[];
-};
+type Sources = Readonly<{
+  store: StoreConfig;
+  clientSecrets: ReadonlyMap<Entry<ClientForm>, readonly ClientSecret[]>;
+  keys: Readonly<Record<KeyName, readonly string[]>>;
+  notices: readonly string[];
+}>;
 
 /** The configuration as the rest of the service sees it. */
 export function toConfig({ service, clients, resources, users }: Parts, sources: Sources): Config {

@@ -2,16 +2,16 @@
 import type { Report } from './problems.ts';
 import { lookOf } from './text.ts';
 
-export type Entry<F> = {
+export type Entry<F> = Readonly<{
   /** What its schema made of it: only of an object without a fault. */
-  readonly value: F;
+  value: F;
   /** Takes a path within it. */
-  readonly report: Report;
+  report: Report;
   /** `config/postern.yaml:12`, to point at from elsewhere. */
-  readonly place: () => string;
+  place: () => string;
   /** Where relative paths start. */
-  readonly folder: string;
-};
+  folder: string;
+}>;
 
 /** The entry that has had `key` before, or undefined after `entry` was noted as the first. */
 export function earlier<E>(noted: Map<string, E>, key: string, entry: E): E | undefined {

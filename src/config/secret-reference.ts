@@ -10,15 +10,15 @@ const LARGEST_SECRET_BYTES = 65_536;
 export type SecretFiles = ServiceForm['secret_files'];
 
 /** What all references of one configuration are read against. */
-type ReferenceSource = {
-  readonly env: NodeJS.ProcessEnv;
+type ReferenceSource = Readonly<{
+  env: NodeJS.ProcessEnv;
   /** Called with every file that is looked for, also one that isn't there. */
-  readonly noteFile?: ((file: string) => void) | undefined;
+  noteFile?: ((file: string) => void) | undefined;
   /** false where the secrets aren't, as in CI: a reference then stands for a value made from its own text. */
-  readonly readSecrets?: boolean | undefined;
+  readSecrets?: boolean | undefined;
   /** `private` refuses a file that others may read, or that anybody but its owner may write. */
-  readonly secretFiles?: SecretFiles | undefined;
-};
+  secretFiles?: SecretFiles | undefined;
+}>;
 
 /** What the secrets of one configuration are judged by. */
 export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };

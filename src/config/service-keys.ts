@@ -66,12 +66,12 @@ export function dataFolder(store: StoreConfig, configFolder: string): string {
   return store.engine === 'lmdb' ? store.folder : join(configFolder, '..', 'data');
 }
 
-type KeyTarget = {
-  readonly folder: string;
+type KeyTarget = Readonly<{
+  folder: string;
   /** false leaves the disk alone: a key that isn't there is only made up. */
-  readonly write: boolean;
-  readonly secretFiles: SecretFiles;
-};
+  write: boolean;
+  secretFiles: SecretFiles;
+}>;
 
 const FILES: Readonly<Record<KeyName, string>> = {
   encryption_keys: 'encryption.key',

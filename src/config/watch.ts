@@ -5,20 +5,20 @@ import { isSameConfig } from './hash.ts';
 import { matchesOf } from './included-files.ts';
 import type { LoadedConfig } from './load.ts';
 
-type ConfigWatchParts = {
-  readonly file: string;
+type ConfigWatchParts = Readonly<{
+  file: string;
   /** What runs now, as `load` returned it. */
-  readonly current: LoadedConfig;
-  readonly load: (file: string) => Promise<LoadedConfig>;
+  current: LoadedConfig;
+  load: (file: string) => Promise<LoadedConfig>;
   /** Takes a new configuration over. When it throws, the old one counts as running, and the next look tries again. */
-  readonly onConfig: (loaded: LoadedConfig) => void | Promise<void>;
-  readonly onBroken: (error: ConfigError) => void;
+  onConfig: (loaded: LoadedConfig) => void | Promise<void>;
+  onBroken: (error: ConfigError) => void;
   /** The files match the running configuration, also after they were broken for a while. */
-  readonly onUnchanged?: () => void;
+  onUnchanged?: () => void;
   /** A failure that isn't a problem of the file. */
-  readonly onError: (error: unknown) => void;
-  readonly settleMs?: number;
-};
+  onError: (error: unknown) => void;
+  settleMs?: number;
+}>;
 
 /** Begins to watch. Resolves when no later change can be missed. */
 export function watchConfig(parts: ConfigWatchParts): Promise<FileWatch> {

@@ -7,29 +7,29 @@ import { parseJsonObject } from '../config/parse-fields.ts';
 
 const TIMEOUT_MS = 10_000;
 
-export type AskOptions = {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+export type AskOptions = Readonly<{
+  method?: string;
+  headers?: Readonly<Record<string, string>>;
   /** A form. */
-  readonly body?: string;
+  body?: string;
   /** Which of this machine's addresses the request comes from. */
-  readonly from?: string | undefined;
+  from?: string | undefined;
   /** For the whole answer. */
-  readonly timeoutMs?: number;
-};
+  timeoutMs?: number;
+}>;
 
-export type Answer = {
-  readonly status: number;
+export type Answer = Readonly<{
+  status: number;
   /** Every value of a header, in order; none for one that isn't there. */
-  readonly all: (name: string) => readonly string[];
+  all: (name: string) => readonly string[];
   /** The first value, or nothing. */
-  readonly header: (name: string) => string;
-  readonly body: string;
+  header: (name: string) => string;
+  body: string;
   /** The body, where it is a JSON object. */
-  readonly json: Readonly<Record<string, unknown>> | undefined;
+  json: Readonly<Record<string, unknown>> | undefined;
   /** The address that the request came from. */
-  readonly from: string;
-};
+  from: string;
+}>;
 
 export type Ask = (url: string, options?: AskOptions) => Promise<Answer>;
 

@@ -7,25 +7,25 @@ import { FAULTS, type FaultName } from './faults.ts';
 /** `skipped`: it can't be checked from here, for the reason in the message. */
 export type Level = 'ok' | 'warning' | 'problem' | 'skipped';
 
-export type Result = {
-  readonly level: Level;
-  readonly name: string;
-  readonly message: string;
-  readonly advice?: string;
-};
+export type Result = Readonly<{
+  level: Level;
+  name: string;
+  message: string;
+  advice?: string;
+}>;
 
 /** The service, as it is reached through its public address. */
-export type Target = {
+export type Target = Readonly<{
   /** The issuer that the service must have. */
-  readonly issuer: string;
+  issuer: string;
   /** The URL that requests go to: the issuer unless `--url` is given. */
-  readonly at: string;
+  at: string;
   /** Undefined where it isn't known or can't be read. */
-  readonly config: Config | undefined;
-  readonly ask: Ask;
+  config: Config | undefined;
+  ask: Ask;
   /** Epoch milliseconds. */
-  readonly now: () => number;
-};
+  now: () => number;
+}>;
 
 /** `level`: where it differs from the fault's own. */
 export type ReportFault = (fault: FaultName, message: string, level?: Level) => undefined;

@@ -22,14 +22,14 @@ const AWAY = {
   description: "the service can't answer right now, try again in a moment",
 } as const;
 
-type Answer = {
-  readonly status: number;
-  readonly error: string;
-  readonly description?: string | undefined;
-  readonly retryAfterSeconds?: number;
+type Answer = Readonly<{
+  status: number;
+  error: string;
+  description?: string | undefined;
+  retryAfterSeconds?: number;
   /** The app that a user can go back to. */
-  readonly client?: ClientModel | undefined;
-};
+  client?: ClientModel | undefined;
+}>;
 
 export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): Middleware {
   const formRefused = createFormRefused(audit);

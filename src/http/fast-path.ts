@@ -13,15 +13,15 @@ import { type Headers, scriptableHeaders, securityHeaders } from './headers.ts';
 import { routeName } from './route-name.ts';
 import { headerFault } from './malformed.ts';
 
-type FastPathParts = {
-  readonly issuer: string;
+type FastPathParts = Readonly<{
+  issuer: string;
   /** By path below the issuer. */
-  readonly fastAnswers: ReadonlyMap<string, FastAnswer>;
-  readonly documents: CachedDocuments;
-  readonly clientAddress: ClientAddress;
-  readonly metrics: Pick<Metrics, 'request'>;
-  readonly log: Log;
-};
+  fastAnswers: ReadonlyMap<string, FastAnswer>;
+  documents: CachedDocuments;
+  clientAddress: ClientAddress;
+  metrics: Pick<Metrics, 'request'>;
+  log: Log;
+}>;
 
 /** As a Koa app's callback is. */
 type List = (request: IncomingMessage, response: ServerResponse) => Promise<void>;

@@ -5,27 +5,27 @@ import type { Context, Middleware } from 'koa';
 import { METRICS_CONTENT_TYPE, type Snapshot } from '../observability/metrics.ts';
 
 /** Which configuration runs, and what is wrong with the file that was not taken over. */
-export type ConfigStatus = {
+export type ConfigStatus = Readonly<{
   /** The same on every node that runs the same configuration. */
-  readonly hash: string;
-  readonly problem: string | undefined;
+  hash: string;
+  problem: string | undefined;
   /** Of a change that was taken over and has emptied a list. */
-  readonly warning?: string | undefined;
+  warning?: string | undefined;
   /** Changed settings of the file that wait for a restart. Absent when there are none. */
-  readonly pending?: readonly string[] | undefined;
-};
+  pending?: readonly string[] | undefined;
+}>;
 
 /** What one process, or several together, say of themselves. */
-export type Status = {
+export type Status = Readonly<{
   /** Why the service isn't ready, one line each; empty when it is. */
-  readonly problems: readonly string[];
+  problems: readonly string[];
   /** What doesn't keep it from being ready. */
-  readonly warning?: string | undefined;
+  warning?: string | undefined;
   /** `workers`: which configuration each process runs; undefined when it could not say. */
-  readonly configuration: ConfigStatus & {
+  configuration: ConfigStatus & {
     readonly workers?: readonly { readonly pid: number | undefined; readonly hash: string | undefined }[];
   };
-};
+}>;
 
 /** The same for the metrics. */
 export function summaryOf({ problems, configuration: { hash, problem } }: Status): Snapshot {
@@ -36,13 +36,13 @@ export function summaryOf({ problems, configuration: { hash, problem } }: Status
   ];
 }
 
-type ManagementParts = {
-  readonly address: { readonly host: string; readonly hosts: readonly string[] };
-  readonly status: () => Promise<Status>;
+type ManagementParts = Readonly<{
+  address: { readonly host: string; readonly hosts: readonly string[] };
+  status: () => Promise<Status>;
   /** The text that Prometheus reads, of all processes. */
-  readonly metrics: () => Promise<string>;
-  readonly tryOut?: Middleware | undefined;
-};
+  metrics: () => Promise<string>;
+  tryOut?: Middleware | undefined;
+}>;
 
 export function createManagementApp({ address, status, metrics, tryOut }: ManagementParts): Koa {
   const app = new Koa();

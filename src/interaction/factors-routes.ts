@@ -19,11 +19,11 @@ import { addOwnPage, createOwnPage, type OwnChanges, type OwnPage, type Visitor 
 import { toNoticeModel, toTimeText } from './show-second-step.ts';
 
 type List = Extract<PageModels['factors'], { outcome: 'list' }>;
-type Refused = {
-  readonly list?: List['error'];
-  readonly enrolment?: EnrolmentModel['error'];
-  readonly sealed?: string;
-};
+type Refused = Readonly<{
+  list?: List['error'];
+  enrolment?: EnrolmentModel['error'];
+  sealed?: string;
+}>;
 
 const bindingOf = ({ session }: Visitor) => `factors:${session.uid}`;
 

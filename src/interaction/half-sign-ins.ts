@@ -10,14 +10,14 @@ const KIND = 'HalfSignIn';
 /** Then the password is asked for again. */
 const SECONDS = 300;
 
-export type HalfSignIn = {
-  readonly accountId: string;
-  readonly username: string;
+export type HalfSignIn = Readonly<{
+  accountId: string;
+  username: string;
   /** The time of the password: what ends the user's sessions from before ends this as well. */
-  readonly issued: Issued;
+  issued: Issued;
   /** Counted, and forgotten when the whole sign-in is done. */
-  readonly attempt: SignInAttempt;
-};
+  attempt: SignInAttempt;
+}>;
 
 export type HalfSignIns = ReturnType<typeof createHalfSignIns>;
 

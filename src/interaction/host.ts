@@ -11,15 +11,15 @@ import type { Csrf } from './csrf.ts';
 import type { HalfSignIns } from './half-sign-ins.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
-export type SecondFactors = {
-  readonly settings: NonNullable<SignInSettings>;
-  readonly enrolment: Enrolment;
-  readonly halves: HalfSignIns;
+export type SecondFactors = Readonly<{
+  settings: NonNullable<SignInSettings>;
+  enrolment: Enrolment;
+  halves: HalfSignIns;
   /** Undefined while passkeys are off. */
-  readonly passkeys: PasskeyAuthentication | undefined;
-  readonly proveCode: ProveCode;
-  readonly signInByPasskey: SignInByPasskey;
-};
+  passkeys: PasskeyAuthentication | undefined;
+  proveCode: ProveCode;
+  signInByPasskey: SignInByPasskey;
+}>;
 
 export type AccountPage = NonNullable<Engine['account']>;
 

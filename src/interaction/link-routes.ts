@@ -21,10 +21,10 @@ const STEP = 'link';
 const tokenOf = (ctx: Context) => String(ctx['params'].token);
 
 /** Why a link doesn't work; for the audit trail alone. */
-type Dead = {
-  readonly reason: 'unknown' | 'used' | 'ended' | 'unconfirmed';
-  readonly link?: OneTimeLink | undefined;
-};
+type Dead = Readonly<{
+  reason: 'unknown' | 'used' | 'ended' | 'unconfirmed';
+  link?: OneTimeLink | undefined;
+}>;
 
 /** Adds the routes below the prefix of `router`. */
 export function addLinkRoutes(router: Router, host: Host): void {

@@ -7,12 +7,12 @@ import { expired } from './go-on.ts';
 import { readFormBody, type Form } from './form.ts';
 import type { Host } from './host.ts';
 
-export type Opened = {
-  readonly form: Form;
-  readonly interaction: OpenInteraction;
+export type Opened = Readonly<{
+  form: Form;
+  interaction: OpenInteraction;
   /** Which of those that it could be. */
-  readonly step: string;
-};
+  step: string;
+}>;
 
 export type Open = ReturnType<typeof createOpen>;
 

@@ -14,13 +14,13 @@ import { FormRefusal } from '../views/refusal.ts';
 import { type Form, readFormBody } from './form.ts';
 import { type Host, secondsOf } from './host.ts';
 
-export type Visitor = {
-  readonly session: BrowserSession;
-  readonly account: User;
-  readonly own: Factors;
+export type Visitor = Readonly<{
+  session: BrowserSession;
+  account: User;
+  own: Factors;
   /** Enough for a change (users/recent-proof.ts). */
-  readonly isFresh: boolean;
-};
+  isFresh: boolean;
+}>;
 
 export type OwnPage = ReturnType<typeof createOwnPage>;
 
@@ -61,15 +61,15 @@ export type OwnChanges = Readonly<
 >;
 
 /** What one of the pages has of its own. */
-type Routes = {
-  readonly show: (ctx: Context, visitor: Visitor) => Promise<void> | void;
+type Routes = Readonly<{
+  show: (ctx: Context, visitor: Visitor) => Promise<void> | void;
   /** The form of somebody who isn't there, or proved too little or too long ago. */
-  readonly stale: (ctx: Context, visitor: Visitor | undefined) => void;
+  stale: (ctx: Context, visitor: Visitor | undefined) => void;
   /** What a change asks for besides. */
-  readonly mayChange?: (visitor: Visitor) => boolean;
+  mayChange?: (visitor: Visitor) => boolean;
   /** By path below the page. */
-  readonly changes: OwnChanges;
-};
+  changes: OwnChanges;
+}>;
 
 export function addOwnPage(
   router: Router,

@@ -20,12 +20,12 @@ import { tidyUp } from './tidy-up.ts';
 export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
 /** Who is at the second step. */
-export type Pending = {
-  readonly account: User;
-  readonly factors: Factors;
+export type Pending = Readonly<{
+  account: User;
+  factors: Factors;
   /** Undefined: they are signed in. */
-  readonly half: HalfSignIn | undefined;
-};
+  half: HalfSignIn | undefined;
+}>;
 
 /** `destination` undefined: somebody else finished the interaction first. `refused`: the page is shown again. */
 export type Stepped =
@@ -36,11 +36,11 @@ export type Stepped =
 export const secondStepBinding = (uid: string) => `second step:${uid}`;
 
 type Method = TypedCode['method'] | 'passkey';
-type Proven = {
-  readonly proof: Proof;
-  readonly factors: Factors;
-  readonly spends?: CollectionWrite | undefined;
-};
+type Proven = Readonly<{
+  proof: Proof;
+  factors: Factors;
+  spends?: CollectionWrite | undefined;
+}>;
 
 export type SecondStep = ReturnType<typeof createSecondStep>;
 

@@ -4,11 +4,11 @@ import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { PublicJwk } from './ring.ts';
 
 /** A key in the clear: it lives in memory only until it is sealed. */
-export type KeyMaterial = {
-  readonly kid: string;
-  readonly privateJwk: JWK;
-  readonly publicJwk: PublicJwk;
-};
+export type KeyMaterial = Readonly<{
+  kid: string;
+  privateJwk: JWK;
+  publicJwk: PublicJwk;
+}>;
 
 /**
  * A new key; its kid is its RFC 7638 thumbprint, and never one that a command line would take for an option.

@@ -23,18 +23,18 @@ type PrivateKey = { readonly kid: string; readonly privateJwk: JWK };
 type FamilyKey = PrivateKey & { readonly alg: Algorithm };
 
 /** A consistent picture of the ring at one moment. */
-export type KeySet = {
+export type KeySet = Readonly<{
   /** Grows by one with every change of the ring. */
-  readonly generation: number;
+  generation: number;
   /** The key that signs access tokens: RS256. */
-  readonly active: PrivateKey;
+  active: PrivateKey;
   /** Those that sign in the other algorithms of the ring, one each. */
-  readonly others: readonly FamilyKey[];
+  others: readonly FamilyKey[];
   /** Those that will sign access tokens: what can't be opened is found before it has to. */
-  readonly reserve: readonly PrivateKey[];
+  reserve: readonly PrivateKey[];
   /** Active first, then reserve, then retired. What JWKS shows and verification accepts. */
-  readonly published: readonly PublicJwk[];
-};
+  published: readonly PublicJwk[];
+}>;
 
 /** The ring at `now` (epoch milliseconds). Throws KeyStoreError when no key can sign or a private part can't be opened. */
 export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {

@@ -28,12 +28,12 @@ const PEPPER_GONE = 'the pepper is gone from the store';
 const PUT_BACK = 'put the whole backup back, or empty the store to begin anew';
 
 /** What a new configuration may change. */
-export type KeySettings = {
-  readonly timing: Timing;
-  readonly generateKey: (alg: Algorithm) => Promise<KeyMaterial>;
+export type KeySettings = Readonly<{
+  timing: Timing;
+  generateKey: (alg: Algorithm) => Promise<KeyMaterial>;
   /** Which families the ring is to have; by itself RS256 alone. */
-  readonly algorithms?: readonly Algorithm[] | undefined;
-};
+  algorithms?: readonly Algorithm[] | undefined;
+}>;
 
 export type KeyStoreOptions = KeySettings & {
   readonly documents: DocumentStore;
@@ -43,14 +43,14 @@ export type KeyStoreOptions = KeySettings & {
   readonly issuer?: string | undefined;
 };
 
-type Found = {
-  readonly decoded: DecodedRing | undefined;
+type Found = Readonly<{
+  decoded: DecodedRing | undefined;
   /** Of the ring's document; 0 when there is none. */
-  readonly version: number;
+  version: number;
   /** The newest generation that was known before the read: a write during it must not make it look like a rollback. */
-  readonly highest: number;
-  readonly sealedPepper: string | undefined;
-};
+  highest: number;
+  sealedPepper: string | undefined;
+}>;
 
 export class KeyStore {
   #options: KeyStoreOptions;

@@ -12,10 +12,10 @@ export type KeyConfig = TimingSettings & {
   readonly issuer: string | undefined;
 };
 
-export type OpenKeys = {
-  readonly keyStore: KeyStore;
-  readonly hash: KeyedHash;
-};
+export type OpenKeys = Readonly<{
+  keyStore: KeyStore;
+  hash: KeyedHash;
+}>;
 
 /** Rejects with one line when the stored keys can't be read with the encryption keys of `config`. */
 export async function openKeys(config: KeyConfig, store: Store): Promise<OpenKeys> {

@@ -51,11 +51,11 @@ export function encodeRing(ring: Ring, version: number, vault: Vault): string {
   return JSON.stringify({ v, body, checksum: vault.checksum(PURPOSE, body) } satisfies Envelope);
 }
 
-export type DecodedRing = {
-  readonly ring: Ring;
+export type DecodedRing = Readonly<{
+  ring: Ring;
   /** False: this text was written as another version of the document, so somebody put it back. */
-  readonly isInPlace: boolean;
-};
+  isInPlace: boolean;
+}>;
 
 /** Throws KeyStoreError `unsupported`, `unreadable`, `tampered` or `empty`, naming the encryption key. */
 export function decodeRing(value: string, version: number, vault: Vault): DecodedRing {

@@ -13,14 +13,14 @@ export type PublicJwk = JWK & {
 };
 
 /** A sealed key that no ring holds yet. */
-export type NewKey = {
-  readonly kid: string;
-  readonly alg: Algorithm;
-  readonly createdAt: number;
-  readonly public: PublicJwk;
+export type NewKey = Readonly<{
+  kid: string;
+  alg: Algorithm;
+  createdAt: number;
+  public: PublicJwk;
   /** The private JWK, sealed by the vault. Absent: destroyed. */
-  readonly sealed?: string | undefined;
-};
+  sealed?: string | undefined;
+}>;
 
 /** A key and its times. Those in the future are appointments: each node keeps them by its own clock. */
 export type RingKey = NewKey & {
@@ -35,22 +35,22 @@ export type RingKey = NewKey & {
 /** A key with its private part. */
 export type SealedKey = RingKey & { readonly sealed: string };
 
-export type Ring = {
+export type Ring = Readonly<{
   /** 1 for the first ring, then +1 for each change. */
-  readonly generation: number;
+  generation: number;
   /** Published keys, and compromised ones until they become a tombstone. Reserves sign in this order. */
-  readonly keys: readonly RingKey[];
+  keys: readonly RingKey[];
   /** What is left of keys that are gone, so that no kid comes back. */
-  readonly gone: readonly { readonly kid: string; readonly at: number }[];
-  readonly installation?: Installation | undefined;
-};
+  gone: readonly { readonly kid: string; readonly at: number }[];
+  installation?: Installation | undefined;
+}>;
 
 /** What a ring belongs to. */
-export type Installation = {
+export type Installation = Readonly<{
   /** Which pepper it is, without giving anything of it away. */
-  readonly pepper: string;
-  readonly issuer?: string | undefined;
-};
+  pepper: string;
+  issuer?: string | undefined;
+}>;
 
 /** A ring that can't be made or changed as asked. */
 export class KeyringError extends Error {}

@@ -18,14 +18,14 @@ const LEASE_MS = 600_000;
 /** Calls `fire` once after `delayMs`; the result cancels it. */
 export type Timer = (fire: () => void, delayMs: number) => () => void;
 
-type RotationOptions = {
-  readonly keyStore: KeyStore;
-  readonly now: Clock;
+type RotationOptions = Readonly<{
+  keyStore: KeyStore;
+  now: Clock;
   /** Called, one at a time, with each new picture of the ring; the swap counts once it resolves. Rejecting keeps the old set. */
-  readonly onKeySet: (keySet: KeySet) => Promise<void> | void;
-  readonly onError: (error: unknown) => void;
-  readonly timer?: Timer | undefined;
-};
+  onKeySet: (keySet: KeySet) => Promise<void> | void;
+  onError: (error: unknown) => void;
+  timer?: Timer | undefined;
+}>;
 
 const startTimer: Timer = (fire, delayMs) => {
   const timeout = setTimeout(fire, delayMs).unref();

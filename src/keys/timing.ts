@@ -10,38 +10,38 @@ export const PROPAGATION_SECONDS = 15;
 export const SKEW_SECONDS = 120;
 
 /** What of a configuration these times depend on. */
-export type TimingSettings = {
-  readonly lifetimes: Lifetimes;
-  readonly resources: readonly Resource[];
-  readonly signingKeys: SigningKeys;
-};
+export type TimingSettings = Readonly<{
+  lifetimes: Lifetimes;
+  resources: readonly Resource[];
+  signingKeys: SigningKeys;
+}>;
 
 /** The configured side. All in seconds. */
-type TimingInput = {
+type TimingInput = Readonly<{
   /** The longest of all audiences. */
-  readonly accessToken: number;
-  readonly rotateEvery: number;
-  readonly publishAhead: number;
-};
+  accessToken: number;
+  rotateEvery: number;
+  publishAhead: number;
+}>;
 
 /** All in seconds. */
-export type Timing = {
+export type Timing = Readonly<{
   /** C: what a verifier may cache. */
-  readonly cache: number;
+  cache: number;
   /** P: until a change is on every node. */
-  readonly propagation: number;
+  propagation: number;
   /** S: between any two clocks. */
-  readonly skew: number;
+  skew: number;
   /** L: the longest life of a token that these keys sign. */
-  readonly tokenLife: number;
+  tokenLife: number;
   /** C + P + S: the least time between a key's publication and its first signature. */
-  readonly publishToActivate: number;
+  publishToActivate: number;
   /** L + C + S: how long a retired key goes on verifying. */
-  readonly retireToRemove: number;
-  readonly rotateEvery: number;
+  retireToRemove: number;
+  rotateEvery: number;
   /** How long before a planned change the key after the next one is published. */
-  readonly publishAhead: number;
-};
+  publishAhead: number;
+}>;
 
 export function toTimingInput({ lifetimes, resources, signingKeys }: TimingSettings): TimingInput {
   return {

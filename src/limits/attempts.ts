@@ -5,13 +5,13 @@ import { type Add, giveBack, type Quota } from './counters.ts';
 /** The name of the quota that is used up, and how long to wait. */
 export type LimitRefusal = { readonly name: string; readonly waitMs: number };
 
-type CountedAttempt = {
+type CountedAttempt = Readonly<{
   /** What stands in each counter, this attempt included; empty where it is refused. */
-  readonly used: readonly number[];
-  readonly refused?: LimitRefusal | undefined;
+  used: readonly number[];
+  refused?: LimitRefusal | undefined;
   /** It was right, or nothing was compared. */
-  readonly takeBack: () => void;
-};
+  takeBack: () => void;
+}>;
 
 export type Attempts = ReturnType<typeof createAttempts>;
 

@@ -5,13 +5,13 @@ import type { Clock, Count, CounterStore } from '../store/store.ts';
 import { Remembered } from './bounded-map.ts';
 
 /** `subject` may have what `rate` says, under `name`. */
-export type Quota = {
-  readonly name: string;
-  readonly rate: Rate;
-  readonly subject: string;
+export type Quota = Readonly<{
+  name: string;
+  rate: Rate;
+  subject: string;
   /** Each point makes the window end as long from then as it takes. */
-  readonly isRenewed?: boolean;
-};
+  isRenewed?: boolean;
+}>;
 
 export type Counters = ReturnType<typeof createCounters>;
 export type Add = Counters['add'];

@@ -108,13 +108,13 @@ export type LimitedRequest = { readonly address: string; readonly client_id?: st
 
 export type Limits = ReturnType<typeof limitsOf>;
 
-export type LimitsParts = {
-  readonly counters: CounterStore;
-  readonly hash: KeyedHash;
-  readonly now: Clock;
+export type LimitsParts = Readonly<{
+  counters: CounterStore;
+  hash: KeyedHash;
+  now: Clock;
   /** A limit was hit: its name, for logs and metrics. */
-  readonly onLimited: (limit: string, request: LimitedRequest) => void;
-};
+  onLimited: (limit: string, request: LimitedRequest) => void;
+}>;
 
 /**
  * Once for each process. The result makes the limits of one configuration; leases, known clients and what is counted during

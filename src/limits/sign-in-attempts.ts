@@ -25,16 +25,16 @@ const FIVE_MINUTES = 5 * MINUTE;
 export const KNOWN: Rate = { limit: 10, windowSeconds: YEAR };
 const KNOWN_ADDRESS: Rate = { limit: 1, windowSeconds: 90 * DAY };
 
-export type SignInAttempt = {
+export type SignInAttempt = Readonly<{
   /** The id of the user, or the name where no user has it. */
-  readonly account: string;
+  account: string;
   /** Changes with the password and when an operator enables the account; failures from before don't count. */
-  readonly since: string;
-  readonly exists: boolean;
-  readonly address: string;
+  since: string;
+  exists: boolean;
+  address: string;
   /** The browser's name, where the user has signed in from it before. */
-  readonly device: string | undefined;
-};
+  device: string | undefined;
+}>;
 
 export type BegunSignIn = {
   /** Failures in a row of unknown places if this attempt is one; 0 for an attempt that isn't part of that row. */
@@ -53,13 +53,13 @@ type SignInQuotaOf = (
   subject: string,
 ) => Quota;
 
-type SignInAttemptsParts = {
-  readonly counters: Counters;
-  readonly attempts: Attempts;
-  readonly quotaOf: SignInQuotaOf;
+type SignInAttemptsParts = Readonly<{
+  counters: Counters;
+  attempts: Attempts;
+  quotaOf: SignInQuotaOf;
   /** Throws when the attempt is refused. */
-  readonly refuse: (refusal: LimitRefusal, attempt: Pick<SignInAttempt, 'address'>) => never;
-};
+  refuse: (refusal: LimitRefusal, attempt: Pick<SignInAttempt, 'address'>) => never;
+}>;
 
 /** Seconds until the next attempt after so many failures in a row. */
 export function waitAfter(failures: number): number {

@@ -10,11 +10,11 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const FAILURES = [500, 503];
 
 /** The values of labels, as far as they are known before anything happens. */
-type KnownLabels = {
-  readonly routes: readonly string[];
-  readonly limits: readonly string[];
-  readonly storeOperations: readonly string[];
-};
+type KnownLabels = Readonly<{
+  routes: readonly string[];
+  limits: readonly string[];
+  storeOperations: readonly string[];
+}>;
 
 /** What is known only when somebody asks: the name of a gauge, its value, and its labels. Times are in epoch seconds. */
 export type Snapshot = readonly (readonly [
@@ -142,11 +142,11 @@ export function createMetrics() {
 }
 
 /** What `toText` needs to know of a metric. */
-type Metric = {
-  readonly name: string;
-  readonly type: string;
-  readonly values: readonly { readonly labels: Readonly<Record<string, unknown>> }[];
-};
+type Metric = Readonly<{
+  name: string;
+  type: string;
+  values: readonly { readonly labels: Readonly<Record<string, unknown>> }[];
+}>;
 
 /**
  * The text that Prometheus reads. What can be added up over the processes is: counters and histograms. What can't, gauges and

@@ -4,11 +4,11 @@ import { Lines, type Writer } from './lines.ts';
 import { createLog, type Log, type LogLevel } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 
-export type Telemetry = {
-  readonly log: Log;
-  readonly audit: Audit;
-  readonly metrics: Metrics;
-};
+export type Telemetry = Readonly<{
+  log: Log;
+  audit: Audit;
+  metrics: Metrics;
+}>;
 
 export interface OpenTelemetry extends Telemetry {
   /** After logrotate: the audit file is opened again by its name. Where that fails, the log says so and the old one goes on. */
@@ -17,17 +17,17 @@ export interface OpenTelemetry extends Telemetry {
   close(): Promise<boolean>;
 }
 
-export type TelemetrySettings = {
-  readonly log: { readonly level: LogLevel };
+export type TelemetrySettings = Readonly<{
+  log: { readonly level: LogLevel };
   /** Where the audit trail goes. */
-  readonly audit:
+  audit:
     | { readonly to: 'stdout' | 'off' }
     | { readonly to: 'file'; readonly file: string }
     /** stdout, or in a terminal `file`, if there is a data folder that it can be in. */
     | { readonly to: 'auto'; readonly file: string | undefined };
   /** Which of several processes this is. */
-  readonly worker?: string | undefined;
-};
+  worker?: string | undefined;
+}>;
 
 const STDOUT = 1;
 const STDERR = 2;

@@ -10,13 +10,13 @@ import { clip } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
 
 /** What a record of an issued token says; the same from the engine and from the fast path. */
-type IssuedToken = {
-  readonly clientId: string;
-  readonly accountId?: string | undefined;
-  readonly grantType: string;
-  readonly scope: string | undefined;
-  readonly tokenId: string;
-};
+type IssuedToken = Readonly<{
+  clientId: string;
+  accountId?: string | undefined;
+  grantType: string;
+  scope: string | undefined;
+  tokenId: string;
+}>;
 
 /** Nothing was issued, and what the client sent may be used up. */
 export const UNCONFIRMED = 'unconfirmed';

@@ -10,19 +10,19 @@ const GROUPS = 'groups';
 
 type Values = Readonly<Record<string, unknown>>;
 
-type ClaimsParts = {
-  readonly config: ScopeSettings;
-  readonly audiences: Pick<AudienceRules, 'findResource'>;
-  readonly rules: Pick<AccessRules, 'groupsFor'>;
-};
+type ClaimsParts = Readonly<{
+  config: ScopeSettings;
+  audiences: Pick<AudienceRules, 'findResource'>;
+  rules: Pick<AccessRules, 'groupsFor'>;
+}>;
 
 export type Claims = ReturnType<typeof createClaims>;
 
-type TokenWithClaims = {
-  readonly clientId?: string | undefined;
-  readonly aud?: Audience | undefined;
-  readonly extra?: Values | undefined;
-};
+type TokenWithClaims = Readonly<{
+  clientId?: string | undefined;
+  aud?: Audience | undefined;
+  extra?: Values | undefined;
+}>;
 
 /** What else is put into an access token (options.ts). No claim of a user has such a name. */
 const OF_SIGN_IN: ReadonlySet<string> = new Set(['auth_time', 'acr', 'amr']);

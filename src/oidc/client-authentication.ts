@@ -14,14 +14,14 @@ export type ClientRequest = { readonly endpoint: ClientEndpoint; readonly addres
 /** Compares with an argon2id hash, in a bounded queue; may throw what the host answers (503). */
 type VerifySlow = (phc: string, secret: string) => Promise<boolean>;
 
-export type SecretComparisonParts = {
-  readonly clients: Clients;
-  readonly limits: Limits;
-  readonly now: Clock;
-  readonly verifySlow: VerifySlow;
+export type SecretComparisonParts = Readonly<{
+  clients: Clients;
+  limits: Limits;
+  now: Clock;
+  verifySlow: VerifySlow;
   /** Gets the secret that was right, on the request's path, so it must only take a note. */
-  readonly onSecretUsed?: ((client: Client, secret: ClientSecret) => void) | undefined;
-};
+  onSecretUsed?: ((client: Client, secret: ClientSecret) => void) | undefined;
+}>;
 
 export function createSecretComparison({
   clients,

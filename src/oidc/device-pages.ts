@@ -25,15 +25,15 @@ import { placeOf } from './place.ts';
 import type { Place } from '../users/user-index.ts';
 import { pageContextOf, sendPage } from './send-page.ts';
 
-type DevicePagesParts = {
-  readonly config: ScopeSettings & { readonly issuer: string };
-  readonly pages: Pages;
-  readonly clients: Clients;
-  readonly findLive: Accounts['findLive'];
-  readonly enginePages: Pick<EnginePages, 'renderError'>;
-  readonly audit: Audit;
-  readonly records: Pick<UnitOfWork, 'afterwards'>;
-};
+type DevicePagesParts = Readonly<{
+  config: ScopeSettings & { readonly issuer: string };
+  pages: Pages;
+  clients: Clients;
+  findLive: Accounts['findLive'];
+  enginePages: Pick<EnginePages, 'renderError'>;
+  audit: Audit;
+  records: Pick<UnitOfWork, 'afterwards'>;
+}>;
 
 type DeviceModel = PageModels['device'];
 type Code = NonNullable<KoaContextWithOIDC['oidc']['entities']['DeviceCode']>;

@@ -25,11 +25,11 @@ const SIGN_OUT_REFUSED = {
 
 export type EnginePages = ReturnType<typeof createEnginePages>;
 
-type EnginePagesParts = {
-  readonly pages: Pages;
-  readonly issuer: string;
-  readonly clients: Clients;
-};
+type EnginePagesParts = Readonly<{
+  pages: Pages;
+  issuer: string;
+  clients: Clients;
+}>;
 
 export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) {
   const clientModel = async ({ oidc: { client } }: KoaContextWithOIDC) =>

@@ -22,13 +22,13 @@ const DECLINED = 'the person declined the request';
 /** Who proved to be whom, when, and how; `proved` is for where the file says something of sign-ins. */
 export type Login = Issued & { readonly accountId: string; readonly proved?: Proved | undefined };
 
-export type Proved = {
-  readonly amr: Amr;
+export type Proved = Readonly<{
+  amr: Amr;
   /** Epoch seconds of the second factor. */
-  readonly factorAt?: number | undefined;
+  factorAt?: number | undefined;
   /** That of the user's factors. */
-  readonly sessionsSince: number;
-};
+  sessionsSince: number;
+}>;
 
 /** By the engine, in this request. */
 export const ANSWERED = 'answered';

@@ -6,12 +6,12 @@ import { createJobs, type JobForm } from '../store/outbox.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
 /** One session at one app. */
-export type EndedSession = {
-  readonly clientId: string;
-  readonly accountId: string;
+export type EndedSession = Readonly<{
+  clientId: string;
+  accountId: string;
   /** As in the app's ID tokens. Names the session there, and is no credential. */
-  readonly sid: string;
-};
+  sid: string;
+}>;
 
 const FORM: JobForm<EndedSession> = {
   collection: 'logouts',

@@ -13,14 +13,14 @@ const WAITS_MS = [5, 25, 60, 300, 900, 2700, 5].map((seconds) => seconds * 1000)
 /** It may be better in a moment. */
 const PASSING = /^(?:connection|timeout|name|status_(?:408|429|5\d\d))$/;
 
-type LogoutSenderParts = {
-  readonly jobs: LogoutJobs;
-  readonly now: Clock;
+type LogoutSenderParts = Readonly<{
+  jobs: LogoutJobs;
+  now: Clock;
   /** False: the keys may be out of date. */
-  readonly maySign: () => boolean;
-  readonly audit: Audit;
-  readonly log: Log;
-};
+  maySign: () => boolean;
+  audit: Audit;
+  log: Log;
+}>;
 
 const failure = (reason: string, detail: string) => ({ reason, detail, mayPass: PASSING.test(reason) });
 

@@ -13,11 +13,11 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 export type Logouts = ReturnType<typeof createLogouts>;
 
-type LogoutsParts = {
-  readonly config: { readonly clients: readonly Client[] };
-  readonly outgoing: Outgoing;
-  readonly logoutJobs: LogoutJobs;
-};
+type LogoutsParts = Readonly<{
+  config: { readonly clients: readonly Client[] };
+  outgoing: Outgoing;
+  logoutJobs: LogoutJobs;
+}>;
 
 export function createLogouts({ config, outgoing, logoutJobs }: LogoutsParts, provider: Provider) {
   const logoutClients = logoutClientsOf(config.clients);

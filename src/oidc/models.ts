@@ -13,13 +13,13 @@ type Trait =
   /** Replicas have it before the request goes on. */
   | 'awaited';
 
-export type Model = {
+export type Model = Readonly<{
   /** The adapter in options.ts. */
-  readonly adapter: 'records' | 'sessions' | 'grants' | 'deviceCodes' | 'clients';
-  readonly traits: readonly Trait[];
+  adapter: 'records' | 'sessions' | 'grants' | 'deviceCodes' | 'clients';
+  traits: readonly Trait[];
   /** Our members of a model that is saved again (seam/stored-members.ts). */
-  readonly members?: readonly string[];
-};
+  members?: readonly string[];
+}>;
 
 const TOKEN = ['scoped', 'grantable', 'sessionBound'] satisfies readonly Trait[];
 const MODELS = {

@@ -12,20 +12,20 @@ const OWN_ID = '\u0001';
 export type OnDamaged = (kind: string, record: StoredRecord) => void;
 
 /** What reading and writing records needs besides the store. */
-export type RecordParts = {
-  readonly hash: KeyedHash;
-  readonly clock: StoreClock;
-  readonly onDamaged: OnDamaged;
+export type RecordParts = Readonly<{
+  hash: KeyedHash;
+  clock: StoreClock;
+  onDamaged: OnDamaged;
   /** Seconds that a revoked grant is remembered: longer than any of its tokens lives. */
-  readonly tombstoneSeconds: number;
-};
+  tombstoneSeconds: number;
+}>;
 
-type RecordPayload = {
-  readonly toText: (id: string, payload: AdapterPayload) => string;
+type RecordPayload = Readonly<{
+  toText: (id: string, payload: AdapterPayload) => string;
   /** With the id back in its places where the caller knows it; a session found by its uid stays without. */
   /** Undefined for what is damaged: nobody can have asked for it as it is. */
-  readonly payloadOf: (record: StoredRecord, id: string | undefined) => AdapterPayload | undefined;
-};
+  payloadOf: (record: StoredRecord, id: string | undefined) => AdapterPayload | undefined;
+}>;
 
 /** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
 export function createRecordPayload(model: string, clock: StoreClock, onDamaged: OnDamaged): RecordPayload {

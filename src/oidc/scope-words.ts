@@ -8,11 +8,11 @@ import type { ApiModel, PageModels, ScopeModel } from '../views/models.ts';
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
 
 /** Of an open interaction (interactions.ts). */
-type AskedNow = {
-  readonly asked: { readonly scopes: readonly string[]; readonly resource?: string | undefined };
-  readonly missing: { readonly scopes: readonly string[] };
-  readonly settings: Parameters<typeof refreshesUnasked>[0];
-};
+type AskedNow = Readonly<{
+  asked: { readonly scopes: readonly string[]; readonly resource?: string | undefined };
+  missing: { readonly scopes: readonly string[] };
+  settings: Parameters<typeof refreshesUnasked>[0];
+}>;
 
 /** Key of a text -> the text in the page's language, where there is one. */
 type FindText = (key: string) => string | undefined;

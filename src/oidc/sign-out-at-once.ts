@@ -15,13 +15,13 @@ export const RESUMED = new Set(['resume', 'device_resume']);
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
 
-type SignOutAtOnceParts = {
-  readonly grants: Adapter;
-  readonly records: UnitOfWork;
-  readonly enginePages: EnginePages;
-  readonly audit: Audit;
-  readonly logouts: Logouts;
-};
+type SignOutAtOnceParts = Readonly<{
+  grants: Adapter;
+  records: UnitOfWork;
+  enginePages: EnginePages;
+  audit: Audit;
+  logouts: Logouts;
+}>;
 
 export function signOutAtOnce(parts: SignOutAtOnceParts): Middleware {
   const { grants, enginePages, audit, logouts, records } = parts;

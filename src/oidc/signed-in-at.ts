@@ -8,12 +8,12 @@ import { levelOf } from '../users/authentication-methods.ts';
 import { generationOf } from './seam/session-sign-in.ts';
 
 /** What the engine's tokens have of it: codes and refresh tokens `authTime`, access tokens what went into their claims. */
-export type TokenOfUser = {
-  readonly iat: number;
-  readonly grantId?: string | undefined;
-  readonly authTime?: number | undefined;
-  readonly extra?: { readonly auth_time?: unknown } | undefined;
-};
+export type TokenOfUser = Readonly<{
+  iat: number;
+  grantId?: string | undefined;
+  authTime?: number | undefined;
+  extra?: { readonly auth_time?: unknown } | undefined;
+}>;
 
 export function issuedBySession(session: Pick<Session, 'loginTs' | 'amr'>): Issued {
   const isByPassword = levelOf(session.amr) === 'password';

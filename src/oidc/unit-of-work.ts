@@ -21,13 +21,13 @@ const ENDS = /expires=Thu, 01 Jan 1970/;
 /** A signature that the package made again, as it does where it finds one by an older key. */
 const isBare = (one: string) => /^[^=]*\.sig=(?!.*samesite)/.test(one) && !ENDS.test(one);
 
-type UnitOfWorkParts = {
-  readonly records: UnitOfWork;
-  readonly hash: KeyedHash;
-  readonly findLive: Accounts['findLive'];
-  readonly config: { readonly issuer: string; readonly signIn?: SignInSettings };
-  readonly factors: Pick<FactorStore, 'get'>;
-};
+type UnitOfWorkParts = Readonly<{
+  records: UnitOfWork;
+  hash: KeyedHash;
+  findLive: Accounts['findLive'];
+  config: { readonly issuer: string; readonly signIn?: SignInSettings };
+  factors: Pick<FactorStore, 'get'>;
+}>;
 
 export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfWorkParts): Middleware {
   const { session: sessionCookie } = cookieNames(config.issuer);

@@ -8,11 +8,11 @@ import { scopesIn } from './policies/scopes.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';
 import { generationOf } from './seam/session-sign-in.ts';
 
-export type AllowedApp = {
-  readonly clientId: string;
-  readonly scopes: readonly string[];
-  readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
-};
+export type AllowedApp = Readonly<{
+  clientId: string;
+  scopes: readonly string[];
+  resourceScopes: Readonly<Record<string, readonly string[]>>;
+}>;
 
 type GrantsParts = RecordParts & {
   readonly findLive: Accounts['findLive'];
@@ -20,10 +20,10 @@ type GrantsParts = RecordParts & {
   readonly records: Pick<RecordStore, 'find' | 'revokeGrant'>;
 };
 
-type Grant = {
-  readonly openid?: { readonly scope?: string };
-  readonly resources?: Readonly<Record<string, string>>;
-};
+type Grant = Readonly<{
+  openid?: { readonly scope?: string };
+  resources?: Readonly<Record<string, string>>;
+}>;
 
 export function createUserGrants(parts: GrantsParts, sessions: UserSessions, consents: RememberedConsents) {
   const { index, records, clock, onDamaged, findLive, tombstoneSeconds } = parts;

@@ -8,13 +8,13 @@ import type { UserSessions } from './user-sessions.ts';
 
 type Session = AdapterPayload & { readonly place?: Place };
 
-type UserListsParts = {
-  readonly clock: StoreClock;
-  readonly tombstoneSeconds: number;
-  readonly index: UserIndex;
-  readonly records: Pick<RecordStore, 'revokeGrant'>;
-  readonly audit: Audit;
-};
+type UserListsParts = Readonly<{
+  clock: StoreClock;
+  tombstoneSeconds: number;
+  index: UserIndex;
+  records: Pick<RecordStore, 'revokeGrant'>;
+  audit: Audit;
+}>;
 
 export type UserLists = ReturnType<typeof createUserLists>;
 

@@ -29,20 +29,20 @@ type SessionsParts = RecordParts & {
   readonly findLiveNow: Accounts['findLive'];
 };
 
-type Found = {
-  readonly uid: string;
-  readonly record: StoredRecord;
-  readonly session: {
+type Found = Readonly<{
+  uid: string;
+  record: StoredRecord;
+  session: {
     readonly loginTs?: number | undefined;
     readonly place?: Place;
     readonly authorizations?: Readonly<Record<string, Authorization>> | undefined;
   };
-};
-type Authorization = {
-  readonly sid?: string | undefined;
-  readonly grantId?: string | undefined;
-  readonly persistsLogout?: boolean | undefined;
-};
+}>;
+type Authorization = Readonly<{
+  sid?: string | undefined;
+  grantId?: string | undefined;
+  persistsLogout?: boolean | undefined;
+}>;
 
 function createFind({ index, records, hash, clock, onDamaged }: SessionsParts) {
   const { payloadOf } = createRecordPayload(SESSION, clock, onDamaged);

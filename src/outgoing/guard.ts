@@ -14,26 +14,26 @@ import {
   isPublicAddress,
 } from './special-use.ts';
 
-export type OutgoingRequest = {
+export type OutgoingRequest = Readonly<{
   /** Default: GET. */
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  method?: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: string;
   /** For name, connection, headers and body together. */
-  readonly deadlineMs: number;
+  deadlineMs: number;
   /** An answer whose body is longer is refused. */
-  readonly maxBytes: number;
+  maxBytes: number;
   /** By status, whether the body is read; default: always. What isn't read may be long and compressed: it is never refused. */
-  readonly readsBody?: (status: number) => boolean;
-};
+  readsBody?: (status: number) => boolean;
+}>;
 
-export type OutgoingAnswer = {
+export type OutgoingAnswer = Readonly<{
   /** Also 3xx: no redirect is followed. */
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  status: number;
+  headers: IncomingHttpHeaders;
   /** Empty where it isn't read. */
-  readonly body: Buffer;
-};
+  body: Buffer;
+}>;
 
 export type OutgoingFault =
   /** It has an address that is not public, or none that may be called. */
@@ -50,12 +50,12 @@ export class OutgoingRefused extends Error {
   }
 }
 
-type OutgoingSettings = {
+type OutgoingSettings = Readonly<{
   /** `outgoing.internal_hosts`: names that may have private addresses. */
-  readonly internalHosts: readonly string[];
+  internalHosts: readonly string[];
   /** Only then may internal hosts be on this machine, there also without TLS. */
-  readonly issuerIsLoopback: boolean;
-};
+  issuerIsLoopback: boolean;
+}>;
 
 const URL_FAULT = 'only https URLs without a user name are called';
 
@@ -127,11 +127,11 @@ export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSett
   };
 }
 
-type Target = {
-  readonly url: URL;
-  readonly addresses: readonly Address[];
-  readonly signal: AbortSignal;
-};
+type Target = Readonly<{
+  url: URL;
+  addresses: readonly Address[];
+  signal: AbortSignal;
+}>;
 
 /** A request that connects to one of `addresses` and nowhere else. */
 function send({ url, addresses, signal }: Target, asked: OutgoingRequest): Promise<OutgoingAnswer> {

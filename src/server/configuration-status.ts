@@ -5,17 +5,17 @@ import { settingsForRestart } from '../config/restart.ts';
 import type { ConfigStatus } from '../http/management.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 
-export type ConfigurationStatus = {
+export type ConfigurationStatus = Readonly<{
   /** `running` equals `wanted`, except for settings that wait for a restart. */
-  readonly taken: (running: Config, wanted: Config, hash: string) => void;
+  taken: (running: Config, wanted: Config, hash: string) => void;
   /** The running configuration stays. */
-  readonly refuse: (error: unknown) => void;
+  refuse: (error: unknown) => void;
   /** The files match the running configuration again. */
-  readonly confirm: () => void;
-  readonly read: () => ConfigStatus;
+  confirm: () => void;
+  read: () => ConfigStatus;
   /** As in the file that was taken over last. */
-  readonly wanted: () => Config;
-};
+  wanted: () => Config;
+}>;
 
 export function createConfigurationStatus(
   first: { readonly running: Config; readonly wanted: Config; readonly hash: string },

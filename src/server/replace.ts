@@ -26,22 +26,22 @@ import { type Application, createApplication } from './application.ts';
 import type { ConfigurationStatus } from './configuration-status.ts';
 
 /** Parts that are left out stay as they are. */
-export type Change = {
+export type Change = Readonly<{
   /** As in the file. Settings that need a restart keep their old value. */
-  readonly config?: Config;
+  config?: Config;
   /** The same on every node that runs the same configuration. */
-  readonly hash?: string;
-  readonly keySet?: KeySet;
+  hash?: string;
+  keySet?: KeySet;
   /** The operator's files changed. */
-  readonly views?: 'changed';
-};
+  views?: 'changed';
+}>;
 
-export type Replacing = {
+export type Replacing = Readonly<{
   /** One at a time. Rejects when the new application doesn't work: the old one goes on then. */
-  readonly replace: (change: Change) => Promise<void>;
+  replace: (change: Change) => Promise<void>;
   /** Undefined before the first key set. */
-  readonly serving: () => ApplicationParts | undefined;
-};
+  serving: () => ApplicationParts | undefined;
+}>;
 
 /** `hasNewKeys`: this start found an empty store. Only the operator knows whether one was lost. */
 type First = Omit<ApplicationParts, 'keySet'> & { readonly hasNewKeys?: boolean };
@@ -49,15 +49,15 @@ type First = Omit<ApplicationParts, 'keySet'> & { readonly hasNewKeys?: boolean 
 const signsAll = ({ others }: KeySet, algorithms: readonly Algorithm[]) =>
   algorithms.every((one) => one === 'RS256' || others.some(({ alg }) => alg === one));
 
-type ReplacingParts = {
+type ReplacingParts = Readonly<{
   /** Makes the keys that are missing for these. Throws StoreUnavailable. */
-  readonly provideKeys: (algorithms: readonly Algorithm[]) => Promise<KeySet>;
-  readonly first: First;
-  readonly process: Process;
-  readonly status: ConfigurationStatus;
+  provideKeys: (algorithms: readonly Algorithm[]) => Promise<KeySet>;
+  first: First;
+  process: Process;
+  status: ConfigurationStatus;
   /** From now on `application` serves. */
-  readonly swap: (application: Application, parts: ApplicationParts) => Promise<void>;
-};
+  swap: (application: Application, parts: ApplicationParts) => Promise<void>;
+}>;
 
 export function createReplacing({ first, process, status, provideKeys, swap }: ReplacingParts): Replacing {
   let served: ApplicationParts | undefined;

@@ -15,11 +15,11 @@ import { rewrapOneTimeCodes } from '../users/one-time-codes.ts';
 import { openUsers } from '../users/open-users.ts';
 
 /** `message`: what can't be opened, if anything. `keys`: the encryption keys that it needs. */
-type Unopened = {
-  readonly message?: string;
-  readonly isRefused?: boolean;
-  readonly keys: readonly string[];
-};
+type Unopened = Readonly<{
+  message?: string;
+  isRefused?: boolean;
+  keys: readonly string[];
+}>;
 
 function unopened(unreadable: ReadonlyMap<string, string | undefined>): Unopened {
   const needed = [...unreadable.values()].filter((key) => key !== undefined);

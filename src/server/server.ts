@@ -34,18 +34,18 @@ import { createReplacing, type Replacing, viewsOf } from './replace.ts';
 import { sealAnew, watchSealed } from './sealed.ts';
 import { readinessOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
 
-export type ServerOptions = {
-  readonly telemetry?: Telemetry;
+export type ServerOptions = Readonly<{
+  telemetry?: Telemetry;
   /** False in a worker: the primary has the management listener for all of them. */
-  readonly hasManagement?: boolean;
-  readonly now?: Clock;
+  hasManagement?: boolean;
+  now?: Clock;
   /** Instead of the one that the configuration names; the server closes it. */
-  readonly store?: Store;
+  store?: Store;
   /** Instead of the one that asks other hosts. */
-  readonly outgoing?: Outgoing;
+  outgoing?: Outgoing;
   /** When the rotation job looks at the ring. */
-  readonly rotationTimer?: Timer;
-};
+  rotationTimer?: Timer;
+}>;
 
 export interface Server {
   /** Resolves when both listeners accept. Rejects with one clear line for the operator. */
@@ -67,13 +67,13 @@ export interface Server {
 /** About one second of work on two cores; further sign-ins are answered with 503 and Retry-After. */
 const PASSWORDS_WAITING = 200;
 
-type First = {
-  readonly config: Config;
+type First = Readonly<{
+  config: Config;
   /** The same on every node that runs the same configuration. */
-  readonly hash?: string;
+  hash?: string;
   /** What the other workers started with, where `config` is newer: settings that need a restart are taken from here. */
-  readonly started?: Config;
-};
+  started?: Config;
+}>;
 
 /** Reads the keys and builds the first application; nothing listens yet. */
 export async function createServer(first: First, options: ServerOptions = {}): Promise<Server> {
@@ -90,12 +90,12 @@ export async function createServer(first: First, options: ServerOptions = {}): P
   }
 }
 
-type Opened = {
-  readonly options: ServerOptions;
-  readonly telemetry: Telemetry;
-  readonly watched: WatchedStore;
-  readonly keys: OpenKeys;
-};
+type Opened = Readonly<{
+  options: ServerOptions;
+  telemetry: Telemetry;
+  watched: WatchedStore;
+  keys: OpenKeys;
+}>;
 
 async function compose(
   config: Config,
@@ -227,14 +227,14 @@ async function compose(
   };
 }
 
-type LifecycleParts = {
-  readonly listeners: readonly Listener[];
-  readonly cutStore: () => void;
+type LifecycleParts = Readonly<{
+  listeners: readonly Listener[];
+  cutStore: () => void;
   /** In this order, once no request is in flight. */
-  readonly closing: readonly { readonly stop: () => Promise<void> }[];
-  readonly audit: Audit;
-  readonly configurationHash: string;
-};
+  closing: readonly { readonly stop: () => Promise<void> }[];
+  audit: Audit;
+  configurationHash: string;
+}>;
 
 function createLifecycle(parts: LifecycleParts) {
   const { listeners, cutStore, closing, audit, configurationHash: configuration } = parts;

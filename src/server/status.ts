@@ -20,14 +20,14 @@ export async function readinessOf(
   return { problems: problem === undefined ? problems : [problem, ...problems], warning };
 }
 
-export type WatchedStore = {
+export type WatchedStore = Readonly<{
   /** The given store, measured. Closing it ends the watch. */
-  readonly store: Store;
+  store: Store;
   /** Asks now: why the store can't be used, undefined when it can. Never rejects. */
-  readonly storeProblem: () => Promise<string | undefined>;
+  storeProblem: () => Promise<string | undefined>;
   /** From now on each operation is refused before it is sent. */
-  readonly cutStore: () => void;
-};
+  cutStore: () => void;
+}>;
 
 const LOOK_EVERY_MS = 5000;
 const LOOK_AGAIN_MS = 1000;
@@ -101,14 +101,14 @@ function toProblem(error: unknown): string {
   return error instanceof StoreUnavailable ? error.message : "can't reach the store";
 }
 
-type SnapshotParts = {
-  readonly config: Pick<Config, 'clients' | 'signingKeys'>;
-  readonly status: Status;
-  readonly rotation: Rotation;
-  readonly timing: Timing;
-  readonly store: Store;
-  readonly views: Views;
-};
+type SnapshotParts = Readonly<{
+  config: Pick<Config, 'clients' | 'signingKeys'>;
+  status: Status;
+  rotation: Rotation;
+  timing: Timing;
+  store: Store;
+  views: Views;
+}>;
 
 /** Secrets that have an end: the first to end are shown. */
 const MOST_SECRETS = 200;

@@ -17,17 +17,17 @@ const STEADY_AFTER_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 
-type KeptWorkerParts = {
+type KeptWorkerParts = Readonly<{
   /** From 1; the process that takes the place of another has the same. */
-  readonly number: number;
+  number: number;
   /** How many share the machine's cores. */
-  readonly processes: number;
-  readonly telemetry: Telemetry;
-  readonly job: () => Omit<Job, 'worker'>;
-  readonly onTaken: (loaded: Job['loaded']) => void;
+  processes: number;
+  telemetry: Telemetry;
+  job: () => Omit<Job, 'worker'>;
+  onTaken: (loaded: Job['loaded']) => void;
   /** With the counters of a process that ended, as of its last report. */
-  readonly onEnded: (counted: ProcessMetrics) => void;
-};
+  onEnded: (counted: ProcessMetrics) => void;
+}>;
 
 export class KeptWorker {
   readonly #parts: KeptWorkerParts;

@@ -7,13 +7,13 @@ import type { Status } from '../http/management.ts';
 import type { ProcessMetrics } from '../observability/metrics.ts';
 
 /** The first message to a worker: what it starts with. Later it reads the files itself. Each further message asks for a report. */
-export type Job = {
+export type Job = Readonly<{
   /** From 1; the process that takes this one's place has the same. */
-  readonly worker: number;
-  readonly loaded: LoadedConfig;
+  worker: number;
+  loaded: LoadedConfig;
   /** What the first workers started with: settings that need a restart are taken from here. */
-  readonly started: Config;
-};
+  started: Config;
+}>;
 
 export type Report = { readonly status: Status; readonly metrics: ProcessMetrics };
 

@@ -16,13 +16,13 @@ export async function untilUnchanged<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-type DocumentName = {
-  readonly collection: string;
-  readonly id: string;
+type DocumentName = Readonly<{
+  collection: string;
+  id: string;
   /** For errors: "the state of a user". */
-  readonly what: string;
-  readonly newest?: number;
-};
+  what: string;
+  newest?: number;
+}>;
 
 /**
  * Writes what `to` makes of the document, together with the members that a newer version added. `to` gets an empty form where there is

@@ -15,41 +15,41 @@ const AT_ONCE = 4;
 /** Hundreds of handshakes at once would delay requests, and each other past their time. */
 const TARGETS_AT_ONCE = 50;
 
-type Schedule = {
+type Schedule = Readonly<{
   /** Epoch milliseconds, as `notBefore`: no process runs the job before that time, because a try has begun a moment ago. */
-  readonly since: number;
-  readonly notBefore: number;
+  since: number;
+  notBefore: number;
   /** Tries that have begun. One that succeeds removes the job. */
-  readonly failures: number;
-};
+  failures: number;
+}>;
 
 type Queued<Job> = Job & Schedule;
 type Found<Job> = { readonly id: string; readonly job: Queued<Job>; readonly version: number };
 
-export type JobForm<Job> = {
-  readonly collection: string;
-  readonly keyOf: (job: Job) => string;
-  readonly isJob: (form: StoredForm) => form is StoredForm & Job;
-};
+export type JobForm<Job> = Readonly<{
+  collection: string;
+  keyOf: (job: Job) => string;
+  isJob: (form: StoredForm) => form is StoredForm & Job;
+}>;
 
 /** `reason`: a code, `detail`: for the log. With `mayPass` the job is tried again while it has tries left. */
 export type JobFailure = { readonly reason: string; readonly detail?: string; readonly mayPass: boolean };
 
-type JobKind<Job> = {
-  readonly targetOf: (job: Job) => string;
+type JobKind<Job> = Readonly<{
+  targetOf: (job: Job) => string;
   /** One for each try: from its start to the next one, longer than a run takes. Until then the job belongs to one process. */
-  readonly waitsMs: readonly number[];
+  waitsMs: readonly number[];
   /** False: this process runs nothing at the moment. */
-  readonly mayRun: () => boolean;
+  mayRun: () => boolean;
   /** False: another process may be able to run it. After a day it is run all the same, and the run says why it fails. */
-  readonly canRun: (job: Job) => boolean;
+  canRun: (job: Job) => boolean;
   /** An error that it throws costs a try. */
-  readonly run: (job: Job) => Promise<'done' | JobFailure>;
-  readonly done: (job: Job) => void;
+  run: (job: Job) => Promise<'done' | JobFailure>;
+  done: (job: Job) => void;
   /** `isLast`: given up. The reason is `cut_off` where each try ended a process, or ended with it. */
-  readonly failed: (job: Queued<Job>, failure: JobFailure, isLast: boolean) => void;
-  readonly broke: (error: unknown) => void;
-};
+  failed: (job: Queued<Job>, failure: JobFailure, isLast: boolean) => void;
+  broke: (error: unknown) => void;
+}>;
 
 /** Every function rejects with StoreUnavailable. */
 export function createJobs<Job>(

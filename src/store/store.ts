@@ -5,36 +5,36 @@
  * One record with a time to live.
  * `key` and `grant` and `alias` are keyed hashes of fixed length (see keyed-hash.ts), never bearer values.
  */
-export type NewRecord = {
+export type NewRecord = Readonly<{
   /** Namespace, one for each kind of thing: `AccessToken`, `Session`, `RevokedToken` … */
-  readonly kind: string;
-  readonly key: string;
+  kind: string;
+  key: string;
   /** Opaque to the store. */
-  readonly payload: string;
+  payload: string;
   /** Whole seconds, at least 1. Anything else (0, negative, NaN, undefined) is a TypeError: nothing lives for ever. */
-  readonly ttlSeconds: number;
+  ttlSeconds: number;
   /** The grant that this record belongs to; revoking the grant kills the record. */
-  readonly grant?: string | undefined;
+  grant?: string | undefined;
   /** A second name to find the record by (a session's uid). The record that has it keeps it until it ends or is followed. */
-  readonly alias?: string | undefined;
+  alias?: string | undefined;
   /** The key of the record that hands its alias over to this one. */
-  readonly follows?: string | undefined;
+  follows?: string | undefined;
   /** It ends something (a token that is revoked): where a failover may lose writes, a replica has it before `save` resolves. */
-  readonly isConfirmed?: boolean | undefined;
+  isConfirmed?: boolean | undefined;
   /** It is handed out, and must be there to be revoked (a refresh token): as `isConfirmed`, but there for everybody meanwhile. */
-  readonly isAwaited?: boolean | undefined;
+  isAwaited?: boolean | undefined;
   /** Saved as consumed already, so that a later save doesn't bring it back (a session that ended). Gives up its alias. */
-  readonly isConsumed?: boolean | undefined;
-};
+  isConsumed?: boolean | undefined;
+}>;
 
-export type StoredRecord = {
-  readonly key: string;
-  readonly payload: string;
+export type StoredRecord = Readonly<{
+  key: string;
+  payload: string;
   /** Epoch seconds of the successful `consume`, absent before. */
-  readonly consumedAt?: number | undefined;
-  readonly grant?: string | undefined;
-  readonly alias?: string | undefined;
-};
+  consumedAt?: number | undefined;
+  grant?: string | undefined;
+  alias?: string | undefined;
+}>;
 
 /** The kind of a grant's own record: its key is the name of the grant. */
 export const GRANT = 'Grant';
@@ -48,11 +48,11 @@ export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
 export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone' | 'changed';
 
 /** `document` is written as well. `destroys`: destroyed instead of marked; only what wasn't consumed before with `isFirst`. */
-export type UseOptions = {
-  readonly document?: CollectionWrite | undefined;
-  readonly destroys?: boolean;
-  readonly isFirst?: boolean;
-};
+export type UseOptions = Readonly<{
+  document?: CollectionWrite | undefined;
+  destroys?: boolean;
+  isFirst?: boolean;
+}>;
 
 type ExchangeResult = readonly SaveResult[] | Exclude<ConsumeResult, 'consumed'>;
 
@@ -93,12 +93,12 @@ export interface RecordStore {
   revokeGrant(grant: string, ttlSeconds: number): Promise<void>;
 }
 
-export type StoredDocument = {
-  readonly id: string;
-  readonly value: string;
+export type StoredDocument = Readonly<{
+  id: string;
+  value: string;
   /** 1 for the first write, then +1 for each. */
-  readonly version: number;
-};
+  version: number;
+}>;
 
 export type DocumentWrite = { readonly id: string; readonly value: string; readonly expectedVersion: number };
 
@@ -115,11 +115,11 @@ export interface DocumentStore {
   remove(collection: string, id: string, expectedVersion: number): Promise<boolean>;
 }
 
-export type Count = {
-  readonly count: number;
+export type Count = Readonly<{
+  count: number;
   /** Milliseconds until the window ends; 0 when none is open. */
-  readonly resetsInMs: number;
-};
+  resetsInMs: number;
+}>;
 
 /** Counters in fixed windows, atomic across processes. They end by themselves. */
 export interface CounterStore {

@@ -9,19 +9,19 @@ import { Remembered } from '../limits/bounded-map.ts';
 import { createSignData } from './sign-data.ts';
 
 /** RFC 9068 §2.2, as it is on the wire. Times in epoch seconds. */
-type AccessTokenClaims = {
-  readonly iss: string;
+type AccessTokenClaims = Readonly<{
+  iss: string;
   /** The user, or the client itself for client_credentials. */
-  readonly sub: string;
-  readonly aud: Audience;
-  readonly exp: number;
-  readonly iat: number;
-  readonly jti: string;
-  readonly client_id: string;
-  readonly scope?: string | undefined;
-  readonly auth_time?: number | undefined;
-  readonly acr?: string | undefined;
-};
+  sub: string;
+  aud: Audience;
+  exp: number;
+  iat: number;
+  jti: string;
+  client_id: string;
+  scope?: string | undefined;
+  auth_time?: number | undefined;
+  acr?: string | undefined;
+}>;
 
 export type AccessTokens = ReturnType<typeof createAccessTokens>;
 

@@ -9,22 +9,22 @@ const WHAT = 'the state of a person';
 /** Of a user with a second factor. Versions before it know no factors, or go by the file alone: they answer 503, not with a password alone. */
 const FORM_WITH_FACTORS = 2;
 
-export type AccountState = {
-  readonly disabled: boolean;
+export type AccountState = Readonly<{
+  disabled: boolean;
   /**
    * Changes whenever everything of the user ends; 0 before. Epoch seconds: what is of a version that didn't keep the user's
    * generation, and was issued before, is void.
    */
-  readonly validAfter: number;
+  validAfter: number;
   /** Epoch milliseconds of when an operator last enabled them: failed sign-ins from before don't count any more. */
-  readonly attemptsSince?: number | undefined;
+  attemptsSince?: number | undefined;
   /** Names the password and the state that the file gave this user last; another one voids what was issued before. */
-  readonly credential?: string | undefined;
+  credential?: string | undefined;
   /** A file without the entry was applied: everything of the user ends when the entry returns. */
-  readonly removed?: boolean | undefined;
+  removed?: boolean | undefined;
   /** Whether the user has a second factor: true before the first is there, and until the last is gone (factors.ts). */
-  readonly hasFactors?: true | undefined;
-};
+  hasFactors?: true | undefined;
+}>;
 
 const INITIAL: AccountState = { disabled: false, validAfter: 0 };
 

@@ -9,23 +9,23 @@ import { costOf } from './passwords.ts';
 import { type User, userOfFile } from './user.ts';
 
 /** When the sign-in was that something came of. */
-export type Issued = {
+export type Issued = Readonly<{
   /** The user's generation then. Records of an earlier version have none, and go by the second. */
-  readonly generation: string | undefined;
+  generation: string | undefined;
   /** Epoch seconds. */
-  readonly at: number;
+  at: number;
   /** Of a session that proved no second factor. */
-  readonly isByPassword?: boolean | undefined;
-};
+  isByPassword?: boolean | undefined;
+}>;
 
 /** Who was meant by a name, and what attempts with it are counted by. */
-export type Found = {
-  readonly user: User | undefined;
+export type Found = Readonly<{
+  user: User | undefined;
   /** Another one whenever everything of the user ends. */
-  readonly generation: string;
+  generation: string;
   /** Changes with the password and when an operator acts, so that failures from before don't count any more. */
-  readonly attemptsSince: string;
-};
+  attemptsSince: string;
+}>;
 
 /** One of the hashes that an attempt is compared with. Undefined: of no user, at the cost of the policy. */
 export type Comparison = { readonly hash: string | undefined; readonly isOwn: boolean };

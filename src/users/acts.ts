@@ -16,16 +16,16 @@ import type { Place, SecurityEvent, UserIndex } from './user-index.ts';
 export type Actor = Origin & { readonly by: 'command_line' | 'user' | 'link'; readonly place?: Place };
 
 /** What acts are done with. Every act throws StoreUnavailable; a part that is done then has its event. */
-type ActsParts = {
-  readonly states: AccountStates;
-  readonly storedUsers: StoredUsers;
-  readonly factors: FactorStore;
-  readonly userEvents: UserEvents;
+type ActsParts = Readonly<{
+  states: AccountStates;
+  storedUsers: StoredUsers;
+  factors: FactorStore;
+  userEvents: UserEvents;
   /** Undefined while users can't look. */
-  readonly activity: Pick<UserIndex, 'addEvent'> | undefined;
-  readonly audit: Audit;
-  readonly storeNow: Clock;
-};
+  activity: Pick<UserIndex, 'addEvent'> | undefined;
+  audit: Audit;
+  storeNow: Clock;
+}>;
 
 function record(
   { audit }: ActsParts,
@@ -84,14 +84,14 @@ export async function addUser(parts: ActsParts, actor: Actor, user: NewUser): Pr
   return isAdded;
 }
 
-type NewPassword = {
-  readonly accountId: string;
-  readonly passwordHash: string;
+type NewPassword = Readonly<{
+  accountId: string;
+  passwordHash: string;
   /** The `validAfter` of the user that the old password was of. */
-  readonly since?: number;
+  since?: number;
   /** Keeps one session, before anybody hears that the others have ended. */
-  readonly keep?: (user: User) => Promise<void>;
-};
+  keep?: (user: User) => Promise<void>;
+}>;
 
 /** Ends every session and token of the user. Undefined: the user is gone, or has another password since. */
 export function setPassword(parts: ActsParts, actor: Actor, password: NewPassword) {
@@ -114,11 +114,11 @@ export function setPassword(parts: ActsParts, actor: Actor, password: NewPasswor
 export const notePasswordRefused = (parts: ActsParts, actor: Actor, accountId: string, reason: string) =>
   record(parts, actor, ['account_changed', 'failure'], { account_id: accountId, action: 'password', reason });
 
-type NewGranted = {
-  readonly to: Parameters<StoredUsers['setGranted']>[1];
+type NewGranted = Readonly<{
+  to: Parameters<StoredUsers['setGranted']>[1];
   /** The apps that let the user in no more. */
-  readonly left: readonly string[];
-};
+  left: readonly string[];
+}>;
 
 /** Groups and claims. Undefined: there is no such user any more. */
 export async function setGranted(
@@ -153,12 +153,12 @@ const LINK_ACTIONS: Readonly<Record<LinkPurpose, string>> = {
   factors: 'enrol',
 };
 
-type NewLink = {
-  readonly links: Pick<OneTimeLinks, 'create'>;
-  readonly link: OneTimeLink;
+type NewLink = Readonly<{
+  links: Pick<OneTimeLinks, 'create'>;
+  link: OneTimeLink;
   /** Until it is dead. */
-  readonly seconds: number;
-};
+  seconds: number;
+}>;
 
 /** Resolves the token of a one-time link. */
 export async function makeLink(
@@ -178,11 +178,11 @@ function noteFactor(parts: ActsParts, actor: Actor, accountId: string, note: Fac
   record(parts, actor, ['factor_changed', outcome], { account_id: accountId, ...note });
 }
 
-type Adding = {
-  readonly accountId: string;
-  readonly clientId?: string | undefined;
-  readonly method: Method;
-};
+type Adding = Readonly<{
+  accountId: string;
+  clientId?: string | undefined;
+  method: Method;
+}>;
 
 /** `add` resolves what was added, or why nothing was. */
 export async function addFactor<Fault extends string>(
@@ -222,12 +222,12 @@ export async function removeOwnFactor(
   return removed;
 }
 
-type LostFactors = {
-  readonly accountId: string;
+type LostFactors = Readonly<{
+  accountId: string;
   /** As those of a Removal. */
-  readonly factorIds: readonly string[];
-  readonly recoveryCodes: boolean;
-};
+  factorIds: readonly string[];
+  recoveryCodes: boolean;
+}>;
 
 /** By an operator, for a user who has lost them. */
 export async function clearFactors(parts: ActsParts, actor: Actor, lost: LostFactors): Promise<void> {
@@ -262,13 +262,13 @@ export async function makeRecoveryCodes(
   return codes;
 }
 
-export type EndedSessions = {
-  readonly userSessions: { readonly end: (accountId: string, uid: string) => Promise<boolean> };
-  readonly accountId: string;
-  readonly uids: readonly string[];
+export type EndedSessions = Readonly<{
+  userSessions: { readonly end: (accountId: string, uid: string) => Promise<boolean> };
+  accountId: string;
+  uids: readonly string[];
   /** Undefined: the user's activity says why they ended. */
-  readonly what?: 'session_ended' | 'sessions_ended' | undefined;
-};
+  what?: 'session_ended' | 'sessions_ended' | undefined;
+}>;
 
 /** Those that are there still. */
 export async function endSessions(parts: ActsParts, actor: Actor, sessions: EndedSessions): Promise<void> {

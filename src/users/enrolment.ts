@@ -11,29 +11,29 @@ import type { NewPasskeyFor, PasskeyRegistration } from './passkey-registration.
 import { newRecoveryCode, recoveryCodeHash } from './recovery-codes.ts';
 
 /** What a form for a new factor starts with. */
-export type NewFactor = {
-  readonly oneTimeCode?: Pick<NewOneTimeCodes, 'secret' | 'qr' | 'sealed'> | undefined;
-  readonly passkey?: { readonly options: string; readonly handle: string } | undefined;
-};
+export type NewFactor = Readonly<{
+  oneTimeCode?: Pick<NewOneTimeCodes, 'secret' | 'qr' | 'sealed'> | undefined;
+  passkey?: { readonly options: string; readonly handle: string } | undefined;
+}>;
 
 /** not_first: somebody added one meanwhile, and this was for a user without any; or it is one passkey too many. */
 export type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first';
-export type Enrolled = {
-  readonly what: 'factor_added' | 'authenticator_replaced';
-  readonly method: Method;
-  readonly proof: Proof;
-  readonly factors: Factors;
-};
+export type Enrolled = Readonly<{
+  what: 'factor_added' | 'authenticator_replaced';
+  method: Method;
+  proof: Proof;
+  factors: Factors;
+}>;
 
 /** What the form of a new factor sent; one of the two. */
-type EnrolmentAnswer = {
-  readonly sealed: string;
-  readonly code: string;
-  readonly response: string;
-  readonly handle: string;
+type EnrolmentAnswer = Readonly<{
+  sealed: string;
+  code: string;
+  response: string;
+  handle: string;
   /** What the user calls the passkey; may be empty. */
-  readonly name: string;
-};
+  name: string;
+}>;
 
 const MAX_NAME = 64;
 
@@ -48,32 +48,32 @@ const nameOf = (typed: string) =>
     .slice(0, MAX_NAME)
     .join('');
 
-export type EnrolmentFor = {
-  readonly id: string;
+export type EnrolmentFor = Readonly<{
+  id: string;
   /** As for the form. */
-  readonly binding: string;
-  readonly isFirst: boolean;
+  binding: string;
+  isFirst: boolean;
   /** Nothing but a passkey that verifies its user will do: the user has no password, or an app wants no less. */
-  readonly mustVerifyUser?: boolean | undefined;
+  mustVerifyUser?: boolean | undefined;
   /** The session is one of a recovery code: what it adds proves no more at first. */
-  readonly isRecovered?: boolean;
+  isRecovered?: boolean;
   /** The session, where it goes on as it was. */
-  readonly by?: string | undefined;
-};
+  by?: string | undefined;
+}>;
 
 const isRefused = ({ isFirst }: EnrolmentFor, before: Factors, { passkeys = [] }: Partial<Factors>) =>
   (isFirst && hasSecondFactor(before)) || passkeys.length > MAX_PASSKEYS;
 
-type EnrolmentParts = {
-  readonly signIn: NonNullable<SignInSettings>;
-  readonly factors: FactorStore;
-  readonly codes: ReturnType<typeof createOneTimeCodes>;
+type EnrolmentParts = Readonly<{
+  signIn: NonNullable<SignInSettings>;
+  factors: FactorStore;
+  codes: ReturnType<typeof createOneTimeCodes>;
   /** Undefined while passkeys are off. */
-  readonly passkeys: PasskeyRegistration | undefined;
-  readonly hash: KeyedHash;
-  readonly random: (bytes: number) => Buffer;
-  readonly now: Clock;
-};
+  passkeys: PasskeyRegistration | undefined;
+  hash: KeyedHash;
+  random: (bytes: number) => Buffer;
+  now: Clock;
+}>;
 
 type Checked = EnrolmentFault | (() => Promise<Enrolled | 'not_first'>);
 

@@ -17,60 +17,60 @@ export const MAX_PASSKEYS = 20;
 /** The owner has this long to see that somebody else recovered their account. */
 const PROVISIONAL_SECONDS = 24 * 60 * 60;
 
-export type Passkey = {
+export type Passkey = Readonly<{
   /** Of the credential; base64url, as the COSE key. */
-  readonly id: string;
-  readonly publicKey: string;
-  readonly counter: number;
-  readonly transports: readonly string[];
+  id: string;
+  publicKey: string;
+  counter: number;
+  transports: readonly string[];
   /** Backed up to other devices of the user. */
-  readonly synced: boolean;
+  synced: boolean;
   /** Whether it may ever be backed up: never changes (WebAuthn L3 §6.1.3). Undefined of one from before it was kept, until its next use. */
-  readonly backupEligible?: boolean | undefined;
+  backupEligible?: boolean | undefined;
   /** At its registration; each use says anew whether it did. */
-  readonly verifiesUser: boolean;
-  readonly aaguid: string;
+  verifiesUser: boolean;
+  aaguid: string;
   /** What the user calls it. */
-  readonly name: string;
+  name: string;
   /** Epoch seconds, as all times here. */
-  readonly createdAt: number;
+  createdAt: number;
   /** Added after a recovery: by a recovery code, or in place of factors that an administrator removed. */
-  readonly recovered?: true | undefined;
-  readonly usedAt?: number | undefined;
+  recovered?: true | undefined;
+  usedAt?: number | undefined;
   /** Its counter went back: there may be a copy of it, and it is refused from then on (WebAuthn L3 §6.1.1). */
-  readonly suspect?: true | undefined;
-};
+  suspect?: true | undefined;
+}>;
 
-export type OneTimeCodes = {
+export type OneTimeCodes = Readonly<{
   /** The secret, by the vault. */
-  readonly sealed: string;
+  sealed: string;
   /** Of the code that was accepted last (RFC 6238 §5.2). */
-  readonly lastStep: number;
+  lastStep: number;
   /** Of those before it, so that none works again after a clock was ahead and is right. */
-  readonly usedSteps?: readonly number[] | undefined;
-  readonly createdAt: number;
+  usedSteps?: readonly number[] | undefined;
+  createdAt: number;
   /** Wrong codes in a row. */
-  readonly failures?: number | undefined;
+  failures?: number | undefined;
   /** As of a passkey. */
-  readonly recovered?: true | undefined;
-};
+  recovered?: true | undefined;
+}>;
 
 /** Of a second factor. */
 export type Method = 'passkey' | 'one_time_code';
 
-export type Factors = {
+export type Factors = Readonly<{
   /** The `user.id` of the user's passkeys: random, and not their `sub` (WebAuthn L3 §14.6.1). */
-  readonly handle?: string | undefined;
-  readonly oneTimeCode?: OneTimeCodes | undefined;
-  readonly passkeys: readonly Passkey[];
+  handle?: string | undefined;
+  oneTimeCode?: OneTimeCodes | undefined;
+  passkeys: readonly Passkey[];
   /** Keyed hashes. */
-  readonly recoveryCodes: readonly string[];
+  recoveryCodes: readonly string[];
   /** Grows whenever the sessions of other browsers end. */
-  readonly sessionsSince: number;
+  sessionsSince: number;
   /** When the user first signed in while everybody needed a second factor. */
-  readonly graceFrom?: number | undefined;
-  readonly notices: readonly Notice[];
-};
+  graceFrom?: number | undefined;
+  notices: readonly Notice[];
+}>;
 
 export const NO_FACTORS: Factors = { passkeys: [], recoveryCodes: [], sessionsSince: 0, notices: [] };
 

@@ -5,8 +5,8 @@ const MAX_NOTICES = 10;
 const NOTICE_SECONDS = 3 * 24 * 60 * 60;
 
 /** What the user reads on the next page. */
-export type Notice = {
-  readonly what:
+export type Notice = Readonly<{
+  what:
     | 'recovery_code_used'
     | 'codes_failed'
     | 'passkey_refused'
@@ -14,15 +14,15 @@ export type Notice = {
     | 'factor_removed'
     | 'authenticator_replaced'
     | 'recovery_codes_made';
-  readonly at: number;
+  at: number;
   /** Of the factor. */
-  readonly method?: 'passkey' | 'one_time_code' | undefined;
+  method?: 'passkey' | 'one_time_code' | undefined;
   /** Recovery codes. */
-  readonly left?: number | undefined;
+  left?: number | undefined;
   /** The session that did it, and those that have read it. */
-  readonly by?: string | undefined;
-  readonly readBy?: readonly string[] | undefined;
-};
+  by?: string | undefined;
+  readBy?: readonly string[] | undefined;
+}>;
 
 /** Until a session from before it reads it; where others did, for three days: who has just signed in takes none from the user. */
 const isLive = ({ at, readBy }: Notice, now: number) => readBy === undefined || now < at + NOTICE_SECONDS;

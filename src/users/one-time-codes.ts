@@ -11,15 +11,15 @@ const SECRET_BYTES = 20;
 const DRIFT = 1;
 
 /** What an authenticator app needs; the same as text, for those that can't read pictures. */
-export type NewOneTimeCodes = {
+export type NewOneTimeCodes = Readonly<{
   /** base32. */
-  readonly secret: string;
-  readonly uri: string;
+  secret: string;
+  uri: string;
   /** A picture of the same, as a data URL. */
-  readonly qr: string;
+  qr: string;
   /** The secret, for the form that confirms it: nothing is stored until a code was right. */
-  readonly sealed: string;
-};
+  sealed: string;
+}>;
 
 /** More than a user accepts while a clock is ahead. */
 const KEPT_STEPS = 50;
@@ -37,12 +37,12 @@ export function withStep(codes: OneTimeCodes, step: number, at: number): OneTime
 
 const stepAt = (at: number) => Math.floor(at / 1000 / PERIOD_SECONDS);
 
-type OneTimeCodesParts = {
-  readonly vault: Pick<Vault, 'seal' | 'open'>;
-  readonly random: (bytes: number) => Buffer;
+type OneTimeCodesParts = Readonly<{
+  vault: Pick<Vault, 'seal' | 'open'>;
+  random: (bytes: number) => Buffer;
   /** What the app lists the codes under. */
-  readonly issuer: string;
-};
+  issuer: string;
+}>;
 
 /** A stored secret belongs to this user: under another id it doesn't open. */
 export const sealedFor = (accountId: string) => `the one-time codes of ${accountId}`;

@@ -15,26 +15,26 @@ export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 /** The page that the link leads to. */
 export const oneTimeLinkUrl = (issuer: string, token: string) => `${issuer}/interaction/link/${token}`;
 
-export type OneTimeLink = {
-  readonly purpose: LinkPurpose;
-  readonly accountId: string;
+export type OneTimeLink = Readonly<{
+  purpose: LinkPurpose;
+  accountId: string;
   /** The `validAfter` of the user, 0 for one of the file, when the link was made. */
-  readonly passwordSince: number;
+  passwordSince: number;
   /** That of their state. */
-  readonly stateSince: number;
+  stateSince: number;
   /** That of their factors: a link for the first factor is dead once there was one, also if it is gone again. */
-  readonly sessionsSince?: number | undefined;
-};
+  sessionsSince?: number | undefined;
+}>;
 
-type OneTimeLinksParts = {
-  readonly records: RecordStore;
-  readonly states: AccountStates;
-  readonly factors: Pick<FactorStore, 'get'>;
-  readonly hash: KeyedHash;
-  readonly random: (bytes: number) => Buffer;
+type OneTimeLinksParts = Readonly<{
+  records: RecordStore;
+  states: AccountStates;
+  factors: Pick<FactorStore, 'get'>;
+  hash: KeyedHash;
+  random: (bytes: number) => Buffer;
   /** Of the store, as for all that ends failures. */
-  readonly now: Clock;
-};
+  now: Clock;
+}>;
 
 export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>;
 

@@ -18,28 +18,28 @@ import {
   toDescriptor,
 } from './passkeys.ts';
 
-type ProvedPasskey = {
-  readonly accountId: string;
-  readonly proof: Proof;
-  readonly factors: Factors;
-};
+type ProvedPasskey = Readonly<{
+  accountId: string;
+  proof: Proof;
+  factors: Factors;
+}>;
 
 type OwnPasskeys = { readonly factors: Factors; readonly needed: Level };
 
 export type PasskeyAuthentication = ReturnType<typeof createPasskeyAuthentication>;
 
-type Answer = {
-  readonly binding: string;
-  readonly response: string;
-  readonly accountId?: string | undefined;
-  readonly needed?: Level | undefined;
-};
-type Use = {
-  readonly counter: number;
-  readonly synced: boolean;
-  readonly backupEligible: boolean;
-  readonly at: number;
-};
+type Answer = Readonly<{
+  binding: string;
+  response: string;
+  accountId?: string | undefined;
+  needed?: Level | undefined;
+}>;
+type Use = Readonly<{
+  counter: number;
+  synced: boolean;
+  backupEligible: boolean;
+  at: number;
+}>;
 type Counted = { readonly to?: Partial<Factors>; readonly fault?: PasskeyFault };
 
 /** WebAuthn L3 §7.2: a counter that doesn't grow may be that of a copy; many passkeys always say 0. */

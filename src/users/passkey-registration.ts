@@ -28,22 +28,22 @@ const ALGORITHMS = [-7, -257, -8];
  */
 const FORMATS: readonly string[] = ['none', 'packed'];
 
-export type NewPasskeyFor = {
-  readonly id: string;
-  readonly username: string;
+export type NewPasskeyFor = Readonly<{
+  id: string;
+  username: string;
   /** Where it will be all that they have, or nothing less will do. */
-  readonly mustVerifyUser?: boolean | undefined;
-};
+  mustVerifyUser?: boolean | undefined;
+}>;
 
 export type PasskeyRegistration = ReturnType<typeof createPasskeyRegistration>;
 
-type Answer = {
-  readonly binding: string;
-  readonly response: string;
-  readonly handle: string;
-  readonly accountId: string;
-  readonly mustVerifyUser: boolean;
-};
+type Answer = Readonly<{
+  binding: string;
+  response: string;
+  handle: string;
+  accountId: string;
+  mustVerifyUser: boolean;
+}>;
 
 async function isFormatKnown({ response }: RegistrationResponseJSON): Promise<boolean> {
   const { decodeAttestationObject, isoBase64URL } = await loadWebAuthnHelpers();

@@ -8,39 +8,39 @@ import type { PasskeyAuthentication } from './passkey-authentication.ts';
 import type { PasskeyFault } from './passkeys.ts';
 import type { TrustedBrowsers } from './trusted-browsers.ts';
 
-type PasskeyAnswer = {
-  readonly binding: string;
-  readonly response: string;
-  readonly address: string;
+type PasskeyAnswer = Readonly<{
+  binding: string;
+  response: string;
+  address: string;
   /** What the browser remembers (trusted-browsers.ts), or nothing. */
-  readonly device: string;
-};
+  device: string;
+}>;
 
-type SignedInByPasskey = {
-  readonly accountId: string;
+type SignedInByPasskey = Readonly<{
+  accountId: string;
   /** Epoch seconds, as in SignedIn. */
-  readonly at: number;
-  readonly generation: string;
-  readonly device: string;
-  readonly proof: Proof;
-  readonly factors: Factors;
-};
+  at: number;
+  generation: string;
+  device: string;
+  proof: Proof;
+  factors: Factors;
+}>;
 
 /** For the audit trail alone. */
-type RefusedSignIn = {
-  readonly accountId?: string | undefined;
-  readonly reason: PasskeyFault | 'disabled' | 'too_many_attempts';
-  readonly retryAfterSeconds?: number | undefined;
-};
+type RefusedSignIn = Readonly<{
+  accountId?: string | undefined;
+  reason: PasskeyFault | 'disabled' | 'too_many_attempts';
+  retryAfterSeconds?: number | undefined;
+}>;
 
 export type SignInByPasskey = (answer: PasskeyAnswer) => Promise<SignedInByPasskey | RefusedSignIn>;
 
-type PasskeySignInParts = {
-  readonly accounts: Pick<Accounts, 'findLive' | 'findByUsername' | 'maySignIn'>;
-  readonly limits: Pick<Limits, 'takePasskey' | 'finishSignIn'>;
-  readonly trustedBrowsers: TrustedBrowsers;
-  readonly now: Clock;
-};
+type PasskeySignInParts = Readonly<{
+  accounts: Pick<Accounts, 'findLive' | 'findByUsername' | 'maySignIn'>;
+  limits: Pick<Limits, 'takePasskey' | 'finishSignIn'>;
+  trustedBrowsers: TrustedBrowsers;
+  now: Clock;
+}>;
 
 /** `passkeys` undefined: they are off. */
 export function createPasskeySignIn(

@@ -10,12 +10,12 @@ export const CHALLENGE_MS = 5 * 60 * 1000;
 export type PasskeyFault = 'malformed' | 'unknown' | 'wrong' | 'used' | 'copied' | 'taken';
 export type RefusedPasskey = { readonly refused: PasskeyFault; readonly accountId?: string | undefined };
 
-export type PasskeysParts = {
-  readonly issuer: string;
-  readonly factors: FactorStore;
-  readonly hash: KeyedHash;
-  readonly now: Clock;
-};
+export type PasskeysParts = Readonly<{
+  issuer: string;
+  factors: FactorStore;
+  hash: KeyedHash;
+  now: Clock;
+}>;
 
 /** At the first passkey, not at the start: it takes 25 MB of memory, and adds to the global Reflect. */
 export const loadWebAuthn = async () => import('@simplewebauthn/server');

@@ -12,18 +12,18 @@ export const MAX_PASSWORD_LENGTH = 1024;
 const LEAST_BESIDE_NAMES = { characters: 12, letters: 4 };
 
 /** What is known of who a password is for. */
-export type PasswordContext = {
+export type PasswordContext = Readonly<{
   /** Code points, at least. */
-  readonly minLength: number;
+  minLength: number;
   /** Of the user and of the service: login name, mail address, host name. */
-  readonly names: readonly string[];
-};
+  names: readonly string[];
+}>;
 
 /** Who a new password is for. */
-export type PasswordOwner = {
-  readonly username: string;
-  readonly claims?: Readonly<Record<string, unknown>> | undefined;
-};
+export type PasswordOwner = Readonly<{
+  username: string;
+  claims?: Readonly<Record<string, unknown>> | undefined;
+}>;
 
 /** NFKC: an accent or a wide letter is one password, whichever way a keyboard writes it. */
 export function normalizePassword(typed: string): string {

@@ -6,11 +6,11 @@ import { canReach, type Factors, hasSecondFactor, isProvisional } from './factor
 const FRESH_SECONDS = 300;
 
 /** `issued` has the time of the first factor, `factorAt` is that of the last second factor. */
-type Proved = {
-  readonly amr: Amr;
-  readonly issued: { readonly at: number } | undefined;
-  readonly factorAt?: number | undefined;
-};
+type Proved = Readonly<{
+  amr: Amr;
+  issued: { readonly at: number } | undefined;
+  factorAt?: number | undefined;
+}>;
 
 /** Both factors lately. A passkey that verified its user is both. `at`: epoch seconds. */
 export function isFresh({ amr, issued, factorAt }: Proved, own: Factors, at: number): boolean {

@@ -7,17 +7,17 @@ import { withNotice } from './notices.ts';
 /** The one-time codes of a user, among their factors. */
 export const ONE_TIME_CODES = 'one-time-codes';
 
-export type Removal = {
-  readonly accountId: string;
+export type Removal = Readonly<{
+  accountId: string;
   /** Of a passkey, or ONE_TIME_CODES. */
-  readonly factorId: string;
+  factorId: string;
   /** What the user can't do without. */
-  readonly needed?: readonly Level[] | undefined;
+  needed?: readonly Level[] | undefined;
   /** Epoch seconds. */
-  readonly at: number;
+  at: number;
   /** The session. */
-  readonly by?: string | undefined;
-};
+  by?: string | undefined;
+}>;
 
 export type Removed = { readonly method: Method; readonly factors: Factors };
 

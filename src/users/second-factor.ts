@@ -8,13 +8,13 @@ import { type createOneTimeCodes, withStep } from './one-time-codes.ts';
 import { recoveryCodeHash } from './recovery-codes.ts';
 
 /** What was typed, into one of two fields. */
-export type TypedCode = {
-  readonly accountId: string;
-  readonly method: 'one_time_code' | 'recovery_code';
-  readonly typed: string;
+export type TypedCode = Readonly<{
+  accountId: string;
+  method: 'one_time_code' | 'recovery_code';
+  typed: string;
   /** In a browser that the user has signed in from before. */
-  readonly isTrusted?: boolean | undefined;
-};
+  isTrusted?: boolean | undefined;
+}>;
 
 type ProvedCode = PreparedFactors & { readonly proof: Proof };
 /** Wrong codes in a row. `isLocked`: no more are looked at. `isNews`: the user hears of it now. */
@@ -25,14 +25,14 @@ const CAPS = { unknown: 80, trusted: 100 };
 /** Each is an event of the account, and from the second on a notice. */
 const TOLD_AT = [5, 25, CAPS.unknown, CAPS.trusted];
 
-type SecondFactorParts = {
-  readonly factors: FactorStore;
-  readonly codes: Pick<ReturnType<typeof createOneTimeCodes>, 'stepOf'>;
-  readonly hash: KeyedHash;
-  readonly now: Clock;
+type SecondFactorParts = Readonly<{
+  factors: FactorStore;
+  codes: Pick<ReturnType<typeof createOneTimeCodes>, 'stepOf'>;
+  hash: KeyedHash;
+  now: Clock;
   /** The methods that are on. */
-  readonly isOn: { readonly oneTimeCodes: boolean; readonly recoveryCodes: boolean };
-};
+  isOn: { readonly oneTimeCodes: boolean; readonly recoveryCodes: boolean };
+}>;
 
 /**
  * Undefined or FailedCodes: the code is wrong, or was used before. A wrong one is counted; a right one is used up by the caller's write.

@@ -19,24 +19,24 @@ import type { StoredUsers } from './stored-users.ts';
 import type { User } from './user.ts';
 
 /** One try, as the page sent it. */
-export type Credentials = {
-  readonly username: string;
-  readonly password: string;
-  readonly address: string;
+export type Credentials = Readonly<{
+  username: string;
+  password: string;
+  address: string;
   /** What the browser remembers (trusted-browsers.ts), or nothing. */
-  readonly device: string;
-};
+  device: string;
+}>;
 
 /** Counts one attempt before the password is looked at. Throws when there were too many, and StoreUnavailable. */
 export type CountAttempt = (attempt: SignInAttempt) => Promise<BegunSignIn>;
 
-type RightPassword = {
-  readonly user: User;
+type RightPassword = Readonly<{
+  user: User;
   /** Epoch seconds, from before the password was looked at: what voids earlier sign-ins voids this one, however late it is finished. */
-  readonly at: number;
+  at: number;
   /** As of `at`, for the same reason. */
-  readonly generation: string;
-};
+  generation: string;
+}>;
 
 export type SignedIn = RightPassword & {
   /** What the browser remembers from now on. */
@@ -47,37 +47,37 @@ export type SignedIn = RightPassword & {
 export type HalfSignedIn = RightPassword & { readonly pending: SignInAttempt };
 
 /** For the audit trail alone: the page shows the same text for every reason. */
-export type Refused = {
-  readonly user: undefined;
-  readonly reason: 'unknown' | 'wrong_password' | 'disabled' | 'factors_off';
+export type Refused = Readonly<{
+  user: undefined;
+  reason: 'unknown' | 'wrong_password' | 'disabled' | 'factors_off';
   /** Who was meant, where there is such a user. */
-  readonly meant: User | undefined;
+  meant: User | undefined;
   /** Failures in a row of unknown places, this one included; 0 for a failure that isn't part of that row. */
-  readonly failures: number;
-};
+  failures: number;
+}>;
 
 /** Nobody knows whether the password was right: there were too many attempts, or something is overloaded or away. */
-export type NotDecided = {
-  readonly user: undefined;
-  readonly reason: 'too_many_attempts' | 'busy' | 'unavailable';
+export type NotDecided = Readonly<{
+  user: undefined;
+  reason: 'too_many_attempts' | 'busy' | 'unavailable';
   /** As in Refused; undefined also where the store didn't answer. */
-  readonly meant: User | undefined;
-  readonly cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
-};
+  meant: User | undefined;
+  cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
+}>;
 
 type SignIn = (credentials: Credentials) => Promise<SignedIn | HalfSignedIn | Refused | NotDecided>;
 
-type SignInParts = {
-  readonly accounts: Accounts;
-  readonly storedUsers: StoredUsers;
-  readonly passwords: Passwords;
-  readonly trustedBrowsers: TrustedBrowsers;
-  readonly countAttempt: CountAttempt;
-  readonly beside: (write: () => Promise<unknown>) => Promise<unknown>;
+type SignInParts = Readonly<{
+  accounts: Accounts;
+  storedUsers: StoredUsers;
+  passwords: Passwords;
+  trustedBrowsers: TrustedBrowsers;
+  countAttempt: CountAttempt;
+  beside: (write: () => Promise<unknown>) => Promise<unknown>;
   /** Undefined where the file says nothing of second factors. */
-  readonly factors?: Pick<FactorStore, 'get'> | undefined;
-  readonly now: Clock;
-};
+  factors?: Pick<FactorStore, 'get'> | undefined;
+  now: Clock;
+}>;
 
 /** Rejects with mistakes of ours only. */
 export function createSignIn(parts: SignInParts): SignIn {

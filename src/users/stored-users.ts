@@ -26,16 +26,16 @@ export const withName = (username: string, claims: User['claims']): User['claims
   ...claims,
 });
 
-type UserForm = {
-  readonly v: number;
-  readonly username: string;
+type UserForm = Readonly<{
+  v: number;
+  username: string;
   /** Absent: invited, and not there yet. */
-  readonly password_hash?: string | undefined;
+  password_hash?: string | undefined;
   /** Absent: written before there were groups. */
-  readonly groups?: readonly string[];
-  readonly claims: Readonly<Record<string, unknown>>;
-  readonly valid_after: number;
-};
+  groups?: readonly string[];
+  claims: Readonly<Record<string, unknown>>;
+  valid_after: number;
+}>;
 
 async function readUser(documents: DocumentStore, id: string): Promise<User | undefined> {
   const document = await documents.get(PEOPLE, id);

@@ -5,14 +5,14 @@ import type { Log } from '../observability/log.ts';
 import { createJobs, createOutbox, type JobForm } from '../store/outbox.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
-type UserEvent = {
-  readonly id: string;
-  readonly accountId: string;
+type UserEvent = Readonly<{
+  id: string;
+  accountId: string;
   /** `ended`: sessions and tokens. `left`: apps no longer let the user in. `deleted`: the user is gone. */
-  readonly what: 'ended' | 'left' | 'deleted';
+  what: 'ended' | 'left' | 'deleted';
   /** The apps. */
-  readonly clientIds: readonly string[];
-};
+  clientIds: readonly string[];
+}>;
 
 /** Checks what is left to do, and does it: events may come twice, or without an act. */
 export type HearOfUser = (event: UserEvent) => Promise<void>;

@@ -5,12 +5,12 @@ import { parseForm, type StoredForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
 
 /** What a user knows a browser by again (oidc/place.ts). */
-export type Place = {
+export type Place = Readonly<{
   /** "Firefox, Linux"; empty where that isn't known. */
-  readonly browser: string;
+  browser: string;
   /** The network of its address. */
-  readonly network: string;
-};
+  network: string;
+}>;
 
 const SESSIONS = 'person-sessions';
 const GRANTS = 'person-grants';
@@ -29,8 +29,8 @@ type SessionEntry = Ending & { readonly uid: string };
 export type GrantEntry = Ending & { readonly key: string; readonly clientId: string };
 
 /** What a user should know of: by themselves, by somebody who seems to be them, or by an operator. */
-export type SecurityEvent = {
-  readonly what:
+export type SecurityEvent = Readonly<{
+  what:
     | 'signed_in'
     | 'password_changed'
     | 'factor_added'
@@ -43,18 +43,18 @@ export type SecurityEvent = {
     | 'session_ended'
     | 'sessions_ended'
     | 'app_withdrawn';
-  readonly at: number;
-  readonly place?: Place | undefined;
+  at: number;
+  place?: Place | undefined;
   /** The client. */
-  readonly app?: string | undefined;
-};
+  app?: string | undefined;
+}>;
 
 /** The first two are one document. */
-type Lists = {
-  readonly sessions: readonly SessionEntry[];
-  readonly events: readonly SecurityEvent[];
-  readonly grants: readonly GrantEntry[];
-};
+type Lists = Readonly<{
+  sessions: readonly SessionEntry[];
+  events: readonly SecurityEvent[];
+  grants: readonly GrantEntry[];
+}>;
 
 export type UserIndex = ReturnType<typeof createUserIndex>;
 

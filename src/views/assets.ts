@@ -5,13 +5,13 @@ import path from 'node:path';
 import { brandingCss } from './branding-css.ts';
 import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from './view-files.ts';
 
-type Asset = {
-  readonly body: Buffer;
+type Asset = Readonly<{
+  body: Buffer;
   /** For Content-Type. */
-  readonly type: string;
+  type: string;
   /** Whether the name holds the content's hash: what it names never changes. */
-  readonly immutable: boolean;
-};
+  immutable: boolean;
+}>;
 
 export type Assets = ReturnType<typeof createAssets>;
 

@@ -15,14 +15,14 @@ export type ViewsOptions = ViewsSettings & {
 export type Report = (file: string, cause: unknown) => void;
 
 /** Everything that was read from files at one time. */
-export type LoadedViews = {
-  readonly builtIn: TemplateSet;
+export type LoadedViews = Readonly<{
+  builtIn: TemplateSet;
   /** The operator's. */
-  readonly custom: TemplateSet;
-  readonly texts: Texts;
-  readonly branding: BrandingModel;
-  readonly stylesheets: readonly string[];
-};
+  custom: TemplateSet;
+  texts: Texts;
+  branding: BrandingModel;
+  stylesheets: readonly string[];
+}>;
 
 function refuse(file: string, cause: unknown): never {
   throw new Error(`A built-in view is broken: ${file}`, { cause });

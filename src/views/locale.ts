@@ -3,14 +3,14 @@
 export const DEFAULT_LOCALE = 'en';
 
 /** What is known of a user's language, each as it came over the wire. */
-export type LanguageWishes = {
+export type LanguageWishes = Readonly<{
   /** Chosen on a page of ours: it beats what the app asks for. */
-  readonly chosen?: string | undefined;
+  chosen?: string | undefined;
   /** OIDC Core §3.1.2.1 `ui_locales`. */
-  readonly uiLocales?: string | undefined;
+  uiLocales?: string | undefined;
   /** The ranges of Accept-Language, the dearest first. */
-  readonly acceptLanguage?: readonly string[] | undefined;
-};
+  acceptLanguage?: readonly string[] | undefined;
+}>;
 
 /** Nobody speaks more; the rest of a longer list is not read. */
 const MAX_LENGTH = 300;

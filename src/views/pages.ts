@@ -6,23 +6,23 @@ import { renderTemplate, type TemplateSet } from './templates.ts';
 import { fill, toParts, type Texts, type TextValues } from './texts.ts';
 
 /** Something is wrong with a view; users are served the built-in page instead. */
-export type ViewProblem = {
+export type ViewProblem = Readonly<{
   /** The file that can't be read or compiled, the page that can't be rendered, or the folder that isn't there. */
-  readonly file: string;
-  readonly message: string;
-  readonly cause?: unknown;
-};
+  file: string;
+  message: string;
+  cause?: unknown;
+}>;
 
 export type PagesOptions = ViewsOptions & {
   /** Called once for each different problem. */
   readonly onProblem: (problem: ViewProblem) => void;
 };
 
-export type RenderContext = {
-  readonly locale: string;
+export type RenderContext = Readonly<{
+  locale: string;
   /** This page in another language; absent where it can't be asked for again. */
-  readonly languageUrl?: ((locale: string) => string) | undefined;
-};
+  languageUrl?: ((locale: string) => string) | undefined;
+}>;
 
 export interface Pages {
   render<N extends PageName>(name: N, model: PageModels[N], context: RenderContext): string;

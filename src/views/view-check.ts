@@ -11,17 +11,17 @@ import { PAGE_STATES } from './samples.ts';
 import { loadLocaleFiles, type LocaleFiles, placeholdersOf } from './texts.ts';
 import { listViewFiles, BUILT_IN_FOLDER } from './view-files.ts';
 
-export type ViewFault = {
+export type ViewFault = Readonly<{
   /** Name in the folder, or the page. */
-  readonly file: string;
-  readonly line?: number | undefined;
-  readonly message: string;
-};
+  file: string;
+  line?: number | undefined;
+  message: string;
+}>;
 
-type ViewCheckOptions = {
-  readonly overrideFolder: string;
-  readonly branding: Branding;
-};
+type ViewCheckOptions = Readonly<{
+  overrideFolder: string;
+  branding: Branding;
+}>;
 
 type Files = ReadonlyMap<string, string>;
 
@@ -131,12 +131,12 @@ function renderFaults(
 /** Asked for by JavaScript itself, or of any object and text. */
 const ALWAYS = new Set(['toJSON', 'then', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']);
 
-type Watch = {
+type Watch = Readonly<{
   /** Gets the name of each field that a template asks for. */
-  readonly onRead: (field: string) => void;
+  onRead: (field: string) => void;
   /** Gets the path, as `model.client.nmae`, and the fields that there are. */
-  readonly onUnknown: (place: string, known: readonly string[]) => void;
-};
+  onUnknown: (place: string, known: readonly string[]) => void;
+}>;
 
 /** A model that notices what a template asks for: a field that pages never get is a typo that would print nothing. */
 function toStrictModel(value: unknown, schema: unknown, place: string, watch: Watch): unknown {

@@ -4,11 +4,11 @@ import path from 'node:path';
 import type { Branding } from '../config/config.ts';
 
 /** What a configuration says of views. */
-export type ViewsSettings = {
+export type ViewsSettings = Readonly<{
   /** Its templates, texts and assets win over the built-in ones, file by file and key by key. */
-  readonly overrideFolder?: string | undefined;
-  readonly branding: Branding & { readonly accountUri?: string | undefined };
-};
+  overrideFolder?: string | undefined;
+  branding: Branding & { readonly accountUri?: string | undefined };
+}>;
 
 /** It lies beside src/ and beside dist/ alike. */
 export const BUILT_IN_FOLDER = path.join(import.meta.dirname, '..', '..', 'views');

@@ -9,16 +9,16 @@ type ViewsParts = ViewsSettings & {
   readonly onProblem: (problem: ViewProblem) => void;
 };
 
-export type Views = {
+export type Views = Readonly<{
   /** When their files were read, in epoch milliseconds. */
-  readonly readAt: number;
-  readonly pages: Pages;
-  readonly assets: Assets;
+  readAt: number;
+  pages: Pages;
+  assets: Assets;
   /** How many faults of the operator's files were found. */
-  readonly faultCount: () => number;
+  faultCount: () => number;
   /** The views as the files are now. Throws when an asset can't be read. */
-  readonly reloaded: (settings: ViewsSettings) => Views;
-};
+  reloaded: (settings: ViewsSettings) => Views;
+}>;
 
 /** Reads everything now. Throws when the built-in views aren't whole. */
 export function createViews({ issuer, onProblem, ...settings }: ViewsParts): Views {

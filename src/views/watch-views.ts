@@ -2,11 +2,11 @@
 import { type FileWatch, watchFiles } from '../config/file-watch.ts';
 import { listViewFiles } from './view-files.ts';
 
-type ViewsWatchParts = {
+type ViewsWatchParts = Readonly<{
   /** Its end isn't awaited, because it may itself end the watch. */
-  readonly onChange: () => Promise<void>;
-  readonly onError: (error: unknown) => void;
-};
+  onChange: () => Promise<void>;
+  onError: (error: unknown) => void;
+}>;
 
 /** An editor writes a file in several steps, and a copied folder comes file by file. */
 const SETTLE_MS = 150;

@@ -52,15 +52,15 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
   };
 }
 
-type Members = {
-  readonly jti: string;
-  readonly clientId?: string | undefined;
-  readonly aud?: string | readonly string[] | undefined;
-  readonly scope?: string | undefined;
-  readonly iat: number;
-  readonly exp?: number | undefined;
-  readonly sid?: string | undefined;
-};
+type Members = Readonly<{
+  jti: string;
+  clientId?: string | undefined;
+  aud?: string | readonly string[] | undefined;
+  scope?: string | undefined;
+  iat: number;
+  exp?: number | undefined;
+  sid?: string | undefined;
+}>;
 
 /** RFC 7662 §2.2 */
 function membersOf({ clientId, jti, aud, scope, iat, exp, sid }: Members, issuer: string) {

@@ -20,13 +20,13 @@ type PlainToken = RefreshToken & { grantId: string; gty: string; scope: string }
 type Grant = InstanceType<Provider['Grant']>;
 type EngineClient = InstanceType<Provider['Client']>;
 /** Everything that is checked, before anything is used up. */
-type Found = {
-  readonly old: PlainToken;
-  readonly grant: Grant;
-  readonly account: User;
-  readonly client: EngineClient;
-  readonly settings: Client;
-};
+type Found = Readonly<{
+  old: PlainToken;
+  grant: Grant;
+  account: User;
+  client: EngineClient;
+  settings: Client;
+}>;
 
 export function fastRefresh(parts: FastParts): FastAnswer {
   const { provider, config, clients, signInPolicy, secrets, audit, maySign, records } = parts;

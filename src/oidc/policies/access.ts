@@ -8,12 +8,12 @@ import type { AudienceRules } from '../../tokens/audience.ts';
 import { scopesIn } from './scopes.ts';
 
 /** A request, or a code or a token that came of one. */
-export type Wanted = {
-  readonly clientId?: string | undefined;
-  readonly scope?: unknown;
-  readonly resource?: unknown;
-  readonly aud?: unknown;
-};
+export type Wanted = Readonly<{
+  clientId?: string | undefined;
+  scope?: unknown;
+  resource?: unknown;
+  aud?: unknown;
+}>;
 
 /** What of the scopes is left; or which rule of the file denies all of it, and whether it is the app's own. */
 export type Decision =
@@ -21,12 +21,12 @@ export type Decision =
 
 export type AccessPolicy = NonNullable<ReturnType<typeof createAccessPolicy>>;
 
-type AccessPolicyParts = {
-  readonly config: AccessSettings;
-  readonly rules: AccessRules;
-  readonly audiences: AudienceRules;
-  readonly audit: Audit;
-};
+type AccessPolicyParts = Readonly<{
+  config: AccessSettings;
+  rules: AccessRules;
+  audiences: AudienceRules;
+  audit: Audit;
+}>;
 
 function createDecide(rules: AccessRules, audiences: AudienceRules) {
   /** What denies the user this API. `isNamed`: by the request itself or the token, not by one of the scopes alone. */

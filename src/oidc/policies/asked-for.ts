@@ -4,11 +4,11 @@ import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
 /** In a grant: the user allowed an API that has no scopes. No scope can have quotes (RFC 6749 §3.3), so none is granted by it. */
 export const WHOLE_API = '"whole"';
 
-export type AskedFor = {
+export type AskedFor = Readonly<{
   /** Those of APIs, too. */
-  readonly scopes: readonly string[];
-  readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
-};
+  scopes: readonly string[];
+  resourceScopes: Readonly<Record<string, readonly string[]>>;
+}>;
 
 export function askedFor({ oidc }: KoaContextWithOIDC): AskedFor {
   const asked = [...oidc.requestParamScopes];

@@ -3,12 +3,12 @@
 import type { Client } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 
-type Wanted = {
+type Wanted = Readonly<{
   /** Undefined: the file has no such client. */
-  readonly client: Client | undefined;
-  readonly resource?: string | undefined;
-  readonly isForUser: boolean;
-};
+  client: Client | undefined;
+  resource?: string | undefined;
+  isForUser: boolean;
+}>;
 
 export type FindDefault = ReturnType<typeof createFindDefault>;
 

@@ -11,21 +11,21 @@ import type { AccessPolicy } from './access.ts';
 import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/session-sign-in.ts';
 
-type ExistingGrantParts = {
-  readonly clients: Clients;
-  readonly consents: RememberedConsents;
+type ExistingGrantParts = Readonly<{
+  clients: Clients;
+  consents: RememberedConsents;
   /** Undefined where the file has no such rules. */
-  readonly access: Pick<AccessPolicy, 'narrow'> | undefined;
-};
+  access: Pick<AccessPolicy, 'narrow'> | undefined;
+}>;
 
 /** Of whom and for which app, and of which sign-in: what is in a grant of another one has ended, or goes by the second. */
-type GrantOf = {
-  readonly accountId: string;
-  readonly clientId: string;
-  readonly generation: string | undefined;
+type GrantOf = Readonly<{
+  accountId: string;
+  clientId: string;
+  generation: string | undefined;
   /** Who allowed what is in it: the file, or the user; `pinned`: the user, to a document of the file. */
-  readonly consent: Client['consent'] | 'pinned';
-};
+  consent: Client['consent'] | 'pinned';
+}>;
 
 export async function findGrant(
   provider: Provider,

@@ -10,11 +10,11 @@ const { Check, Prompt } = interactionPolicy;
 /** What the app reads of a user without access, be it from the engine or from the page. */
 export const NO_ACCESS = 'the person may not use this app';
 
-type InteractionPolicyParts = {
+type InteractionPolicyParts = Readonly<{
   /** Each undefined where the file has no such rules. */
-  readonly access: Pick<AccessPolicy, 'isDenied'> | undefined;
-  readonly signInPolicy: SignInPolicy | undefined;
-};
+  access: Pick<AccessPolicy, 'isDenied'> | undefined;
+  signInPolicy: SignInPolicy | undefined;
+}>;
 
 /** The prompts `select_account`, `login`, `second_factor`, `notice`, `access` and `consent`, in this order. */
 export function createInteractionPolicy({

@@ -20,18 +20,18 @@ type ConsentForm = StoredForm &
   };
 
 /** Who allowed which app. */
-type ConsentOf = {
-  readonly accountId: string;
-  readonly clientId: string;
-};
+type ConsentOf = Readonly<{
+  accountId: string;
+  clientId: string;
+}>;
 
-type ConsentParts = {
-  readonly hash: KeyedHash;
-  readonly clock: StoreClock;
-  readonly onDamaged: OnDamaged;
-  readonly findLive: Accounts['findLive'];
-  readonly records: RecordStore;
-};
+type ConsentParts = Readonly<{
+  hash: KeyedHash;
+  clock: StoreClock;
+  onDamaged: OnDamaged;
+  findLive: Accounts['findLive'];
+  records: RecordStore;
+}>;
 
 export type RememberedConsents = ReturnType<typeof createRememberedConsents>;
 

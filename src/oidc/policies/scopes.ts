@@ -7,23 +7,23 @@ import type { Clients } from '../clients.ts';
 import type { FindDefault } from './default-scopes.ts';
 
 /** What a token is asked for. */
-export type Asked = {
-  readonly client: Client;
-  readonly scopes: readonly string[];
-  readonly resource?: string | undefined;
+export type Asked = Readonly<{
+  client: Client;
+  scopes: readonly string[];
+  resource?: string | undefined;
   /** For a user, or for the client itself (client_credentials). */
-  readonly isForUser: boolean;
-};
+  isForUser: boolean;
+}>;
 
 /** Why there is no such token; undefined when there may be one. */
 type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
 
-export type ScopePolicyParts = {
-  readonly audiences: AudienceRules;
-  readonly clients: Clients;
-  readonly findDefault: FindDefault;
-  readonly findRefusal: FindRefusal;
-};
+export type ScopePolicyParts = Readonly<{
+  audiences: AudienceRules;
+  clients: Clients;
+  findDefault: FindDefault;
+  findRefusal: FindRefusal;
+}>;
 
 /** Called for each request with the engine's own view of its scope. */
 export type RestoreScope = (ctx: KoaContextWithOIDC, client: Client) => void;

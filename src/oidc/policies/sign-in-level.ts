@@ -17,20 +17,20 @@ export type Missing = { readonly level: Level; readonly because: 'level' | 'age'
 export type SignInPolicy = ReturnType<typeof createSignInPolicy>;
 
 /** A code or a refresh token has its amr itself, an access token among its claims. */
-type TokenOfSignIn = {
-  readonly clientId?: string | undefined;
-  readonly accountId?: string | undefined;
-  readonly amr?: Amr | undefined;
-  readonly extra?: Readonly<Record<string, unknown>> | undefined;
-};
+type TokenOfSignIn = Readonly<{
+  clientId?: string | undefined;
+  accountId?: string | undefined;
+  amr?: Amr | undefined;
+  extra?: Readonly<Record<string, unknown>> | undefined;
+}>;
 
-type SignInPolicyParts = {
-  readonly config: { readonly signIn?: SignInSettings };
-  readonly levels: Levels;
-  readonly factors: FactorStore;
-  readonly clients: Clients;
-  readonly now: Clock;
-};
+type SignInPolicyParts = Readonly<{
+  config: { readonly signIn?: SignInSettings };
+  levels: Levels;
+  factors: FactorStore;
+  clients: Clients;
+  now: Clock;
+}>;
 
 const highest = (...levels: readonly Level[]): Level =>
   LEVELS.findLast((level) => levels.includes(level)) ?? 'password';

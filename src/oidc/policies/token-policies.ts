@@ -27,15 +27,15 @@ type PolicedToken = TokenOfUser & {
   extra?: Readonly<Record<string, unknown>> | undefined;
 };
 
-type TokenPolicyParts = {
-  readonly audiences: AudienceRules;
-  readonly claims: Pick<Claims, 'now'>;
-  readonly clients: Clients;
-  readonly findLive: Accounts['findLive'];
+type TokenPolicyParts = Readonly<{
+  audiences: AudienceRules;
+  claims: Pick<Claims, 'now'>;
+  clients: Clients;
+  findLive: Accounts['findLive'];
   /** Undefined where the file has no such rules. */
-  readonly access: Pick<AccessPolicy, 'decide'> | undefined;
-  readonly signInPolicy: Pick<SignInPolicy, 'mayUse'> | undefined;
-};
+  access: Pick<AccessPolicy, 'decide'> | undefined;
+  signInPolicy: Pick<SignInPolicy, 'mayUse'> | undefined;
+}>;
 
 type Disclose = ReturnType<typeof createDisclose>;
 

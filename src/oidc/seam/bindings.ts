@@ -3,11 +3,11 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { BrowserBinding } from '../browser-binding.ts';
 
-type BoundToken = {
-  readonly expiresWithSession?: boolean;
-  readonly sessionUid?: string;
-  readonly accountId?: string;
-};
+type BoundToken = Readonly<{
+  expiresWithSession?: boolean;
+  sessionUid?: string;
+  accountId?: string;
+}>;
 export type BoundModel = {
   readonly find: (this: BoundModel, value: string, options?: object) => Promise<BoundToken | undefined>;
 };
@@ -30,10 +30,10 @@ export function bindToSession(model: BoundModel, provider: Provider): void {
 }
 
 type Marked = { readonly uid: string; readonly browser?: string };
-export type BoundInteraction = {
-  readonly prototype: Marked & { destroy: () => Promise<void> };
-  readonly find: (this: BoundInteraction, id: unknown, options?: object) => Promise<Marked | undefined>;
-};
+export type BoundInteraction = Readonly<{
+  prototype: Marked & { destroy: () => Promise<void> };
+  find: (this: BoundInteraction, id: unknown, options?: object) => Promise<Marked | undefined>;
+}>;
 
 /**
  * An interaction is found on the engine's way back only in the browser that began it; in any other it isn't there. Its cookie ends with

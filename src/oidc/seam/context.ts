@@ -88,13 +88,13 @@ function tellApart(params: Params): void {
     Object.assign(params, Object.fromEntries(NEEDING_OPENID.map((name) => [name, undefined])));
 }
 
-export type ContextParts = {
+export type ContextParts = Readonly<{
   /** Gives a resource the spelling of the configuration. */
-  readonly spell: (resource: string) => string;
-  readonly isPublicClient: (clientId: string) => boolean;
+  spell: (resource: string) => string;
+  isPublicClient: (clientId: string) => boolean;
   /** What an authorization request without a scope asks for; empty where there is nothing to fill in. */
-  readonly defaultScopeOf: (clientId: string, resource: string | undefined) => string | undefined;
-};
+  defaultScopeOf: (clientId: string, resource: string | undefined) => string | undefined;
+}>;
 
 /** The class must be called OIDCContext. */
 export function contextClass(Base: ContextClass, provider: Provider, parts: ContextParts): ContextClass {

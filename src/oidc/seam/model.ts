@@ -2,16 +2,16 @@
 // the contract test fails when an upgrade makes them untrue.
 
 /** The stored form of a token, as the engine's `getValueAndPayload` hands it out. Times in epoch seconds. */
-type TokenPayload = {
-  readonly jti: string;
-  readonly iat: number;
-  readonly exp: number;
-  readonly clientId: string;
-  readonly accountId?: string;
-  readonly scope?: string;
-  readonly aud?: string;
-  readonly extra?: Readonly<Record<string, unknown>>;
-};
+type TokenPayload = Readonly<{
+  jti: string;
+  iat: number;
+  exp: number;
+  clientId: string;
+  accountId?: string;
+  scope?: string;
+  aud?: string;
+  extra?: Readonly<Record<string, unknown>>;
+}>;
 
 export interface Model {
   jti: string;

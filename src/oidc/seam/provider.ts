@@ -17,32 +17,32 @@ import { bindToBrowser, bindToSession, type BoundInteraction, type BoundModel } 
 import { keepSignIn, type SessionClass } from './session-sign-in.ts';
 import { keepMembers, type RewrittenModel } from './stored-members.ts';
 
-type SeamParts = {
-  readonly tokens: AccessTokens;
-  readonly audiences: AudienceRules;
-  readonly revoked: RevokedTokens;
-  readonly findMachineToken: FindMachineToken;
-  readonly browsers: BrowserBinding;
+type SeamParts = Readonly<{
+  tokens: AccessTokens;
+  audiences: AudienceRules;
+  revoked: RevokedTokens;
+  findMachineToken: FindMachineToken;
+  browsers: BrowserBinding;
   /** Called before a code or a refresh token is used up; may throw what the host answers (429). */
-  readonly takeBeforeUse: (ctx: KoaContextWithOIDC | undefined) => Promise<void>;
-};
+  takeBeforeUse: (ctx: KoaContextWithOIDC | undefined) => Promise<void>;
+}>;
 
-export type SeamHooks = {
-  readonly isPublicClient: ContextParts['isPublicClient'];
-  readonly defaultScopeOf: ContextParts['defaultScopeOf'];
+export type SeamHooks = Readonly<{
+  isPublicClient: ContextParts['isPublicClient'];
+  defaultScopeOf: ContextParts['defaultScopeOf'];
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
-  readonly compareClientSecret: (
+  compareClientSecret: (
     ctx: KoaContextWithOIDC | undefined,
     clientId: string,
     secret: string,
   ) => Promise<boolean>;
   /** Called for a client without a secret where it names itself; may throw what the host answers (429). */
-  readonly admitPublicClient: (ctx: KoaContextWithOIDC, clientId: string) => Promise<void>;
+  admitPublicClient: (ctx: KoaContextWithOIDC, clientId: string) => Promise<void>;
   /** Called in the place of sending a logout token: a session at a client ends in this request. */
-  readonly noteLogout: (ctx: KoaContextWithOIDC, ended: EndedSession) => void;
+  noteLogout: (ctx: KoaContextWithOIDC, ended: EndedSession) => void;
   /** Sends the answer of an authorization request in a form; undefined where that is off. */
-  readonly postAnswer: PostAnswer | undefined;
-};
+  postAnswer: PostAnswer | undefined;
+}>;
 
 /** Code or error, by the names of the wire. */
 export type Answer = Readonly<Record<string, string>>;

@@ -17,16 +17,16 @@ export type SessionClass = {
 };
 
 /** What our own login results have for `keepSignIn`. */
-type KeptOfLogin = {
+type KeptOfLogin = Readonly<{
   /** That of the user (accounts.ts). */
-  readonly generation: string | undefined;
+  generation: string | undefined;
   /** Epoch seconds of the last second factor. */
-  readonly factorAt?: number | undefined;
+  factorAt?: number | undefined;
   /** That of the user's factors. */
-  readonly sessionsSince?: number | undefined;
+  sessionsSince?: number | undefined;
   /** Where users can see their sessions. */
-  readonly place?: Place | undefined;
-};
+  place?: Place | undefined;
+}>;
 
 /** The members that keepMembers has to know. */
 export const SIGN_IN_MEMBERS = ['generation', 'factorAt', 'sessionsSince', 'place'] as const;

@@ -13,12 +13,12 @@ const PROBE_LIFE_MS = 60_000;
 /** A write that every process repeats for each scrape and health check would hold up those of requests. */
 const PROBE_COUNTS_MS = 1000;
 
-type LmdbOptions = {
+type LmdbOptions = Readonly<{
   /** Made when it is missing, for this user alone. */
-  readonly folder: string;
-  readonly now: Clock;
-  readonly sweepEveryMs?: number | undefined;
-};
+  folder: string;
+  now: Clock;
+  sweepEveryMs?: number | undefined;
+}>;
 
 /** Rejects with one line that names the folder when it can't be used. */
 export async function openLmdb({ folder, now, sweepEveryMs = SWEEP_EVERY_MS }: LmdbOptions): Promise<Store> {

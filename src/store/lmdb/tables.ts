@@ -4,14 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assertRoom, toReason } from './files.ts';
 import { StoreTakesNoWrites, StoreUnavailable } from '../store.ts';
 
-export type RecordRow = {
-  readonly key: string;
-  readonly payload: string;
-  readonly expiresAt: number;
-  readonly consumedAt?: number | undefined;
-  readonly grant?: string | undefined;
-  readonly alias?: string | undefined;
-};
+export type RecordRow = Readonly<{
+  key: string;
+  payload: string;
+  expiresAt: number;
+  consumedAt?: number | undefined;
+  grant?: string | undefined;
+  alias?: string | undefined;
+}>;
 export type DocumentRow = { readonly id: string; readonly value: string; readonly version: number };
 export type CounterRow = { readonly count: number; readonly endsAt: number };
 

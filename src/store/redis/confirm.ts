@@ -13,22 +13,22 @@ const BATCH = 1000;
 const REDIRECTIONS = 8;
 const TRY_AGAIN_MS = 25;
 
-export type Write = {
-  readonly script: ScriptName;
-  readonly keys: readonly string[];
-  readonly args: readonly (string | number)[];
-};
+export type Write = Readonly<{
+  script: ScriptName;
+  keys: readonly string[];
+  args: readonly (string | number)[];
+}>;
 
 /** The script's answer, and whether the replicas have what was written with it. */
 type Confirmed = { readonly reply: unknown; readonly isConfirmed: boolean };
 type Confirm = (write: Write) => Promise<Confirmed>;
 
 type Outcome = Confirmed & { readonly error: Error | null };
-type Waiting = {
-  readonly write: Write;
-  readonly isAsking: boolean;
-  readonly done: (outcome: Outcome) => void;
-};
+type Waiting = Readonly<{
+  write: Write;
+  isAsking: boolean;
+  done: (outcome: Outcome) => void;
+}>;
 
 export function createConfirm(client: RedisClient, watch: Watch): Confirm {
   const queues = new Map<string, Waiting[]>();

@@ -10,11 +10,11 @@ import type { ScriptName } from './scripts.ts';
 import { createWatch, type Watch } from './watch.ts';
 import { failingAs, StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
 
-export type ServerReport = {
-  readonly name: string;
-  readonly info: InfoFields;
-  readonly findings: readonly Finding[];
-};
+export type ServerReport = Readonly<{
+  name: string;
+  info: InfoFields;
+  findings: readonly Finding[];
+}>;
 
 export interface RedisConnection {
   /** Asks the master of `key`. Rejects with StoreUnavailable, whatever went wrong. */

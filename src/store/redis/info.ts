@@ -1,13 +1,13 @@
 // What a server says of itself in INFO, and what of it is wrong for a store of tokens. INFO, because managed servers forbid
 // CONFIG. Each rule names the setting to change.
 
-export type Finding = {
+export type Finding = Readonly<{
   /** `fault`: tokens would be lost, the service doesn't start. `warning`: less safe than it could be. */
-  readonly severity: 'fault' | 'warning';
+  severity: 'fault' | 'warning';
   /** For a metric: the same for as long as it is the same thing, whatever numbers are in the message. */
-  readonly name: string;
-  readonly message: string;
-};
+  name: string;
+  message: string;
+}>;
 
 export type InfoFields = ReadonlyMap<string, string>;
 
@@ -17,15 +17,15 @@ export function parseInfo(info: string): InfoFields {
 }
 
 /** What a server says of its replicas. */
-export type Replication = {
-  readonly role: string;
+export type Replication = Readonly<{
+  role: string;
   /** Another one after each promotion. */
-  readonly history: string;
+  history: string;
   /** How many replicas follow it, not counting those that it still sends its data to. */
-  readonly online: number;
+  online: number;
   /** Seconds since the slowest of them said how far it is. */
-  readonly lagSeconds: number;
-};
+  lagSeconds: number;
+}>;
 
 export function toReplication(info: InfoFields): Replication {
   const lags = [...info]

@@ -7,16 +7,16 @@ import { createRedisDocuments } from './documents.ts';
 import { createRedisRecords } from './records.ts';
 import { type Clock, type RecordStore, type Store, StoreRefused, StoreTakesNoWrites } from '../store.ts';
 
-type RedisStoreOptions = {
+type RedisStoreOptions = Readonly<{
   /** In the notation of config/redis-url.ts, with the password inside if there is one. */
-  readonly url: string;
+  url: string;
   /** Of this machine. */
-  readonly now: Clock;
+  now: Clock;
   /** Goes by the server's clock where this machine's is off; else by `now` alone. */
-  readonly followsServer?: boolean | undefined;
+  followsServer?: boolean | undefined;
   /** Called with what is less safe than it could be at this server: a line when it begins, and one when it is over. */
-  readonly onWarning?: ((message: string) => void) | undefined;
-};
+  onWarning?: ((message: string) => void) | undefined;
+}>;
 
 const PROBE = {
   kind: 'Probe',
