@@ -91,7 +91,7 @@ function clientHooks({ clients, secrets, admitClient, findDefault }: App) {
   }
 
   return {
-    isPublicClient: (clientId) => clients.find(clientId)?.tokenEndpointAuthMethod === 'none',
+    findClient: clients.find,
     defaultScopeOf: (clientId, resource) =>
       findDefault({ client: clients.find(clientId), resource, isForUser: true }).join(' '),
     async compareClientSecret(ctx, clientId, secret) {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authorize, takeCode } from '../world/app.ts';
 import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { finishPages, newBrowser, redirectOf, signOut } from '../world/person.ts';
+import { complete, finishPages, newBrowser, redirectOf, signOut } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { textOf } from '../world/requests.ts';
 import { changeAccount } from '../world/store-access.ts';
@@ -266,6 +266,19 @@ describe('cookies', () => {
       for (const cookie of cookies) if (cookie !== target) half.setCookie(cookie);
       expect(await whoIs(half), `without ${target.name}`).toBe('login_required');
     }
+  });
+
+  it('LG-08: no cookie of an interaction is left once it has ended, by a sign-in or by cancel', async () => {
+    const left = ({ cookies }: Browser) =>
+      cookies.map(({ name }) => name).filter((name) => /_(interaction|resume|browser)/.test(name));
+    const signedIn = newBrowser(world);
+    await complete(world, 'alice', {}, signedIn);
+    expect(left(signedIn)).toEqual([]);
+    const browser = newBrowser(world);
+    const page = await openLogin(browser);
+    expect(left(browser)).toHaveLength(5);
+    await browser.submit(page, '/cancel');
+    expect(left(browser)).toEqual([]);
   });
 
   it('LG-08: an interaction belongs to the browser with its signed cookie', async () => {

@@ -200,6 +200,21 @@ describe('who gets it', () => {
     expect(redirectOf(page).query).toMatchObject({ error: 'request_not_supported' });
   });
 
+  it('AZ-10: a request object is refused in a form to a client that takes nothing else', async () => {
+    const object = 'eyJhbGciOiJub25lIn0.eyJyZXNwb25zZV9tb2RlIjoiZm9ybV9wb3N0In0.';
+    for (const changes of [
+      { request: object },
+      { request: object, ...FORM_POST },
+      { request_uri: CALLBACK },
+    ]) {
+      const page = await ask(world(), { client_id: 'post', ...changes });
+      expectFormPage(page, 400);
+      const error = 'request' in changes ? 'request_not_supported' : 'request_uri_not_supported';
+      expect(formOf(page, CALLBACK).fields).toMatchObject({ error, state: AUTHORIZATION_REQUEST.state });
+    }
+    expect((await refusal({ request: object }))['error']).toBe('request_not_supported');
+  });
+
   it('AZ-16: every other mode is refused to a client that lists it, and a client without query needs it', async () => {
     for (const mode of ['fragment', 'web_message', 'jwt', 'form_post.jwt', 'FORM_POST', 'form_post query'])
       expect((await refusal({ response_mode: mode }))['error'], mode).toBe('unsupported_response_mode');

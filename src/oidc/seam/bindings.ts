@@ -36,7 +36,7 @@ export type BoundInteraction = Readonly<{
 }>;
 
 /**
- * An interaction is found on the engine's way back only in the browser that began it; in any other it isn't there. Its cookie ends with
+ * An interaction is found on the engine's way back only in the browser that began it; in any other it isn't there. Its cookies end with
  * it. `current`: the engine's request, undefined outside of one, where the caller compares.
  */
 export function bindToBrowser(
@@ -56,6 +56,11 @@ export function bindToBrowser(
   model.prototype.destroy = async function end(this: Marked) {
     await destroy.call(this);
     const ctx = current();
-    if (ctx !== undefined) browsers.end(ctx, this);
+    if (ctx === undefined) return;
+    browsers.end(ctx, this);
+    const { provider, issuer } = ctx.oidc;
+    // The engine ends the one of its way back.
+    const path = new URL(`${issuer}/interaction/${this.uid}`).pathname;
+    ctx.cookies.set(provider.cookieName('interaction'), null, { path, sameSite: 'lax', signed: true });
   };
 }

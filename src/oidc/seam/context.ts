@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { unescape } from 'node:querystring';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
+import type { Client } from '../../config/config.ts';
 import { callerOf } from '../../config/endpoints.ts';
 import { formSecretOf } from '../device-forms.ts';
 import { scopesIn } from '../policies/scopes.ts';
@@ -11,7 +12,9 @@ import { PresentedJwt } from './presented-jwt.ts';
 
 type Authorization =
   'response_type' | 'response_mode' | 'resource' | 'scope' | 'nonce' | 'acr_values' | 'max_age';
-type Params = Partial<Record<Authorization | 'token' | 'client_id' | 'client_secret', unknown>>;
+type Params = Partial<
+  Record<Authorization | 'token' | 'client_id' | 'client_secret' | 'request' | 'request_uri', unknown>
+>;
 type UrlOptions = Parameters<Provider['urlFor']>[1];
 /** OIDCContext without `params`, which the engine assigns once and its types declare as a property. */
 type ContextClass = new (...args: unknown[]) => {
@@ -55,7 +58,8 @@ function namePublicClient(
   const [, encoded] = /^basic ([\w+/]+={0,2})$/i.exec(headers.authorization ?? '') ?? [];
   const [, id] = /^([^:]+):$/.exec(Buffer.from(encoded ?? '', 'base64').toString('latin1')) ?? [];
   const clientId = unescape(id?.replaceAll('+', ' ') ?? '');
-  if (!parts.isPublicClient(clientId) || params.client_secret !== undefined) return;
+  if (parts.findClient(clientId)?.tokenEndpointAuthMethod !== 'none' || params.client_secret !== undefined)
+    return;
   if (params.client_id !== undefined && params.client_id !== clientId) return;
   params.client_id = clientId;
   delete headers.authorization;
@@ -79,7 +83,11 @@ function fillIn(params: Params, { defaultScopeOf }: ContextParts): void {
 }
 
 /** Has the engine say what is wrong with a request, where by itself it would say something else. */
-function tellApart(params: Params): void {
+function tellApart(params: Params, { findClient }: ContextParts): void {
+  // Such a request may say in its object how it is answered, which nobody reads.
+  const isObject = (params.request ?? params.request_uri) !== undefined;
+  if (isObject && findClient(String(params.client_id))?.responseModes.includes('query') === false)
+    params.response_mode = 'form_post';
   if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
   // Without a type no mode is the default, and that would be the fault.
   if (params.response_type === undefined) params.response_mode ??= 'query';
@@ -91,7 +99,7 @@ function tellApart(params: Params): void {
 export type ContextParts = Readonly<{
   /** Gives a resource the spelling of the configuration. */
   spell: (resource: string) => string;
-  isPublicClient: (clientId: string) => boolean;
+  findClient: (clientId: string) => Client | undefined;
   /** What an authorization request without a scope asks for; empty where there is nothing to fill in. */
   defaultScopeOf: (clientId: string, resource: string | undefined) => string | undefined;
 }>;
@@ -116,7 +124,7 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
         fillIn(params, parts);
         setAside(this.ctx.state, params);
       }
-      if (this.route === 'authorization') tellApart(params);
+      if (this.route === 'authorization') tellApart(params, parts);
       if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
       // Codes, refresh tokens and grants are kept by this name.
       if (typeof params.resource === 'string') params.resource = parts.spell(params.resource);

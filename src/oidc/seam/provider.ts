@@ -28,7 +28,7 @@ type SeamParts = Readonly<{
 }>;
 
 export type SeamHooks = Readonly<{
-  isPublicClient: ContextParts['isPublicClient'];
+  findClient: ContextParts['findClient'];
   defaultScopeOf: ContextParts['defaultScopeOf'];
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
   compareClientSecret: (
@@ -88,7 +88,7 @@ export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts, hooks: SeamHooks) {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers, takeBeforeUse } = parts;
-    const { isPublicClient, defaultScopeOf, compareClientSecret, admitPublicClient } = hooks;
+    const { findClient, defaultScopeOf, compareClientSecret, admitPublicClient } = hooks;
     const { noteLogout, postAnswer } = hooks;
 
     if (postAnswer !== undefined) {
@@ -122,7 +122,7 @@ export class PosternProvider extends Provider {
       OIDCContext: {
         value: contextClass(this.OIDCContext as unknown as Parameters<typeof contextClass>[0], this, {
           spell: (resource) => audiences.findResource(resource)?.resource ?? resource,
-          isPublicClient,
+          findClient,
           defaultScopeOf,
         }),
       },
