@@ -98,8 +98,43 @@ async function fail(
   return isLocked ? 'codes_locked' : 'wrong_code';
 }
 
+function createCountedAttempt(host: Host, second: SecondFactors) {
+  const { interactions, limits } = host;
+
+  /** Counts before anything is looked at; what proves or could not be looked at is taken back. `device`: see limits.takeCode. */
+  return async function attempt(
+    step: Step,
+    [method, device]: readonly [Method, string | undefined],
+    prove: () => Promise<Stepped>,
+  ): Promise<Stepped> {
+    const { ctx, interaction, pending } = step;
+    const address = String(ctx.state['clientAddress']);
+    const accountId = pending.account.id;
+    try {
+      const takeBack = await limits.takeCode({ accountId, address, device, interaction: interaction.uid });
+      if (takeBack === undefined) {
+        record(host, step, method, 'too_many_attempts');
+        await second.halves.end(interaction.uid);
+        return { destination: await interactions.deny(ctx, interaction, 'too many wrong codes') };
+      }
+      const stepped = await prove().catch((error: unknown) => {
+        takeBack();
+        throw error;
+      });
+      if ('destination' in stepped) takeBack();
+      return stepped;
+    } catch (error) {
+      const refused = refusedBy(error, method);
+      record(host, step, method, refused === 'maybe_used' ? 'unconfirmed' : refused);
+      const { retryAfterSeconds } = error as TooManyRequests | StoreUnavailable;
+      return { refused, retryAfterSeconds };
+    }
+  };
+}
+
 export function createSecondStep(host: Host, second: SecondFactors) {
-  const { accounts, interactions, limits, trustedBrowsers, cookie } = host;
+  const { accounts, trustedBrowsers, cookie } = host;
+  const attempt = createCountedAttempt(host, second);
 
   return {
     /** Undefined: nobody is there, or everything of the user ended meanwhile. */
@@ -116,7 +151,6 @@ export function createSecondStep(host: Host, second: SecondFactors) {
 
     async proveCode(step: Step, form: Form): Promise<Stepped> {
       const { ctx, interaction, pending } = step;
-      const { uid, needed } = interaction;
       const { id: accountId } = pending.account;
       const recovery = form.field('recovery_code');
       const isRecovery = recovery !== '';
@@ -125,58 +159,47 @@ export function createSecondStep(host: Host, second: SecondFactors) {
       const trusted = trustedBrowsers.find(cookie.read(ctx), accountId);
       // Nobody guesses a recovery code: strangers elsewhere don't keep the user from using one.
       const device = isRecovery ? `recovery code\n${address}` : trusted;
-      if (pending.half === undefined && needed === 'passkey') {
+      if (pending.half === undefined && interaction.needed === 'passkey') {
         record(host, step, method, 'passkey_required');
         return { refused: 'passkey_required' };
       }
-      try {
-        const takeBack = await limits.takeCode({ accountId, address, device, interaction: uid });
-        if (takeBack === undefined) {
-          record(host, step, method, 'too_many_attempts');
-          await second.halves.end(uid);
-          return { destination: await interactions.deny(ctx, interaction, 'too many wrong codes') };
-        }
-        const typed = isRecovery ? recovery : form.field('code');
-        const code = { accountId, method, typed, isTrusted: trusted !== undefined } as const;
+      const typed = isRecovery ? recovery : form.field('code');
+      const code = { accountId, method, typed, isTrusted: trusted !== undefined } as const;
+      return attempt(step, [method, device], async () => {
         const stepped = await untilUnchanged(async () => {
           const proved = await second.proveCode(code);
           const isProved = proved !== undefined && 'proof' in proved;
           return isProved ? finish(host, second, step, [method, proved]) : { failed: proved };
-        }).catch((error: unknown) => {
-          takeBack();
-          throw error;
         });
         if ('failed' in stepped) return { refused: await fail(host, step, method, stepped.failed) };
-        takeBack();
         if (isRecovery) await noteInActivity(host, actorOf(ctx), accountId, { what: 'recovery_code_used' });
         return stepped;
-      } catch (error) {
-        const refused = refusedBy(error);
-        record(host, step, method, refused === 'maybe_used' ? 'unconfirmed' : refused);
-        const { retryAfterSeconds } = error as TooManyRequests | StoreUnavailable;
-        return { refused, retryAfterSeconds };
-      }
+      });
     },
 
     async provePasskey(step: Step, form: Form): Promise<Stepped> {
-      const { interaction, pending } = step;
-      const result = await second.passkeys?.authenticate({
-        binding: secondStepBinding(interaction.uid),
-        response: form.field('response'),
-        accountId: pending.account.id,
-        needed: pending.half === undefined ? interaction.needed : 'second_factor',
+      const { ctx, interaction, pending } = step;
+      // As recovery codes: nobody guesses one.
+      return attempt(step, ['passkey', `passkey\n${ctx.state['clientAddress']}`], async () => {
+        const result = await second.passkeys?.authenticate({
+          binding: secondStepBinding(interaction.uid),
+          response: form.field('response'),
+          accountId: pending.account.id,
+          needed: pending.half === undefined ? interaction.needed : 'second_factor',
+        });
+        if (result === undefined || 'refused' in result) {
+          record(host, step, 'passkey', result?.refused ?? 'unknown');
+          return { refused: 'passkey_refused' };
+        }
+        return finish(host, second, step, ['passkey', result]);
       });
-      if (result === undefined || 'refused' in result) {
-        record(host, step, 'passkey', result?.refused ?? 'unknown');
-        return { refused: 'passkey_refused' };
-      }
-      return finish(host, second, step, ['passkey', result]);
     },
   };
 }
 
-function refusedBy(error: unknown): 'maybe_used' | 'too_many_attempts' {
-  if (error instanceof StoreUnavailable && error.mayBeDone) return 'maybe_used';
+/** A passkey isn't used up. */
+function refusedBy(error: unknown, method: Method): 'maybe_used' | 'too_many_attempts' {
+  if (error instanceof StoreUnavailable && error.mayBeDone && method !== 'passkey') return 'maybe_used';
   if (error instanceof TooManyRequests) return 'too_many_attempts';
   throw error;
 }
