@@ -27,7 +27,7 @@ export class TooManyRequests extends Error {
   }
 }
 
-/** Where a client shows its secret. */
+/** Endpoints where a client shows its secret. */
 export type ClientEndpoint = 'token' | 'introspection' | 'revocation';
 /** Endpoints that count by address; `userinfo.unknown` is userinfo without a valid token. */
 export type AddressEndpoint =
@@ -43,10 +43,13 @@ export type LimitRow = Rate | readonly [keyof RateLimits, factor: number];
 const per = (limit: number, windowSeconds: number): Rate => ({ limit, windowSeconds });
 
 /**
- * Every limit that has a rate: fixed, or a rate of the file and what it is multiplied by; a client's own rate takes the place of that
- * rate itself. What each counts, protects and can do to whom is in docs/hardening.md.
+ * Every limit that has a rate by its name in logs, metrics and docs/hardening.md: fixed, or a rate of the file and what
+ * it is multiplied by; a client's own rate takes the place of that rate itself.
  */
 export const LIMITS = {
+  // Requests of one client that has authenticated; those of it that came to nothing; wrong credentials for it from one address: a wrong
+  // deployment is noticed, guessing 128 bits isn't helped; and all without valid credentials of one address. Introspection and
+  // revocation are called by few, trusted hosts: one address may do what one client may.
   'token.client': ['token', 1],
   'token.unknown': ['token', 1],
   'token.failures': per(20, MINUTE),
@@ -64,24 +67,31 @@ export const LIMITS = {
   // For what a browser opens without credentials, networks count, too: a /24 or a /48 is cheap to rent.
   'authorization.address': ['authorization', 1],
   'authorization.network': ['authorization', 10],
+  // Anybody may ask in the name of a public client, and each code is kept for 20 minutes.
   'device_authorization.address': ['authorization', 1],
   'device_authorization.network': ['authorization', 10],
   'logout.address': ['logout', 1],
   'logout.network': ['logout', 10],
+  // A sign-in is one authorization request and, with a mistyped password, up to ten others.
   'pages.address': ['authorization', 10],
   'pages.network': ['authorization', 100],
+  // Wrong passwords: of one account and address, and of an address and a network over all accounts.
   'sign_in.account_failures': ['signIn', 1],
   'sign_in.address_failures': ['signIn', 6],
   'sign_in.network_failures': ['signIn', 60],
+  // Codes of a second factor. A million of them are few, and who guesses has the password already. `account` counts browsers where the
+  // user has not signed in before together, and each of the others by itself; a sign-in that used up `interaction` is over.
   'second_factor.account': per(20, HOUR),
   'second_factor.interaction': per(5, HOUR),
-  // Wrong user codes, of 20^8 (RFC 8628 §5.1). One user can't use up what an address has.
+  // Wrong user codes of devices, of which there are 20^8 (RFC 8628 §5.1). One user can't use up what an address has.
   'device.browser': per(10, 10 * MINUTE),
   'device.user': per(20, 10 * MINUTE),
   'device.address': per(100, 10 * MINUTE),
   'device.network': per(1000, 10 * MINUTE),
+  // One-time links that don't work can't be guessed. Each is looked up, and recorded in the audit trail.
   'links.address': per(60, 10 * MINUTE),
   'links.network': per(600, 10 * MINUTE),
+  // Hashing one is slow, and is done one at a time.
   new_passwords: per(10, HOUR),
   // Fetches of documents that nobody uses yet, for strangers. Whether a URL was made up, only the answer says: `network` counts those that
   // brought no document, and after the first `refused` is its share of `host`.
