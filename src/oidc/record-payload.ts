@@ -5,8 +5,12 @@ import { FORM_VERSION, readForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { StoreClock, StoredRecord } from '../store/store.ts';
 
-/** Stands for the record's own id inside its stored payload. Raw, as JSON never has it: nobody can send it. */
-const OWN_ID = '\u0001';
+/** Stands for the record's own id inside its stored payload. Nobody can send it: what was sent is stored as an escape. */
+const OWN_ID = '\u007F';
+/** So an earlier version wrote it, which made the row no JSON. */
+const OWN_ID_BEFORE = '\u0001';
+/** Interactions have it: they are form 2 of these records. */
+const FORM_WITH_ID = 2;
 
 /** Called with a record whose payload isn't a JSON object. */
 export type OnDamaged = (kind: string, record: StoredRecord) => void;
@@ -29,15 +33,17 @@ type RecordPayload = Readonly<{
 
 /** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
 export function createRecordPayload(model: string, clock: StoreClock, onDamaged: OnDamaged): RecordPayload {
+  const newest = model === 'Interaction' ? FORM_WITH_ID : FORM_VERSION;
   return {
     toText(id, payload) {
-      const stored = { v: FORM_VERSION, ...withoutBearerValues(moved(payload, clock.ahead)) };
+      const stored = { v: newest, ...withoutBearerValues(moved(payload, clock.ahead)) };
       // The id may stand elsewhere too: an interaction's `returnTo` ends with it. Ids are base64url, so JSON leaves them as they are.
-      return JSON.stringify(stored).replaceAll(id, OWN_ID);
+      return JSON.stringify(stored).replaceAll(OWN_ID, '\\u007f').replaceAll(id, OWN_ID);
     },
     payloadOf(record, id) {
-      const text = id === undefined ? record.payload : record.payload.replaceAll(OWN_ID, id);
-      const form = readForm(text, `a record of the kind ${model}`);
+      const mark = record.payload.includes(OWN_ID_BEFORE) ? OWN_ID_BEFORE : OWN_ID;
+      const text = id === undefined ? record.payload : record.payload.replaceAll(mark, id);
+      const form = readForm(text, `a record of the kind ${model}`, newest);
       const { prompt, params, exp } = form ?? {};
       const isOk = model !== 'Interaction' || [prompt, params].every(isRecord);
       if (!form || !isOk || !exp) {

@@ -41,18 +41,16 @@ eachStore(
   (world) => {
     async function read({ kind, key }: Place): Promise<StoredForm | undefined> {
       const record = await world().openedStore.records.find(kind, key);
-      // The placeholder of the record's own id stands raw in the text.
-      return record && (JSON.parse(record.payload.replaceAll('\u0001', 'own-id')) as StoredForm);
+      return record && (JSON.parse(record.payload) as StoredForm);
     }
 
     /** Writes what is there once more, with `more` of it: at the top and one level below. */
     async function rewrite(place: Place, more: StoredForm, within?: string): Promise<void> {
       const { records } = world().openedStore;
       const record = await records.find(place.kind, place.key);
-      const payload = (record?.payload ?? '').replaceAll('\u0001', '\\u0001');
-      const form = JSON.parse(payload) as Record<string, unknown>;
+      const form = JSON.parse(record?.payload ?? '') as Record<string, unknown>;
       const inner = within === undefined ? {} : { [within]: { ...(form[within] as object), ...more } };
-      const text = JSON.stringify({ ...form, ...inner, ...more }).replaceAll('\\u0001', '\u0001');
+      const text = JSON.stringify({ ...form, ...inner, ...more });
       await records.save({ ...place, payload: text, ttlSeconds: 600 });
     }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdapterParts, createAdapter } from '../../../src/oidc/adapter.ts';
+import { recordKey } from '../../../src/oidc/record-key.ts';
 import { createSessionAdapter } from '../../../src/oidc/session-records.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
@@ -33,15 +34,23 @@ describe('a stored record', () => {
   it('may hold words that look like the mark of its own id, and members of a later version', async () => {
     const id = newId();
     const adapter = createAdapter('Interaction', parts);
-    const params = { state: '"\\u0001 \\" é' };
+    const params = { state: '"\\u0001 \\\\u007f \u0001 \u007F \\\u007F \\" é' };
     const payload = {
       jti: id,
       exp: 61,
       prompt: { name: 'login', reasons: [], details: {} },
       params,
+      returnTo: `https://id.example/${id}`,
       later: { x: [1, null] },
     };
     await adapter.upsert(id, payload, 60);
+    expect(await adapter.find(id)).toEqual(payload);
+    const place = { kind: 'Interaction', key: recordKey(hash, 'Interaction', id) };
+    const stored = (await store.records.find(place.kind, place.key))?.payload ?? '';
+    expect(JSON.stringify(JSON.parse(stored))).not.toContain(id);
+    // What an earlier version wrote.
+    const old = JSON.stringify({ ...payload, v: 1 }).replaceAll(id, '\u0001');
+    await store.records.save({ ...place, payload: old, ttlSeconds: 60 });
     expect(await adapter.find(id)).toEqual(payload);
   });
 
