@@ -342,7 +342,7 @@ describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
       );
       const answers = await Promise.all(
         ['https://silent.example/c', 'https://docs.example/status/500', ...slow].map((clientId, index) =>
-          inside.visit(clientId, `127.0.1.${index}`),
+          inside.visit(clientId, `127.1.${index}.1`),
         ),
       );
       for (const { status, location, retryAfter } of answers)
@@ -359,7 +359,7 @@ describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
 
     it('MC-12: hold nobody up: a hundred at a silent host at once', async () => {
       const clientIds = Array.from({ length: 100 }, (_, index) => `https://silent.example/${index}`);
-      const addresses = clientIds.map((_, index) => `127.0.2.${index + 1}`);
+      const addresses = clientIds.map((_, index) => `127.2.${index + 1}.1`);
       const answer = await inside.flood({ clientIds, addresses, atOnce: 100 });
       expect([answer.signedIn, answer.lacking, answer.seen.strays]).toEqual([true, 0, 0]);
       expect(answer.statuses.filter((status) => status !== 429 && status !== 503)).toEqual([]);
@@ -409,7 +409,7 @@ describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
       expect([other.status, other.seen.connections.length]).toEqual([303, 1]);
       // Many of them share what a host is asked for, also where what they use is to be renewed.
       await inside.later(24 * 60 + 1);
-      const many = Array.from({ length: 100 }, (_, index) => `127.0.4.${index + 1}`);
+      const many = Array.from({ length: 100 }, (_, index) => `127.4.${index + 1}.1`);
       expect(await flood(300, many)).toEqual({ strange: 10, renewals: 1 });
       expect((await inside.heap()) - before).toBeLessThan(10_000_000);
     });
