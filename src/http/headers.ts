@@ -45,8 +45,18 @@ export function scriptableHeaders(requestId: string): Headers {
 export function setSecurityHeaders(issuer: string): Middleware {
   const entries = Object.entries(securityHeaders(issuer));
 
-  return function setHeaders({ res }, next) {
+  return async function setHeaders({ res }, next) {
     for (const [name, value] of entries) res.setHeader(name, value);
-    return next();
+    await next();
+    const cookies = [res.getHeader('Set-Cookie') ?? []].flat();
+    if (cookies.length > 0) res.setHeader('Set-Cookie', cookies.map(addMaxAge));
   };
+}
+
+/** The package writes Expires alone, by this clock: to a browser whose clock is ahead of it, a new cookie would have ended. */
+function addMaxAge(cookie: string | number): string {
+  return String(cookie).replace(/; expires=([^;]+)/, (expires, at: string) => {
+    const seconds = Math.round((Date.parse(at) - Date.now()) / 1000);
+    return `${expires}; max-age=${Math.max(0, seconds)}`;
+  });
 }

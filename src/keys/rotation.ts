@@ -43,6 +43,8 @@ export class Rotation {
   #confirmedAt = Number.NEGATIVE_INFINITY;
   /** Why the stored keys can't be used; undefined also while the store can't be asked. */
   #problem: string | undefined;
+  /** What the clock said before it was set back. */
+  #setBackFrom = Number.NEGATIVE_INFINITY;
   #isRunning = false;
   #cancelTimer: (() => void) | undefined;
   #lastTurn: Promise<void> = Promise.resolve();
@@ -86,7 +88,7 @@ export class Rotation {
   signingAllowed(): boolean {
     const age = this.#options.now() - this.#confirmedAt;
     // A clock that was set back would stretch the lease.
-    return age <= LEASE_MS && age >= -SKEW_SECONDS * 1000;
+    return age <= LEASE_MS && !wasSetBack(this.#confirmedAt, this.#options.now());
   }
 
   /** Why this node should be sent no requests, one line each; empty while its keys are up to date. */
@@ -100,13 +102,17 @@ export class Rotation {
     if (served !== stored && isOverdue(this.#confirmedAt, now)) {
       problems.push(`this node serves generation ${served} of the key ring, the store has ${stored}`);
     }
-    if (!this.signingAllowed()) problems.push('this node signs nothing until its keys are confirmed again');
+    const why = wasSetBack(this.#confirmedAt, now) ? 'the clock was set back: ' : '';
+    if (!this.signingAllowed())
+      problems.push(`${why}this node signs nothing until its keys are confirmed again`);
     return problems;
   }
 
-  /** Which key signs before its time, because a clock was ahead. */
+  /** That the clock was set back, or which key signs before its time, because a clock was ahead. */
   warning(): string | undefined {
     const [ring, now] = [this.ring(), this.#options.now()];
+    if (now < this.#setBackFrom)
+      return `the clock was set back from ${new Date(this.#setBackFrom).toISOString()}: if it is behind now, apps refuse what is signed here`;
     const keys = familiesIn(ring).map((alg) => activeKey(familyOf(ring, alg), now));
     const early = keys.find((key) => key !== undefined && stateOf(key, now) === 'published');
     if (early?.activateAt === undefined) return undefined;
@@ -116,6 +122,7 @@ export class Rotation {
 
   async #turn(): Promise<void> {
     const { keyStore, now } = this.#options;
+    if (wasSetBack(this.#readAt, now())) this.#setBackFrom = Math.max(this.#setBackFrom, this.#readAt);
     const isRead = await this.#attempt(async () => {
       // A process that slept during the read doesn't know how old the answer is: it reads again.
       do {
@@ -187,6 +194,8 @@ export class Rotation {
 function viewOf(ring: Ring, now: number): string {
   return JSON.stringify([ring.generation, ...ring.keys.map((key) => [key.kid, stateOf(key, now)])]);
 }
+
+const wasSetBack = (since: number, now: number) => secondsSince(since, now) < -SKEW_SECONDS;
 
 function isOverdue(since: number, now: number): boolean {
   return secondsSince(since, now) > PROPAGATION_SECONDS;

@@ -19,7 +19,7 @@ export type Add = Counters['add'];
 /** How long the store isn't asked after it failed: an outage costs one request its patience and not every one. */
 const PAUSE_MS = 1000;
 
-const windowOf = ({ rate }: Quota) => rate.windowSeconds * 1000;
+export const windowOf = ({ rate }: Quota) => rate.windowSeconds * 1000;
 
 export function createCounters(store: CounterStore, hash: KeyedHash) {
   // Hashed: what a caller sends never becomes a name in the store, and a name never says who was counted.

@@ -3,7 +3,7 @@
 // than the limit says.
 import type { Clock } from '../store/store.ts';
 import { Remembered } from './bounded-map.ts';
-import type { Add, Quota } from './counters.ts';
+import { type Add, type Quota, windowOf } from './counters.ts';
 
 type Lease = {
   /** Requests that may still pass. */
@@ -26,7 +26,7 @@ export function createLeases(add: Add, now: Clock) {
       const { count, resetsInMs } = await add(quota, points);
       lease.left = Math.max(0, points - Math.max(0, count - limit));
       lease.isUsedUp = count >= limit;
-      lease.endsAt = now() + resetsInMs;
+      lease.endsAt = now() + Math.min(resetsInMs, windowOf(quota));
     } finally {
       lease.asking = undefined;
     }
@@ -37,12 +37,14 @@ export function createLeases(add: Add, now: Clock) {
     const { name, rate, subject } = quota;
     const lease = leases.getOrAdd(`${name}\n${rate.limit}/${rate.windowSeconds}\n${subject}`, newLease);
     for (;;) {
-      const isOpen = now() < lease.endsAt;
+      const leftMs = lease.endsAt - now();
+      // More is left than a window has where the clock was set back.
+      const isOpen = leftMs > 0 && leftMs <= windowOf(quota);
       if (isOpen && lease.left > 0) {
         lease.left -= 1;
         return 0;
       }
-      if (isOpen && lease.isUsedUp) return Math.max(1, lease.endsAt - now());
+      if (isOpen && lease.isUsedUp) return Math.max(1, leftMs);
       lease.asking ??= refill(lease, quota);
       await lease.asking;
     }

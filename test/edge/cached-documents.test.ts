@@ -150,7 +150,7 @@ const SOME_ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g;
 function masked(answer: string): string {
   const [head = '', ...bodies] = answer
     .replaceAll(/^Date: [^\r]{29}\r$/gm, 'Date: then\r')
-    .replaceAll(/expires=[^;]*/g, 'expires=then')
+    .replaceAll(/expires=[^;]*; max-age=\d+/g, 'expires=then')
     .replaceAll(SOME_ID, 'some')
     .split('\r\n\r\n');
   return [head.split('\r\n').toSorted().join('\r\n'), ...bodies].join('\r\n\r\n');

@@ -3,8 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { decodeProtectedHeader } from 'jose';
+import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { authorizationUrl } from '../world/authorization-request.ts';
 import { signIn } from '../world/app.ts';
+import { newBrowser } from '../world/person.ts';
 import { createTurns } from '../world/turns.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
 
@@ -60,5 +63,62 @@ describe('keys of a clock that was ahead, on lmdb', () => {
     expect(await warningOf(world)).toBeUndefined();
     expect(decodeProtectedHeader((await signIn(world)).tokens.access_token).kid).toBe(kid);
     await world.stop();
+  });
+});
+
+describe('a clock that is set back by an hour while the service runs, on lmdb', () => {
+  const turns = createTurns();
+  let world: OpenWorld;
+  beforeAll(async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    world = await startWorld({
+      issuer: 'https://id.example',
+      rotationTimer: turns.timer,
+      config: { rate_limits: { authorization: '30/1m' } },
+    });
+  });
+  afterAll(async () => {
+    vi.useRealTimers();
+    await world.stop();
+  });
+  const readyz = async () => (await fetch(`${world.management}/readyz`)).json();
+
+  it('is named by /readyz for as long as no one can sign in', async () => {
+    const browser = newBrowser(world);
+    const { configuration, tokens } = await signIn(world, { browser });
+    const before = Date.now();
+    vi.setSystemTime(before - HOUR);
+    await expect(signIn(world)).rejects.toThrow();
+    expect(await readyz()).toMatchObject({
+      status: 'not ready',
+      problems: ['the clock was set back: this node signs nothing until its keys are confirmed again'],
+    });
+    await turns.turn();
+    const warning = `the clock was set back from ${new Date(before).toISOString()}`;
+    expect(await readyz()).toMatchObject({
+      status: 'ready',
+      warning: expect.stringContaining(warning) as string,
+    });
+    await signIn(world, { browser });
+    await signIn(world);
+    await oidc.refreshTokenGrant(configuration, tokens.refresh_token ?? '');
+  });
+
+  it('does not stretch the window of a limit that was open', async () => {
+    const ask = async () => (await newBrowser(world).request(authorizationUrl(world))).status;
+    await expect.poll(ask).toBe(429);
+    vi.setSystemTime(Date.now() + 61_000);
+    expect(await ask()).toBe(303);
+  });
+
+  it('leaves cookies their whole time in a browser whose clock is right', async () => {
+    vi.setSystemTime(Date.now() + 61_000);
+    const { headers } = await newBrowser(world).request(authorizationUrl(world, { lang: 'de' }));
+    const cookies = headers.getSetCookie().filter((one) => one.includes('expires='));
+    expect(cookies.length).toBeGreaterThan(2);
+    for (const cookie of cookies) {
+      const [, expires = '', maxAge] = /expires=([^;]+); max-age=(\d+)/.exec(cookie) ?? [];
+      expect(Number(maxAge), cookie).toBeCloseTo(Math.max(0, Date.parse(expires) - Date.now()) / 1000, -1);
+    }
   });
 });

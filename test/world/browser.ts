@@ -83,8 +83,10 @@ export class Browser {
     const find = (attribute: string) =>
       attributes.find((one) => one.toLowerCase().startsWith(`${attribute}=`))?.slice(attribute.length + 1);
     const cookie = { name, value, path: find('path') ?? requestPath };
-    const expires = find('expires');
-    if (value === '' || (expires !== undefined && Date.parse(expires) <= Date.now())) {
+    const [expires, maxAge] = [find('expires'), find('max-age')];
+    // Its clock needn't be that of the service.
+    if (expires !== undefined && maxAge === undefined) throw new Error(`${name} was set without Max-Age`);
+    if (value === '' || Number(maxAge) <= 0) {
       this.#cookies.delete(`${name};${cookie.path}`);
       return;
     }

@@ -32,7 +32,8 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
         // Giving back after the window ended must not open the next one.
         if (row === undefined && by <= 0) return { count: 0, resetsInMs: 0 };
         const count = Math.max(0, (row?.count ?? 0) + by);
-        if (row === undefined || (renew && by > 0)) {
+        // The last: the clock was set back, and the window would last that much longer.
+        if (row === undefined || (renew && by > 0) || row.endsAt - at > windowMs) {
           open(name, { count, endsAt: at + windowMs });
           return { count, resetsInMs: windowMs };
         }
