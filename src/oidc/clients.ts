@@ -58,8 +58,8 @@ function useAt(route: string): DocumentUse {
   return ENDING.has(route) ? 'end' : 'continue';
 }
 
-/** `adapter`, where the engine finds clients that it doesn't know from its configuration. */
-export function withDocumentClients(adapter: Adapter, clients: Clients): Adapter {
+/** `adapter`, where the engine finds all its clients. */
+export function withConfiguredClients(adapter: Adapter, clients: Clients): Adapter {
   return {
     ...adapter,
     async find(id) {

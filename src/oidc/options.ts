@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
-import { type Clients, logoutClientsOf, toClientMetadata, withDocumentClients } from './clients.ts';
+import { type Clients, logoutClientsOf, withConfiguredClients } from './clients.ts';
 import { cookieNames } from './cookie-names.ts';
 import { createDeviceCodeAdapter } from './device-codes.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
@@ -26,7 +26,7 @@ const ADAPTERS: Readonly<Record<Model['adapter'], (name: string, app: App) => Ad
   sessions: (_name, app) => createSessionAdapter(app),
   grants: (name, app) => endImplicitGrants(createAdapter(name, app), app),
   deviceCodes: (_name, app) => createDeviceCodeAdapter(app),
-  clients: (name, app) => withDocumentClients(createAdapter(name, app), app.clients),
+  clients: (name, app) => withConfiguredClients(createAdapter(name, app), app.clients),
 };
 
 export function createConfiguration(app: App): Configuration {
@@ -41,7 +41,6 @@ export function createConfiguration(app: App): Configuration {
       const stored = ADAPTERS[adapter](name, app);
       return traits.includes('scoped') ? narrowScopes(stored, app.stillAllowed) : stored;
     },
-    clients: config.clients.map(toClientMetadata),
     jwks: toEngineKeys(keySet),
     cookies: cookies(config),
     routes: ENGINE_PATHS,

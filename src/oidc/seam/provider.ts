@@ -147,8 +147,11 @@ export class PosternProvider extends Provider {
     // A client without a secret has no such step. The first look-up of the request is the one that authenticates it.
     const finder = this.Client as unknown as ClientFinder;
     const find = finder.find.bind(finder);
+    // Built when first asked for: the engine would copy all of its static clients at once, and remembers 100 others.
+    const built = new Map<string, FoundClient>();
     const findAndAdmit: ClientFinder['find'] = async (id) => {
-      const found = await find(id);
+      const found = built.get(id) ?? (await find(id));
+      if (found !== undefined && findClient(id) !== undefined) built.set(id, found);
       const { ctx } = Provider;
       const isFirst =
         ctx !== undefined && ctx.oidc.client === undefined && callerOf(ctx.oidc.route) === 'client';
