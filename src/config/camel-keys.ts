@@ -14,8 +14,13 @@ export function camelKeys<T extends object>(form: T): CamelKeys<T> {
   return Object.fromEntries(entries) as CamelKeys<T>;
 }
 
+/** By key: schemas have few, and files thousands of entries. */
+const camelCase = new Map<string, string>();
+
 function toCamelCase(key: string): string {
-  return key.replaceAll(/_[a-z]/g, (part) => part.slice(1).toUpperCase());
+  const known = camelCase.get(key) ?? key.replaceAll(/_[a-z]/g, (part) => part.slice(1).toUpperCase());
+  camelCase.set(key, known);
+  return known;
 }
 
 /** `clientName` as the file has it: `client_name`. */

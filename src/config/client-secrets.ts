@@ -10,6 +10,8 @@ import { digestOf, parseHash, weakness } from './secret-strength.ts';
 
 type SecretForm = ClientForm['client_secrets'][number];
 
+const DEMO_DIGEST = digestOf(DEMO_CLIENT_SECRET);
+
 const PLAIN_REFUSED =
   'plain text is only for an issuer on this machine: use env:NAME, file:PATH, or a hash ("postern client secret" makes one)';
 
@@ -48,7 +50,7 @@ function formsOf(entry: Entry<ClientForm>): Located[] {
 
 /** Not of an argon2id hash of it: that was made on purpose. */
 export function isDemoSecret(hash: SecretHash): boolean {
-  return hash.kind === 'sha256' && hash.digest.equals(digestOf(DEMO_CLIENT_SECRET));
+  return hash.kind === 'sha256' && hash.digest.equals(DEMO_DIGEST);
 }
 
 async function resolveHash(

@@ -1,8 +1,9 @@
 // One short text for a whole configuration, so that nodes and people can see whether two are the same. It is keyed, because
 // a configuration holds things that could be guessed and then recognised.
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';
+import { isRecord } from './parse-fields.ts';
 
 const PURPOSE = 'postern configuration 1';
 
@@ -25,7 +26,10 @@ export function hashConfig(config: Config): string {
   // What the start says to the operator isn't configuration.
   const value = { ...Object.fromEntries(shared), notices: [], store: config.store.engine };
   const mac = createHmac('sha256', config.encryptionKeys[0] ?? '').update(PURPOSE);
-  return mac.update(canonical(value)).digest('hex');
+  const fields = Object.entries(value).flatMap(([key, field]) =>
+    field === undefined ? [] : [`"${key}":${canonical(field)}`],
+  );
+  return mac.update(`{${fields.toSorted().join()}}`).digest('hex');
 }
 
 type Hashed = { readonly config: Config; readonly hash: string };
@@ -39,12 +43,16 @@ export function isSameConfig(one: Hashed, other: Hashed): boolean {
 
 /** JSON with sorted keys, without what is undefined; bytes as their own hash. */
 function canonical(value: unknown): string {
-  if (Buffer.isBuffer(value)) return `"${createHash('sha256').update(value).digest('base64')}"`;
+  // One by one, so that no copy of all of them is alive at once.
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const fields: string[] = [];
-  for (const [key, field] of Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1))) {
-    if (field !== undefined) fields.push(`${JSON.stringify(key)}:${canonical(field)}`);
-  }
-  return `{${fields.join()}}`;
+  return JSON.stringify(sorted(value)) ?? 'null';
+}
+
+function sorted(value: unknown): unknown {
+  if (Buffer.isBuffer(value)) return hash('sha256', value, 'base64');
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isRecord(value)) return value;
+  const fields: Record<string, unknown> = {};
+  for (const key of Object.keys(value).toSorted()) fields[key] = sorted(value[key]);
+  return fields;
 }

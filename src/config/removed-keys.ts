@@ -49,7 +49,7 @@ export function withoutRemoved(document: SourceDocument, notices: string[], kind
   }
 
   function strip(node: unknown, above: string, path: Path): unknown {
-    if (!KEYS.some((key) => key.startsWith(above))) return node;
+    if (typeof node !== 'object' || !KEYS.some((key) => key.startsWith(above))) return node;
     if (Array.isArray(node)) return node.map((one, index) => strip(one, `${above}[]`, [...path, index]));
     if (!isRecord(node)) return node;
     const entries = Object.entries(node).flatMap(([name, value]): [string, unknown][] => {

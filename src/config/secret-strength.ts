@@ -26,6 +26,8 @@ export function digestOf(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
+const EMPTY_DIGEST = digestOf('');
+
 const PHC =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,171}$/;
 
@@ -45,7 +47,7 @@ export function hashFault(value: string): string | undefined {
   if (!HASH.test(value)) {
     return 'must be sha256: and 64 hex digits or 43 base64url characters, or an argon2id hash';
   }
-  return parseSha256(value).equals(digestOf('')) ? 'must not be the hash of an empty secret' : undefined;
+  return parseSha256(value).equals(EMPTY_DIGEST) ? 'must not be the hash of an empty secret' : undefined;
 }
 
 /** What a `hash:` without faults holds. */
