@@ -2,9 +2,9 @@
 // only a cache, for as long as a document is believed.
 import type { Client } from '../config/config.ts';
 import { Remembered } from '../limits/bounded-map.ts';
-import { FORM_VERSION, readForm, type StoredForm } from '../store/form.ts';
+import { createReadRecord, FORM_VERSION, type OnDamaged, type StoredForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { RecordStore, StoreClock, StoredRecord } from '../store/store.ts';
+import type { RecordStore, StoreClock } from '../store/store.ts';
 import type { ClientDocument, VettedDocument } from './vet.ts';
 
 const KIND = 'ClientDocument';
@@ -35,7 +35,7 @@ export type KeptDocumentsParts = Readonly<{
   clock: StoreClock;
   hash: KeyedHash;
   vet: (document: ClientDocument) => VettedDocument;
-  onDamaged: (kind: string, record: StoredRecord) => void;
+  onDamaged: OnDamaged;
   /** How long a token that was issued to such a client may live. */
   tokenSeconds: number;
 }>;
@@ -44,12 +44,12 @@ export type KeptDocumentsParts = Readonly<{
 export function createKeptDocuments(parts: KeptDocumentsParts) {
   const { records, clock, vet } = parts;
   const copies = new Remembered<KeptDocument>(MOST_KNOWN);
+  const readStored = createReadRecord(parts.onDamaged, KIND, 'body');
   const keyOf = (clientId: string) => parts.hash(`client document:${clientId}`);
 
   async function read(clientId: string): Promise<KeptDocument | undefined> {
     const record = await records.find(KIND, keyOf(clientId));
-    const form = record && readForm(record.payload, "a client's document");
-    if (record && !form) parts.onDamaged(KIND, record);
+    const form = record && readStored(record);
     if (!form) return undefined;
     const { v: _version, body, contentType, ...kept } = form as StoredForm & Stored;
     const document = { clientId, contentType, body: Buffer.from(body) };

@@ -3,6 +3,7 @@
 import { parseJsonObject } from '../config/parse-fields.ts';
 import type { SignInAttempt } from '../limits/sign-in-attempts.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
+import { isWhole } from '../store/shape.ts';
 import type { RecordStore } from '../store/store.ts';
 import type { Issued } from '../users/accounts.ts';
 
@@ -30,7 +31,10 @@ export function createHalfSignIns(records: RecordStore, hash: KeyedHash) {
     },
     async find(uid: string): Promise<HalfSignIn | undefined> {
       const record = await records.find(KIND, keyOf(uid));
-      return record && (parseJsonObject(record.payload) as HalfSignIn | undefined);
+      const half = record && parseJsonObject(record.payload);
+      return isWhole(half, 'accountId username issued attempt')
+        ? (half as HalfSignIn | undefined)
+        : undefined;
     },
     async end(uid: string): Promise<void> {
       await records.destroy(KIND, keyOf(uid));

@@ -14,6 +14,8 @@ import { issuedBySession } from './signed-in-at.ts';
 
 const KIND = 'DeviceCode';
 const HANDLE = 'key:';
+/** The record of a user code that was answered. */
+const ANSWERED = '{"v":1}';
 /** Eight letters, whatever stands between them. Anything else is not made into what it may have been meant for. */
 const SPELLED = /^[a-z\s-]{8,32}$/i;
 /** So that a poll after the end learns that it came too late (RFC 8628 §3.5, expired_token). */
@@ -61,7 +63,7 @@ export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
   /** The first who answers gets the user code from the store, before the answer is saved. */
   async function claim(follows: string, alias: string, ttlSeconds: number): Promise<void> {
     const key = hash(randomUUID());
-    const record = { kind: KIND, key, payload: toText(key, {}), ttlSeconds, alias, follows };
+    const record = { kind: KIND, key, payload: ANSWERED, ttlSeconds, alias, follows };
     if ((await store.records.save({ ...record, isConfirmed: true })) !== 'saved')
       throw new CodeUsed('already used');
   }
@@ -99,9 +101,8 @@ export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
       const takeBack = await takeTry();
       if (!SPELLED.test(typedIn(Provider.ctx))) return undefined;
       const record = await records.findByAlias(KIND, aliasOf(userCode));
-      const payload = record && payloadOf(record, undefined);
-      // Empty: answered.
-      if (payload?.clientId === undefined) return undefined;
+      const payload = record && record.payload !== ANSWERED ? payloadOf(record, undefined) : undefined;
+      if (payload === undefined) return undefined;
       takeBack();
       return { ...payload, jti: `${HANDLE}${record?.key}`, userCode };
     },

@@ -1,7 +1,6 @@
 // The payload of an engine's record as it is stored: without the bearer value, and with its times by the clock of the store.
 import type { AdapterPayload } from 'oidc-provider';
-import { isRecord } from '../config/parse-fields.ts';
-import { FORM_VERSION, readForm } from '../store/form.ts';
+import { createReadRecord, FORM_VERSION, type OnDamaged } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { StoreClock, StoredRecord } from '../store/store.ts';
 
@@ -12,8 +11,13 @@ const OWN_ID_BEFORE = '\u0001';
 /** Interactions have it: they are form 2 of these records. */
 const FORM_WITH_ID = 2;
 
-/** Called with a record whose payload isn't a JSON object. */
-export type OnDamaged = (kind: string, record: StoredRecord) => void;
+/** What a record has, where that isn't what tokens have; one without it is damaged. */
+const NEEDS = new Map([
+  ['DeviceCode', 'iat exp clientId params deviceInfo'],
+  ['Session', 'iat exp uid accountId loginTs'],
+  ['Grant', 'iat exp clientId accountId'],
+  ['Interaction', 'iat exp returnTo params prompt'],
+]);
 
 /** What reading and writing records needs besides the store. */
 export type RecordParts = Readonly<{
@@ -34,6 +38,12 @@ type RecordPayload = Readonly<{
 /** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
 export function createRecordPayload(model: string, clock: StoreClock, onDamaged: OnDamaged): RecordPayload {
   const newest = model === 'Interaction' ? FORM_WITH_ID : FORM_VERSION;
+  const read = createReadRecord(
+    onDamaged,
+    model,
+    NEEDS.get(model) ?? 'iat exp clientId accountId grantId',
+    newest,
+  );
   return {
     toText(id, payload) {
       const stored = { v: newest, ...withoutBearerValues(moved(payload, clock.ahead)) };
@@ -43,13 +53,8 @@ export function createRecordPayload(model: string, clock: StoreClock, onDamaged:
     payloadOf(record, id) {
       const mark = record.payload.includes(OWN_ID_BEFORE) ? OWN_ID_BEFORE : OWN_ID;
       const text = id === undefined ? record.payload : record.payload.replaceAll(mark, id);
-      const form = readForm(text, `a record of the kind ${model}`, newest);
-      const { prompt, params, exp } = form ?? {};
-      const isOk = model !== 'Interaction' || [prompt, params].every(isRecord);
-      if (!form || !isOk || !exp) {
-        onDamaged(model, record);
-        return undefined;
-      }
+      const form = read(record, text);
+      if (form === undefined) return undefined;
       const { v: _version, ...stored } = form;
       return {
         ...moved(stored, -clock.ahead),

@@ -1,9 +1,13 @@
 // Reads the JSON that is stored. Each has a version, and may have members that a newer version added.
 import { parseJsonObject } from '../config/parse-fields.ts';
-import { StoreUnavailable } from './store.ts';
+import { isWhole } from './shape.ts';
+import { type StoredRecord, StoreUnavailable } from './store.ts';
 
 /** The form that this version writes, of everything it keeps as JSON. */
 export const FORM_VERSION = 1;
+
+/** Called with a record that is damaged. */
+export type OnDamaged = (kind: string, record: StoredRecord) => void;
 
 /** Its members, those that this version doesn't know among them: they are kept when it is written again. */
 export type StoredForm = Readonly<Record<string, unknown>>;
@@ -46,8 +50,18 @@ export function parseForm(text: string, what: string, place?: Place): StoredForm
 /** Undefined for what is damaged. Throws NewerForm. */
 export function readForm(text: string, what: string, newest = FORM_VERSION): StoredForm | undefined {
   const form = parseJsonObject(text);
-  if (form === undefined) return undefined;
-  const { v = FORM_VERSION } = form;
-  if (typeof v !== 'number' || v > newest) throw new NewerForm(what, v, newest);
+  const { v = FORM_VERSION } = form ?? {};
+  if (!Number.isSafeInteger(v)) return undefined;
+  if (Number(v) > newest) throw new NewerForm(what, v, newest);
   return form;
+}
+
+/** As readForm, of a record that `needs` these members (isWhole). What is damaged is reported and counts as absent. */
+export function createReadRecord(onDamaged: OnDamaged, kind: string, needs: string, newest?: number) {
+  return (record: StoredRecord, text = record.payload): StoredForm | undefined => {
+    const form = readForm(text, `a record of the kind ${kind}`, newest);
+    if (isWhole(form, needs)) return form;
+    onDamaged(kind, record);
+    return undefined;
+  };
 }

@@ -3,6 +3,7 @@ import type { SignInSettings } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { changeDocument, listDocuments, removeDocument } from '../store/documents.ts';
+import { isWhole } from '../store/shape.ts';
 import { FormFault, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { CollectionWrite, DocumentStore } from '../store/store.ts';
 import { createAccountStates } from './account-state.ts';
@@ -242,24 +243,9 @@ const parseFactors = (id: string, text: string) =>
 
 function toFactors(id: string, { v: _version, ...form }: StoredForm): Factors {
   const own = { ...NO_FACTORS, ...form };
-  if (!isWhole(own))
+  if (!isWhole(own, 'passkeys recoveryCodes sessionsSince notices'))
     throw new UnreadableForm(WHAT, { collection: COLLECTION, id }, 'a member is missing or of another type');
   return own;
-}
-
-const isText = (one: unknown) => typeof one === 'string';
-
-/** Whether what is relied on is there. */
-function isWhole({ passkeys, oneTimeCode: codes, recoveryCodes, sessionsSince, notices }: Factors): boolean {
-  const isPasskey = (one: Partial<Passkey> | null) =>
-    isText(one?.id) && isText(one?.publicKey) && Number.isInteger(one?.counter);
-  return (
-    [passkeys, recoveryCodes, notices].every((list) => Array.isArray(list)) &&
-    passkeys.every(isPasskey) &&
-    recoveryCodes.every(isText) &&
-    (codes === undefined || (isText(codes?.sealed) && Number.isInteger(codes?.lastStep))) &&
-    Number.isInteger(sessionsSince)
-  );
 }
 
 /** Undefined for what is damaged; what only a newer version reads is not ours to remove. */

@@ -19,8 +19,23 @@ import { giveOneTimeCodes, setFactors } from '../world/second-factors.ts';
 const DAMAGES = [
   ['cut JSON', '{"v":1,"accountId":"usr_al'],
   ['an array', '[]'],
+  ['no text', '\u0000\u0001\uFFFD'],
+  ['of a version that is no number', '{"v":"x"}'],
   ['without its members', '{"v":1}'],
 ] as const;
+const WRONG = [7, 'x', null, [], [7], {}, { a: 7 }, true, 1e300, undefined];
+
+/** Each with one member of another type, or without it, also within a member. */
+function* wrongForms(form: object, within = ''): Iterable<readonly [string, object]> {
+  for (const [name, value] of Object.entries(form) as [string, unknown][]) {
+    // Form 7 is a newer version's.
+    for (const one of WRONG.slice(name === 'v' ? 1 : 0))
+      yield [`${within}${name}: ${JSON.stringify(one)}`, { ...form, [name]: one }];
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
+    for (const [what, one] of wrongForms(value, `${within}${name}.`)) yield [what, { ...form, [name]: one }];
+  }
+}
+
 const INVALID_GRANT = [400, 'invalid_grant'];
 
 eachStore(
@@ -48,6 +63,45 @@ eachStore(
       const found = await openedStore.records.find(model, recordKey(await hashOf(openedStore), model, id));
       return (JSON.parse(found?.payload ?? '{}') as { grantId: string }).grantId;
     }
+
+    it('with one member of another type fails no request', async () => {
+      const world = running();
+      const { openedStore } = world;
+      const { tokens, browser } = await signIn(world);
+      const other = newBrowser(world);
+      const page = await other.open(authorizationUrl(world));
+      const id = decodeJwt(tokens.access_token).jti ?? '';
+      const session = browser.cookies.find(({ name }) => name === 'postern_session')?.value ?? '';
+      const show = () => userinfo(world, tokens.access_token);
+      const ask = () => browser.request(authorizationUrl(world, { prompt: 'none' }));
+      const failed: string[] = [];
+      for (const [model, name, uses] of [
+        ['AccessToken', id, [show]],
+        ['Grant', await grantOf(world, 'AccessToken', id), [show, ask]],
+        ['Session', session, [show, ask]],
+        ['Interaction', page.url.split('/').at(-1) ?? '', [() => other.request(page.url)]],
+      ] as const) {
+        const key = recordKey(await hashOf(openedStore), model, name);
+        const { payload: kept = '', grant, alias } = (await openedStore.records.find(model, key)) ?? {};
+        const save = (payload: string) =>
+          openedStore.records.save({ kind: model, key, payload, ttlSeconds: 600, grant, alias });
+        for (const [what, form] of wrongForms(JSON.parse(kept) as object)) {
+          await save(JSON.stringify(form));
+          for (const use of uses) if ((await use()).status >= 500) failed.push(`${model} ${what}`);
+        }
+        await save(kept);
+      }
+      expect(failed).toEqual([]);
+      for (const members of [{ scope: 7 }, { amr: null }, { exp: 1e300 }, { accountId: [] }]) {
+        const ticket = await takeCode(world);
+        const key = recordKey(await hashOf(openedStore), 'AuthorizationCode', ticket.code);
+        const kept = (await openedStore.records.find('AuthorizationCode', key))?.payload ?? '';
+        const form = { ...(JSON.parse(kept) as object), ...members };
+        await damage(world, 'AuthorizationCode', ticket.code, JSON.stringify(form));
+        const answer = await redeem(world, ticket);
+        expect([answer.status, answer.body['error'], members]).toEqual([...INVALID_GRANT, members]);
+      }
+    });
 
     it('as a consent asks again, and is written anew', async () => {
       const world = running();

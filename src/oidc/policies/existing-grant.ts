@@ -30,10 +30,11 @@ type GrantOf = Readonly<{
 export async function findGrant(
   provider: Provider,
   grantId: string | undefined,
-  { generation }: Pick<GrantOf, 'generation'>,
+  of: Pick<GrantOf, 'accountId' | 'clientId' | 'generation'>,
 ): Promise<Grant | undefined> {
   const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
-  return grant && generationOf(grant) === generation ? grant : undefined;
+  const isOf = grant?.accountId === of.accountId && grant.clientId === of.clientId;
+  return isOf && generationOf(grant) === of.generation ? grant : undefined;
 }
 
 export function newGrant(provider: Provider, { accountId, clientId, generation, consent }: GrantOf): Grant {

@@ -3,12 +3,10 @@
 // leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
 // ends everything of a user (disabling, sign-out everywhere), also of the sign-in that it was given in.
 import { isDocumentClient } from '../../config/client-id-url.ts';
-import { isRecord } from '../../config/parse-fields.ts';
 import type { Accounts, Issued } from '../../users/accounts.ts';
-import { FORM_VERSION, readForm, type StoredForm } from '../../store/form.ts';
+import { createReadRecord, FORM_VERSION, type OnDamaged, type StoredForm } from '../../store/form.ts';
 import type { KeyedHash } from '../../store/keyed-hash.ts';
 import type { RecordStore, StoreClock } from '../../store/store.ts';
-import type { OnDamaged } from '../record-payload.ts';
 import type { AskedFor } from './asked-for.ts';
 
 const CONSENT = 'Consent';
@@ -38,18 +36,17 @@ export type RememberedConsents = ReturnType<typeof createRememberedConsents>;
 /** `lifetimeSeconds`: 0 remembers nothing. */
 export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: number) {
   const { records, hash, clock, onDamaged, findLive } = parts;
+  const read = createReadRecord(onDamaged, CONSENT, 'scopes resourceScopes at');
   const keyOf = (accountId: string, clientId: string) => hash(`consent:${accountId}\n${clientId}`);
 
   async function findForm(accountId: string, clientId: string): Promise<ConsentForm | undefined> {
     if (lifetimeSeconds === 0 || isDocumentClient(clientId)) return undefined;
     const record = await records.find(CONSENT, keyOf(accountId, clientId));
-    const kept = record && readForm(record.payload, 'a consent');
-    const form = Array.isArray(kept?.['scopes']) && isRecord(kept['resourceScopes']) ? kept : undefined;
-    if (record !== undefined && form === undefined) onDamaged(CONSENT, record);
+    const form = record && (read(record) as ConsentForm | undefined);
     if (form === undefined) return undefined;
-    const { at, generation } = form as ConsentForm;
+    const { at, generation } = form;
     const account = await findLive(accountId, { generation, at: at - clock.ahead });
-    return account && (form as ConsentForm);
+    return account && form;
   }
 
   return {

@@ -37,6 +37,7 @@ describe('a stored record', () => {
     const params = { state: '"\\u0001 \\\\u007f \u0001 \u007F \\\u007F \\" é' };
     const payload = {
       jti: id,
+      iat: 1,
       exp: 61,
       prompt: { name: 'login', reasons: [], details: {} },
       params,

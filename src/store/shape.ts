@@ -1,0 +1,60 @@
+// Whether what was stored is what the code relies on. A member is known by its name, wherever it stands; others are a newer version's.
+import { isRecord } from '../config/parse-fields.ts';
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+/** A second of an epoch among them, until 2106: a lifetime that comes of it can be stored. */
+const isNumber: Check = (value) => typeof value === 'number' && value < 2 ** 32;
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every((one) => check(one));
+const isTexts = listOf(isText);
+const mapOf =
+  (check: Check): Check =>
+  (value) =>
+    isRecord(value) && listOf(check)(Object.values(value));
+
+const CHECKS = new Map<string, Check>();
+const know = (check: Check, names: string) => names.split(' ').forEach((name) => CHECKS.set(name, check));
+
+know(isText, 'accountId clientId grantId sid uid sessionUid generation gty scope nonce codeChallenge');
+know(isText, 'redirectUri returnTo deviceCode error browser network name body username account');
+know(isText, 'id publicKey sealed');
+know(isTexts, 'amr reasons scopes missingOIDCScope missingApis recoveryCodes');
+know(
+  isNumber,
+  'iat exp iiat loginTs ts authTime auth_time factorAt sessionsSince at rotations counter lastStep',
+);
+know(isWhole, 'openid place deviceInfo details session lastSubmission result login rejected');
+know((value) => isWhole(value, 'sealed lastStep'), 'oneTimeCode');
+know(
+  listOf((value) => isWhole(value, 'id publicKey counter')),
+  'passkeys',
+);
+know(Array.isArray, 'notices');
+know((value) => isWhole(value, 'at'), 'issued');
+know((value) => isWhole(value, 'account'), 'attempt');
+know((value) => isText(value) || isTexts(value), 'aud resource');
+// These are parameters of requests, too.
+know((value) => isText(value) || isWhole(value, 'name reasons details'), 'prompt');
+know((value) => isText(value) || isWhole(value), 'consent');
+know(
+  mapOf((value) => isText(value) || isTexts(value)),
+  'params',
+);
+know(mapOf(isText), 'resources');
+know(mapOf(isTexts), 'resourceScopes missingResourceScopes');
+know(mapOf(isWhole), 'authorizations');
+// Claims have names of their own.
+know((value) => isRecord(value) && isTexts(value['amr'] ?? []), 'extra');
+
+/** `needs`: names of members. */
+export function isWhole(value: unknown, needs?: string): boolean {
+  return (
+    isRecord(value) &&
+    !needs?.split(' ').some((name) => !(name in value)) &&
+    Object.entries(value).every(([name, one]) => CHECKS.get(name)?.(one) ?? true)
+  );
+}
