@@ -1,44 +1,32 @@
-// `postern client pin`: takes the metadata document of a client into the configuration, so that it is reviewed there and never
-// fetched, and compares pinned documents with published ones.
+// `postern client pin`: prints the metadata document of a client as an entry of `clients`, so that it is reviewed there and never fetched.
 import { Option, type Command } from 'commander';
 import { stringify } from 'yaml';
 import { fetchDocument } from '../client-documents/fetch-document.ts';
-import { checkPinned, toPinnedFields } from '../client-documents/pinned.ts';
 import { type ClientDocument, vetClientDocument, type VettedDocument } from '../client-documents/vet.ts';
 import { clientIdUrlFault } from '../config/client-id-url.ts';
-import type { Config } from '../config/config.ts';
+import type { Client, Config } from '../config/config.ts';
 import { parseJsonObject } from '../config/parse-fields.ts';
 import { readInTime, statRegular } from '../config/regular-file.ts';
 import { scopeFault, splitScope } from '../config/text.ts';
 import { outgoingOf } from '../outgoing/guard.ts';
 import { addVerb, checked, readConfig, type VerbOptions } from './configuration.ts';
-import { CommandError, Ended, EXIT, print, type CliIo } from './io.ts';
+import { CommandError, print, type CliIo } from './io.ts';
 
-const HEAD =
-  '# The metadata document of this client, as reviewed: "postern client pin --check" compares it with what is published.\n';
+const HEAD = '# The metadata document of this client, as reviewed.\n';
 
-type PinOptions = VerbOptions & {
-  readonly check?: boolean;
-  readonly scope?: string;
-};
+type PinOptions = VerbOptions & { readonly scope?: string };
 
 export function registerClientPin(client: Command, io: CliIo): void {
   addVerb(client, 'pin', 'print a client that has a metadata document as YAML')
-    .argument('[document]', 'the URL of its metadata document, or a file that has it')
-    .option(
-      '--check',
-      'compare the pinned ones, or that URL, with what is published; exit code 1: they differ',
-    )
+    .argument('<document>', 'the URL of its metadata document, or a file that has it')
     .addOption(
       new Option('--scope <scope>', 'what it may ask for; default: client_documents.scope').argParser(
         checked(scopeFault),
       ),
     )
-    .action(async (source: string | undefined, options: PinOptions, command: Command) => {
+    .action(async (source: string, options: PinOptions) => {
       const config = await readConfig(options.config, { writeKeys: false, readSecrets: false });
-      if (options.check === true) await check(source, config, options, io);
-      else if (source === undefined) command.error("error: missing required argument 'document'");
-      else await pin(source, config, options, io);
+      await pin(source, config, options, io);
     });
 }
 
@@ -78,15 +66,21 @@ async function vetFile(file: string, vet: Vet) {
   return { clientId, vetted: vet({ clientId, contentType: 'application/json', body }) };
 }
 
-async function check(url: string | undefined, config: Config, options: PinOptions, io: CliIo): Promise<void> {
-  const clients = config.clients.filter(({ clientId }) => url === undefined || clientId === url);
-  const checks = await checkPinned(clients, outgoingOf(config));
-  if (checks.length === 0)
-    throw new CommandError(
-      `no client_id of the configuration is ${url ?? 'a URL'}: there is nothing to compare`,
-    );
-  const isSame = checks.every(({ differences, failed }) => differences.length === 0 && failed === undefined);
-  const rows = checks.map(({ clientId, ...found }) => ({ client_id: clientId, ...found }));
-  print(io, options, { value: { ok: isSame, clients: rows } });
-  if (!isSame) throw new Ended(EXIT.refused);
+/** The client as an entry of `clients`, in the order in which people read one. Without its logo, which a page would load. */
+function toPinnedFields(client: Client): Readonly<Record<string, unknown>> {
+  const fields = {
+    client_id: client.clientId,
+    client_name: client.clientName,
+    client_uri: client.clientUri,
+    policy_uri: client.policyUri,
+    tos_uri: client.tosUri,
+    application_type: client.applicationType,
+    redirect_uris: client.redirectUris,
+    post_logout_redirect_uris:
+      client.postLogoutRedirectUris.length > 0 ? client.postLogoutRedirectUris : undefined,
+    grant_types: client.grantTypes,
+    token_endpoint_auth_method: client.tokenEndpointAuthMethod,
+    scope: client.scopes.join(' '),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,5 +1,4 @@
 // A client document in the file: the service works with what was reviewed, and asks nobody for another.
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { VERIFIER } from '../world/authorization-request.ts';
 import { begin, complete } from '../world/person.ts';
@@ -92,49 +91,6 @@ describe('MC-32: a pinned document', () => {
     expect(host.connections()).toBe(before);
   });
 
-  it('is compared with what is published, field by field', async () => {
-    expect(await pin('--check')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ok: true\n/) });
-    const file = readFileSync(world.configFile, 'utf8');
-    host.publish(
-      published({
-        redirect_uris: [CALLBACK, 'https://evil.example/cb'],
-        client_name: 'Other',
-        grant_types: undefined,
-      }),
-    );
-    const { code, stdout } = await pin('--check', clientId, '--json');
-    expect([code, JSON.parse(stdout)]).toMatchObject([
-      1,
-      {
-        clients: [
-          {
-            differences: [
-              'client_name: "Example editor" is pinned, "Other" is published',
-              'redirect_uris: nothing is pinned, "https://evil.example/cb" is published',
-              'grant_types: "refresh_token" is pinned, nothing is published',
-            ],
-          },
-        ],
-      },
-    ]);
-    expect(readFileSync(world.configFile, 'utf8')).toBe(file);
-  });
-
-  it.each([
-    ['a document that would be refused', { client_secret: 'canary-8f2k' }, 200, 'it has client_secret'],
-    ['no document', undefined, 200, 'its host answered 404'],
-    ['a redirect', {}, 302, 'its host answered 302'],
-    ['an outage with a long page', { note: 'x'.repeat(6000) }, 503, 'its host answered 503'],
-  ])('differs from %s', async (_, changes, status, words) => {
-    host.publish(changes && published(changes), status);
-    const { code, stdout } = await pin('--check', '--json');
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ ok: false, clients: [{ client_id: clientId }] });
-    const text = (await pin('--check')).stdout;
-    expect(text).toContain(words);
-    expect(text).not.toContain('canary');
-  });
-
   it('is made of the published one', async () => {
     const { code, stdout } = await pin(clientId, '--scope', 'openid mcp.tools', '--json');
     expect({ code, client: JSON.parse(stdout) as object }).toEqual({
@@ -155,10 +111,6 @@ describe('MC-32: a pinned document', () => {
       stderr: `${clientId}: its host answered 404\n`,
     });
     expect(await pin('http://docs.example/c', '--scope', 'openid')).toMatchObject({ code: 1 });
-    expect(await pin('--check', 'https://docs.example/c')).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('there is nothing to compare'),
-    });
     expect(await pin()).toMatchObject({ code: 2 });
   });
 });
