@@ -122,9 +122,7 @@ export function isGone(username: string): CommandError {
 }
 
 /** Random, so that no user gets the id of a deleted one. */
-export function newUserId(): string {
-  return `usr_${randomBytes(16).toString('base64url')}`;
-}
+export const newUserId = (): string => `usr_${randomBytes(16).toString('base64url')}`;
 
 /** By login name or by id. Throws CommandError where there is nobody. */
 export async function findUser({ accounts }: UserContext, typed: string): Promise<User> {

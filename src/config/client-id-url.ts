@@ -19,9 +19,7 @@ export function clientIdUrlFault(value: string): string | undefined {
 }
 
 /** Whether a client_id that the configuration or the guard of documents let through is a URL, fetched or pinned. */
-export function isDocumentClient(clientId: string): boolean {
-  return clientId.startsWith('https://');
-}
+export const isDocumentClient = (clientId: string): boolean => clientId.startsWith('https://');
 
 /** Whether the document at this URL may be fetched: `hosts` of client_documents has its host, or itself. */
 export function isListedDocument(clientId: string, hosts: readonly string[]): boolean {

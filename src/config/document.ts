@@ -202,6 +202,4 @@ export function quoted(name: string): string {
   return text.length > 60 ? `${text.slice(0, 58)}…"` : text;
 }
 
-function offsetOf(node: unknown): number | undefined {
-  return isNode(node) ? node.range?.[0] : undefined;
-}
+const offsetOf = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined);

@@ -161,9 +161,7 @@ export function isPagePath(path: string): boolean {
 const BY_ROUTE = new Map(ENDPOINT_TABLE.map((endpoint) => [endpoint.route, endpoint]));
 
 /** Who calls a route of the engine. */
-export function callerOf(route: string): Endpoint['caller'] | undefined {
-  return BY_ROUTE.get(route)?.caller;
-}
+export const callerOf = (route: string): Endpoint['caller'] | undefined => BY_ROUTE.get(route)?.caller;
 
 /** What a client's request counts as, by the engine's route; as one for a token where no client was expected. */
 export function clientLimitOf(route: string | undefined): ClientLimit {

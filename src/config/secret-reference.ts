@@ -51,9 +51,7 @@ export function resolveArgument(reference: string): Promise<Resolved> {
 }
 
 /** Whether this points to a secret instead of being one. */
-export function isReference(text: string): boolean {
-  return /^(env|file):/.test(text);
-}
+export const isReference = (text: string): boolean => /^(env|file):/.test(text);
 
 /** As long and as mixed as a real key, and the same for the same reference. */
 function standIn(reference: string): Resolved {

@@ -22,9 +22,7 @@ export function weakness(secret: string): string | undefined {
 }
 
 /** SHA-256 of the UTF-8 bytes: enough for a random secret, and cheap enough for every token request. */
-export function digestOf(secret: string): Buffer {
-  return hash('sha256', secret, 'buffer');
-}
+export const digestOf = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
 const EMPTY_DIGEST = digestOf('');
 

@@ -100,9 +100,7 @@ export async function generateKeys(names: readonly KeyName[], { folder, write, s
   return { keys, notices };
 }
 
-function newKey(): string {
-  return randomBytes(32).toString('base64url');
-}
+const newKey = (): string => randomBytes(32).toString('base64url');
 
 async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {
   try {

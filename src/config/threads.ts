@@ -23,9 +23,7 @@ export function threadPoolOf(processes: number): Readonly<Record<string, string>
   return { [NAME]: own ?? String(threadsFor(processes)) };
 }
 
-function threadsFor(processes: number): number {
-  return Math.ceil(availableParallelism() / processes) + 1;
-}
+const threadsFor = (processes: number): number => Math.ceil(availableParallelism() / processes) + 1;
 
 /** How many passwords this process compares at a time, each in a thread of its own: one for each of its cores. */
 export function passwordThreads(): number {

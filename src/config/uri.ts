@@ -17,9 +17,7 @@ export function isLoopbackUrl(value: string): boolean {
 }
 
 /** RFC 8252 §7.3 and §7.1: `http` on loopback, or a private-use scheme; both belong to native apps only. */
-export function isNativeRedirect(value: string): boolean {
-  return URL.parse(value)?.protocol !== 'https:';
-}
+export const isNativeRedirect = (value: string): boolean => URL.parse(value)?.protocol !== 'https:';
 
 export const hostNameFault = matching(
   /^[\w-]+(\.[\w-]+)*$/,
@@ -65,9 +63,7 @@ export function issuerFault(value: string): string | undefined {
 }
 
 /** The one spelling of the issuer that every URL and token has: lower-case host, no default port, no trailing slash. */
-export function normalizeIssuer(issuer: string): string {
-  return new URL(issuer).href.replace(/\/$/, '');
-}
+export const normalizeIssuer = (issuer: string): string => new URL(issuer).href.replace(/\/$/, '');
 
 /** RFC 6749 §3.1.2, RFC 9700 §2.1 (exact match, so no patterns) and RFC 8252 §7. */
 export const redirectUriFault = uri(

@@ -67,9 +67,7 @@ function isTrusted(trustedProxies: readonly string[], address: string): boolean 
 }
 
 /** As the limits count it: IPv6 by /64. */
-function asCounted(address: string): string {
-  return createClientAddress([])(address, undefined);
-}
+const asCounted = (address: string): string => createClientAddress([])(address, undefined);
 
 /** A token request without a client, which is refused and recorded. */
 async function askForRecord(target: Target, headers: Readonly<Record<string, string>> = {}) {

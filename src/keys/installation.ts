@@ -28,9 +28,7 @@ export function assertIssuer({ installation }: Ring, issuer: string | undefined)
   );
 }
 
-export function sealPepper(pepper: Buffer, vault: Vault): string {
-  return vault.seal(pepper, SEAL_NAME);
-}
+export const sealPepper = (pepper: Buffer, vault: Vault): string => vault.seal(pepper, SEAL_NAME);
 
 /** Throws KeyStoreError `unreadable` or `tampered`. */
 export function openPepper(sealed: string, vault: Vault): Buffer {

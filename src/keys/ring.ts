@@ -142,6 +142,4 @@ export function assertNew(ring: Ring, key: NewKey): void {
 
 export const ms = (seconds: number): number => seconds * 1000;
 
-function isPast(at: number | undefined, now: number): boolean {
-  return at !== undefined && at <= now;
-}
+const isPast = (at: number | undefined, now: number): boolean => at !== undefined && at <= now;

@@ -197,10 +197,6 @@ function viewOf(ring: Ring, now: number): string {
 
 const wasSetBack = (since: number, now: number) => secondsSince(since, now) < -SKEW_SECONDS;
 
-function isOverdue(since: number, now: number): boolean {
-  return secondsSince(since, now) > PROPAGATION_SECONDS;
-}
+const isOverdue = (since: number, now: number): boolean => secondsSince(since, now) > PROPAGATION_SECONDS;
 
-function secondsSince(since: number, now: number): number {
-  return Math.floor((now - since) / 1000);
-}
+const secondsSince = (since: number, now: number): number => Math.floor((now - since) / 1000);

@@ -38,9 +38,7 @@ export class VaultError extends Error {
 }
 
 /** First 8 bytes of SHA-256, hex: names a KEK without giving it away. */
-export function toKekId(kek: Buffer): string {
-  return createHash('sha256').update(kek).digest('hex').slice(0, 16);
-}
+export const toKekId = (kek: Buffer): string => createHash('sha256').update(kek).digest('hex').slice(0, 16);
 
 export class Vault {
   /** The KEK that seals from now on. */

@@ -89,9 +89,7 @@ const GRANT_TYPES: ReadonlySet<unknown> = new Set([
   DEVICE_CODE_GRANT,
 ]);
 
-export function isGrantType(asked: unknown): asked is string {
-  return GRANT_TYPES.has(asked);
-}
+export const isGrantType = (asked: unknown): asked is string => GRANT_TYPES.has(asked);
 
 const FOREIGN_GRANT = 'unauthorized_client';
 const errorOf = ({ body }: EngineContext) => (body as { readonly error?: string } | undefined)?.error;

@@ -28,6 +28,4 @@ export function cookieOptions(issuer: string) {
   };
 }
 
-function toHex(character: string): string {
-  return `.${character.charCodeAt(0).toString(16)}`;
-}
+const toHex = (character: string): string => `.${character.charCodeAt(0).toString(16)}`;

@@ -2,6 +2,4 @@
 import type { KeyedHash } from '../store/keyed-hash.ts';
 
 /** The keyed hash of a model's name and the record's id, so that the store holds no bearer value. */
-export function recordKey(hash: KeyedHash, model: string, id: string): string {
-  return hash(`${model}:${id}`);
-}
+export const recordKey = (hash: KeyedHash, model: string, id: string): string => hash(`${model}:${id}`);

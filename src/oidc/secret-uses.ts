@@ -82,10 +82,6 @@ export async function readSecretUses(documents: DocumentStore): Promise<LastUses
   return (clientId, secret) => uses.get(useId(clientId, secret));
 }
 
-function usedAt({ at }: StoredForm): number | undefined {
-  return typeof at === 'number' ? at : undefined;
-}
+const usedAt = ({ at }: StoredForm): number | undefined => (typeof at === 'number' ? at : undefined);
 
-function useId(clientId: string, secret: string): string {
-  return JSON.stringify([clientId, secret]);
-}
+const useId = (clientId: string, secret: string): string => JSON.stringify([clientId, secret]);

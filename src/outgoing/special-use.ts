@@ -49,18 +49,12 @@ export function isPublicAddress(address: string): boolean {
   return contains(GLOBAL, address) && !contains(SPECIAL, address);
 }
 
-export function isPrivateAddress(address: string): boolean {
-  return contains(PRIVATE, address);
-}
+export const isPrivateAddress = (address: string): boolean => contains(PRIVATE, address);
 
-export function isLoopbackAddress(address: string): boolean {
-  return contains(THIS_MACHINE, address);
-}
+export const isLoopbackAddress = (address: string): boolean => contains(THIS_MACHINE, address);
 
 /** Loopback and link-local. */
-export function isLocalAddress(address: string): boolean {
-  return contains(LOCAL, address);
-}
+export const isLocalAddress = (address: string): boolean => contains(LOCAL, address);
 
 /** Everyone in a network of this machine (RFC 919). Read each time: interfaces come and go. IPv6 has no such address. */
 export function isOwnBroadcast(address: string): boolean {

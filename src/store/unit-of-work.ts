@@ -282,9 +282,7 @@ async function useAtOnce(
   return result === 'consumed' || result === 'destroyed' ? 'done' : lose(result);
 }
 
-function idOf(kind: string, key: string): string {
-  return `${kind}:${key}`;
-}
+const idOf = (kind: string, key: string): string => `${kind}:${key}`;
 
 function remember<T>(asked: Map<string, Promise<T>>, name: string, ask: () => Promise<T>): Promise<T> {
   const known = asked.get(name) ?? ask();

@@ -163,6 +163,4 @@ function hasOneSpelling(jwt: string): boolean {
 }
 
 /** Whether the token is a client's own: its subject is the client, whose id is never a user's (`usr_…`). */
-export function isMachines({ sub, client_id: clientId }: AccessTokenClaims): boolean {
-  return sub === clientId;
-}
+export const isMachines = ({ sub, client_id: clientId }: AccessTokenClaims): boolean => sub === clientId;

@@ -29,9 +29,7 @@ export type AccountState = Readonly<{
 const INITIAL: AccountState = { disabled: false, validAfter: 0 };
 
 /** `after` (epoch seconds), or later: two acts never get the same moment, also within one second. */
-export function nextValidAfter(before: number, after: number): number {
-  return Math.max(after, before + 1);
-}
+export const nextValidAfter = (before: number, after: number): number => Math.max(after, before + 1);
 
 /** What is of an earlier version goes by whole seconds: what was issued in this one is void, too. */
 export const nextSecond = (now: Clock) => Math.floor(now() / 1000) + 1;

@@ -26,9 +26,7 @@ export type PasswordOwner = Readonly<{
 }>;
 
 /** NFKC: an accent or a wide letter is one password, whichever way a keyboard writes it. */
-export function normalizePassword(typed: string): string {
-  return typed.normalize('NFKC');
-}
+export const normalizePassword = (typed: string): string => typed.normalize('NFKC');
 
 /** What a typed password may have been hashed as: normalized, and as it is, which hashes from elsewhere may be of. */
 export function passwordForms(typed: string): readonly string[] {

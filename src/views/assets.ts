@@ -34,9 +34,7 @@ const TYPES = new Map([
 ]);
 
 /** Whether a file of this name can be an asset. */
-export function isAssetName(name: string): boolean {
-  return TYPES.has(path.posix.extname(name).toLowerCase());
-}
+export const isAssetName = (name: string): boolean => TYPES.has(path.posix.extname(name).toLowerCase());
 
 /** Reads all assets now; throws when one can't be read. A path is only ever looked up among them, so none leads to another file. */
 export function createAssets(settings: ViewsSettings) {

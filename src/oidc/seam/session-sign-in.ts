@@ -59,11 +59,7 @@ export function generationOf(model: object): string | undefined {
 }
 
 /** Of a session. */
-export function factorAtOf(session: object): number | undefined {
-  return (session as OfSignIn).factorAt;
-}
+export const factorAtOf = (session: object): number | undefined => (session as OfSignIn).factorAt;
 
 /** Of a session; 0 of one from before. */
-export function sessionsSinceOf(session: object): number {
-  return (session as OfSignIn).sessionsSince ?? 0;
-}
+export const sessionsSinceOf = (session: object): number => (session as OfSignIn).sessionsSince ?? 0;

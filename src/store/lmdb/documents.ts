@@ -50,6 +50,4 @@ export function putDocuments(
   return true;
 }
 
-function byId(a: DocumentRow, b: DocumentRow): number {
-  return a.id < b.id ? -1 : 1;
-}
+const byId = (a: DocumentRow, b: DocumentRow): number => (a.id < b.id ? -1 : 1);

@@ -59,9 +59,7 @@ async function sweepBatch(tables: LmdbTables, at: number): Promise<boolean> {
 }
 
 /** Sorts after everything that ends at `at` or before. */
-function endOf(at: number): ExpiryKey {
-  return [at + 1, 'counter', ''];
-}
+const endOf = (at: number): ExpiryKey => [at + 1, 'counter', ''];
 
 function dropExpired(tables: LmdbTables, key: ExpiryKey): void {
   const [, table, id] = key;

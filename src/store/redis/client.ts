@@ -148,9 +148,7 @@ function leave(redis: Redis): void {
 }
 
 /** After a disconnect ioredis calls a connection ready until the server has closed it too. */
-function isWritable(redis: Redis): boolean {
-  return redis.status === 'ready' && redis.stream.writable;
-}
+const isWritable = (redis: Redis): boolean => redis.status === 'ready' && redis.stream.writable;
 
 /** A frozen server accepts a connection and says nothing. INFO passes before the connection is ready. */
 function dropSilent(redis: Redis, drop: () => void): void {
@@ -246,9 +244,7 @@ function createClusterClient(place: RedisPlace): RedisClient {
   };
 }
 
-function nameOf({ options }: Redis): string {
-  return `${options.host}:${options.port}`;
-}
+const nameOf = ({ options }: Redis): string => `${options.host}:${options.port}`;
 
 async function whenReady(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;

@@ -145,9 +145,7 @@ async function writeRecord(
   return isAlive;
 }
 
-function toConsumeResult(reply: unknown): ConsumeResult {
-  return CONSUME_RESULTS[Number(reply)] ?? 'gone';
-}
+const toConsumeResult = (reply: unknown): ConsumeResult => CONSUME_RESULTS[Number(reply)] ?? 'gone';
 
 async function findRecord(
   connection: RedisConnection,
