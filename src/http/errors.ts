@@ -4,17 +4,20 @@ import type { Context, Middleware } from 'koa';
 import { DocumentUnavailable } from '../client-documents/documents.ts';
 import { PasswordQueueFull } from '../users/passwords.ts';
 import { ENDPOINTS, isPagePath } from '../config/endpoints.ts';
+import { Remembered } from '../limits/bounded-map.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import { VaultError } from '../keys/vault.ts';
 import type { ClientModel } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
-import { UnreadableForm } from '../store/form.ts';
-import { StoreUnavailable } from '../store/store.ts';
+import { FormFault, UnreadableForm } from '../store/form.ts';
+import { StoreRefused, StoreUnavailable } from '../store/store.ts';
 import { createFormRefused } from '../observability/audit.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { FormRefusal, Refusal } from '../views/refusal.ts';
 import { routeName } from './route-name.ts';
+
+const SAME_FAULT_MS = 60_000;
 
 const AWAY = {
   status: 503,
@@ -33,6 +36,17 @@ type Answer = Readonly<{
 
 export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): Middleware {
   const formRefused = createFormRefused(audit);
+
+  /** When a fault was logged that every request meets which needs what it is of, until an operator acts. */
+  const logged = new Remembered<number>(100);
+
+  function isRepeated(error: unknown): boolean {
+    if (!(error instanceof FormFault || error instanceof StoreRefused)) return false;
+    const at = performance.now();
+    if (at - (logged.get(error.message) ?? -Infinity) < SAME_FAULT_MS) return true;
+    logged.add(error.message, at);
+    return false;
+  }
 
   function send(ctx: Context, answer: Answer): void {
     const { status, error, description, retryAfterSeconds } = answer;
@@ -68,7 +82,8 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
         if (error instanceof DocumentUnavailable) {
           ctx.state['cause'] = 'client_document';
           log.info(failure, 'request failed');
-        } else log.error(failure, 'request failed');
+        } else if (isRepeated(error)) log.debug(failure, 'request failed');
+        else log.error(failure, 'request failed');
       }
       send(ctx, answer);
     }

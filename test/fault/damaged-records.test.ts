@@ -234,6 +234,10 @@ anyStore(
       expect(world.recorded.log.join('')).toContain(
         `second factors in the store can't be read: it is not a JSON object (${ALICE})`,
       );
+      // One line a minute: every request for her meets it.
+      const errors = world.recorded.log.length;
+      expect(await statusOf(world, 'alice')).toBe(503);
+      expect(world.recorded.log.slice(errors).filter((line) => line.includes('"level":50'))).toEqual([]);
       expect(await statusOf(world, 'bob')).toBe(200);
       for (const args of [
         ['user', 'factors', 'alice'],

@@ -117,6 +117,30 @@ describe('the keys of the redis store', () => {
       () => store.counters.set('n', 1, 1000),
     ];
     for (const call of calls) await expect(call()).rejects.toThrow(StoreUnavailable);
+    await expect(calls[0]?.()).rejects.toThrow("the store's key postern:record:AccessToken:k: delete it");
+    await raw.rpush('postern:{grant:w}:dead', 'x');
+    await expect(store.records.revokeGrant('w', 60)).rejects.toThrow(' or postern:{grant:w}:dead: delete it');
+  });
+
+  it('hold no value that stops anything', async () => {
+    await raw.hset('postern:record:Session:k', { p: 'p', e: 'soon', c: 'x', g: '', a: '' });
+    await raw.set('postern:{grant:dead}:dead', 'x');
+    await raw.hset('postern:documents:d', { one: '{}', two: 'x y' });
+    await raw.hset('postern:counter:m', { n: 'x', e: 'y' });
+    const { records, documents, counters } = store;
+    expect(await records.find('Session', 'k')).toBeUndefined();
+    expect(await records.consume('Session', 'k')).toBe('gone');
+    expect(await records.save({ ...record, kind: 'Session', key: 'k' })).toBe('saved');
+    expect(await records.save({ ...record, grant: 'dead' })).toBe('grant_revoked');
+    await records.revokeGrant('dead', 60);
+    expect(await documents.list('d')).toEqual([
+      { id: 'one', value: '}', version: 0 },
+      { id: 'two', value: ' y', version: 0 },
+    ]);
+    expect(await documents.put('d', 'one', 'new', 0)).toBe(true);
+    expect(await documents.remove('d', 'two', 0)).toBe(true);
+    expect(await counters.read('m')).toBeUndefined();
+    expect((await counters.increment('m', 1, 1000)).count).toBe(1);
   });
 
   it('use one round trip for a save, one for a plain find, and two for a find with a grant', async () => {

@@ -40,8 +40,8 @@ export function listen(): Recorded {
 
 /** Ids that are as long and as random as a credential, and are none. */
 const NO_CREDENTIALS = new Set(['token_id', 'kid', 'published', 'configuration', 'hash', 'keys', 'file']);
-/** As long and as random as a credential, and no secret: a person's id, and the folders that tests make. */
-const NO_SECRET = /usr_[\w-]{22}(?![\w-])|\/postern-[a-z-]+-\w{6}(?=[/"])/g;
+/** As long and as random as a credential, and no secret: a person's id, a key of the store, and the folders that tests make. */
+const NO_SECRET = /usr_[\w-]{22}(?![\w-])|postern:[\w:{}-]+|\/postern-[a-z-]+-\w{6}(?=[/"])/g;
 /** Codes, refresh tokens, session ids, CSRF tokens: 21 characters and more of base64url, with some of each kind. */
 const RANDOM_TEXT = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{21,}(?![\w-])/;
 const JWT = /eyJ[\w-]{8,}\.[\w-]{8,}/;

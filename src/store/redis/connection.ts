@@ -17,7 +17,7 @@ export type ServerReport = Readonly<{
 }>;
 
 export interface RedisConnection {
-  /** Asks the master of `key`. Rejects with StoreUnavailable, whatever went wrong. */
+  /** Asks the master of `key`, of several (`one or other`) that of the first. Rejects with StoreUnavailable, whatever went wrong. */
   ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T>;
   run(script: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
   /** As `run`; when `hasWritten` says so of the answer, all replicas have it too, or this rejects with StoreUnavailable. */
@@ -82,12 +82,12 @@ function toConnection(place: RedisPlace): Opening {
     } catch (error) {
       if (master === undefined) throw toUnavailable(error, client);
       learn({ client, watch }, master, error);
-      throw toUnavailable(toFailure(error), client);
+      throw toUnavailable(toFailure(error), client, key);
     }
   }
 
   const run: RedisConnection['run'] = (script, keys, args) =>
-    ask(keys[0] ?? '', toCommand({ script, keys, args }));
+    ask(keys.join(' or '), toCommand({ script, keys, args }));
 
   return {
     label: place.label,
@@ -100,8 +100,9 @@ function toConnection(place: RedisPlace): Opening {
       await watch.start();
     },
     async confirm(write, hasWritten = () => true) {
-      if (!isConfirmed) return ask(write.keys[0] ?? '', toCommand(write), toAnswerLost);
-      const outcome = await translate(writer, () => confirmWrite(write));
+      const key = write.keys.join(' or ');
+      if (!isConfirmed) return ask(key, toCommand(write), toAnswerLost);
+      const outcome = await translate(writer, () => confirmWrite(write), key);
       if (outcome.isConfirmed || !hasWritten(outcome.reply)) return outcome.reply;
       const error = new StoreTakesNoWrites('not every replica confirmed the write');
       throw Object.assign(error, { mayBeDone: true });
@@ -168,22 +169,24 @@ export async function probe(connection: RedisConnection, key: string, field: str
   await failingAs(false, connection.confirm({ script: 'touch', keys: [key], args: [field] }));
 }
 
-async function translate<T>(client: RedisClient, action: () => Promise<T>): Promise<T> {
+async function translate<T>(client: RedisClient, action: () => Promise<T>, key?: string): Promise<T> {
   try {
     return await action();
   } catch (error) {
-    throw toUnavailable(error, client);
+    throw toUnavailable(error, client, key);
   }
 }
 
-function toUnavailable(error: unknown, client: RedisClient): StoreUnavailable {
+function toUnavailable(error: unknown, client: RedisClient, key = ''): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   if (error instanceof AnswerLost) {
-    return Object.assign(toUnavailable(error.cause, client), { mayBeDone: true });
+    return Object.assign(toUnavailable(error.cause, client, key), { mayBeDone: true });
   }
   // Of a cut connection a command only knows that it was cut; the client knows why.
   const isAnswer = error instanceof Late || isReply(error);
   const cause = toCause(isAnswer ? error : client.obstacle());
+  if (codeOf(cause) === 'WRONGTYPE')
+    cause.message = `another program wrote to the store's key ${key}: delete it (${cause.message})`;
   return isReply(cause) ? new StoreRefused(cause) : new StoreUnavailable({ cause });
 }
 

@@ -22,7 +22,7 @@ export function createRedisCounters(connection: RedisConnection, now: Clock): Co
         redis.hmget(counterKey(key), 'n', 'e'),
       );
       const resetsInMs = Number(ends ?? 0) - readClock(now);
-      return resetsInMs > 0 ? { count: Number(count), resetsInMs } : undefined;
+      return resetsInMs > 0 ? { count: Number(count) || 0, resetsInMs } : undefined;
     },
 
     async set(key, count, windowMs) {

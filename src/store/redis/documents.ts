@@ -62,8 +62,8 @@ async function readCollection(connection: RedisConnection, key: string): Promise
   return [...found.values()];
 }
 
-/** `version value`, as the script writes it. */
+/** `version value`, as the script writes it. What is damaged has the version that the scripts take it to have. */
 function toDocument(id: string, stored: string): StoredDocument {
-  const space = stored.indexOf(' ');
-  return { id, value: stored.slice(space + 1), version: Number(stored.slice(0, space)) };
+  const version = /^\d*/.exec(stored)?.[0] ?? '';
+  return { id, value: stored.slice(version.length + 1), version: Number(version) };
 }

@@ -171,7 +171,7 @@ function toLiveRecord(
   [payload, ends, consumedAt, grant, alias]: readonly (string | null)[],
   at: number,
 ): StoredRecord | undefined {
-  if (typeof payload !== 'string' || Number(ends) <= at) return undefined;
+  if (typeof payload !== 'string' || !(Number(ends) > at)) return undefined;
   return {
     key,
     payload,
@@ -203,7 +203,8 @@ async function isRevoked(connection: RedisConnection, grant: string, at: number)
   if (dead === null) return false;
   const ends = Number(dead.replace('?', ''));
   if (ends > at && dead.startsWith('?')) await bury(connection, grant, { at, lifeMs: ends - at });
-  return ends > at;
+  // One without an end stays.
+  return !(ends <= at);
 }
 
 /** Writes the tombstone, and says who is to be deleted. */

@@ -1,5 +1,6 @@
 // What must be atomic in Redis, as Lua: each script touches one slot and runs alone. Times come in as milliseconds of
-// the caller's clock, because expiry by Redis' own clock is only the cleaning.
+// the caller's clock, because expiry by Redis' own clock is only the cleaning. One that is no number has passed; a tombstone
+// without one stays.
 
 /**
  * Replaces a record: 1, or 0 where it was consumed, which it stays while it lives. A record is a hash: p, e, c, g, a; and u while no
@@ -9,7 +10,7 @@ const saveRecord = `
 local now, payload, ends, ttl, grant, alias, pending, consumed = unpack(ARGV)
 local old = redis.call('HMGET', KEYS[1], 'e', 'c')
 redis.call('HSET', KEYS[1], 'p', payload, 'e', ends, 'g', grant, 'a', alias, 'u', pending)
-local ended = old[2] and tonumber(old[1]) > tonumber(now)
+local ended = old[2] and (tonumber(old[1]) or 0) > tonumber(now)
 if old[2] and not ended then redis.call('HDEL', KEYS[1], 'c') end
 if consumed ~= '' then redis.call('HSETNX', KEYS[1], 'c', consumed) end
 redis.call('PEXPIRE', KEYS[1], ttl)
@@ -22,7 +23,7 @@ return ended and 0 or 1`;
 const consumeRecord = `
 local now, at, grant = unpack(ARGV)
 local row = redis.call('HMGET', KEYS[1], 'e', 'c', 'g')
-if not row[1] or tonumber(row[1]) <= tonumber(now) or row[3] ~= grant then return 0 end
+if not row[1] or (tonumber(row[1]) or 0) <= tonumber(now) or row[3] ~= grant then return 0 end
 if row[2] then return 2 end
 redis.call('HSET', KEYS[1], 'c', at)
 return 1`;
@@ -74,7 +75,7 @@ return 0`;
 const indexRecord = `
 local now, ends, id = unpack(ARGV)
 local dead = redis.call('GET', KEYS[2])
-if dead and tonumber(string.match(dead, '%d+')) > tonumber(now) then return 0 end
+if dead and (tonumber(string.match(dead, '%d+')) or math.huge) > tonumber(now) then return 0 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('ZADD', KEYS[1], ends, id)
 local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
@@ -88,7 +89,7 @@ return 1`;
 const buryGrant = `
 local ends, ttl, pending = unpack(ARGV)
 local dead = redis.call('GET', KEYS[2])
-local known = dead and tonumber(string.match(dead, '%d+')) or 0
+local known = dead and (tonumber(string.match(dead, '%d+')) or math.huge) or 0
 if known < tonumber(ends) then
   redis.call('SET', KEYS[2], pending .. ends, 'PX', ttl)
 elseif string.sub(dead, 1, 1) == '?' then
@@ -121,14 +122,14 @@ return redis.call('HSETNX', KEYS[1], id, version .. ' ' .. value)`;
 const removeDocument = `
 local id, expected = unpack(ARGV)
 local old = redis.call('HGET', KEYS[1], id)
-if not old or tonumber(string.match(old, '^%d+')) ~= tonumber(expected) then return 0 end
+if not old or (tonumber(string.match(old, '^%d+')) or 0) ~= tonumber(expected) then return 0 end
 return redis.call('HDEL', KEYS[1], id)`;
 
 /** A counter is a hash: n, e. Giving back after the window ended must not open the next one. */
 const incrementCounter = `
 local now, by, ends, window, renew = unpack(ARGV)
 local row = redis.call('HMGET', KEYS[1], 'n', 'e')
-local isOpen = row[2] and tonumber(row[2]) > tonumber(now)
+local isOpen = (tonumber(row[2]) or 0) > tonumber(now)
 if not isOpen and tonumber(by) <= 0 then return {0, 0} end
 local count = math.max(0, (isOpen and tonumber(row[1]) or 0) + tonumber(by))
 if isOpen and renew ~= '1' then
