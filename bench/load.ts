@@ -89,18 +89,19 @@ function toLua({ headers = {}, authorizations = [], body }: Request): string {
   ].join('\n');
 }
 
-/** `step` in `parallel` endless loops. */
+/** `step` in `parallel` loops, for some seconds or until there is no more to do. */
 export async function inLoops(
   pid: number,
   parallel: number,
-  seconds: number,
+  until: number | (() => boolean),
   step: (loop: number) => Promise<unknown>,
 ): Promise<Figures> {
   const used = () => ({ cpu: cpuSeconds(pid), hash: hashSeconds(pid) });
   const [before, startedAt] = [used(), performance.now()];
+  const isOver = typeof until === 'function' ? until : () => performance.now() >= startedAt + until * 1000;
   let [done, failed, reason] = [0, 0, ''];
   const loop = async (_: unknown, index: number) => {
-    while (performance.now() < startedAt + seconds * 1000) {
+    while (!isOver()) {
       try {
         await step(index);
         done += 1;

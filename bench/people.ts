@@ -7,6 +7,8 @@ import type { Service } from './service.ts';
 
 export type Tokens = { readonly access_token: string; readonly refresh_token: string };
 
+type Form = Readonly<Record<string, string>>;
+
 export class User {
   readonly #issuer: string;
   readonly #username: string;
@@ -20,18 +22,22 @@ export class User {
 
   /** The first time with the password; after that the browser has a session, and consent alone is asked for. */
   async flow(): Promise<Tokens> {
+    return exchanged(this.#issuer, await this.code());
+  }
+
+  /** What the app sends at the end of a flow, for its tokens. */
+  async code(): Promise<Form> {
     const verifier = random();
     let page = await this.#authorize(verifier);
     if (page.text.includes('/login"')) page = await this.#browser.submit(page, '/login', this.#typed());
     page = await this.#browser.submit(page, '/consent');
     const code = new URL(page.url).searchParams.get('code') ?? '';
-    const form = {
+    return {
       grant_type: 'authorization_code',
       code,
       redirect_uri: REDIRECT_URI,
       code_verifier: verifier,
     };
-    return askForTokens(this.#issuer, form);
   }
 
   /** Opens the sign-in page; what it resolves sends the password, and resolves the status of the answer. */
@@ -62,9 +68,9 @@ export class User {
 }
 
 export const refreshed = (issuer: string, refresh_token: string): Promise<Tokens> =>
-  askForTokens(issuer, { grant_type: 'refresh_token', refresh_token });
+  exchanged(issuer, { grant_type: 'refresh_token', refresh_token });
 
-async function askForTokens(issuer: string, form: Readonly<Record<string, string>>): Promise<Tokens> {
+export async function exchanged(issuer: string, form: Form): Promise<Tokens> {
   const body = new URLSearchParams(form).toString();
   return JSON.parse(await ask({ url: `${issuer}/oauth/token`, headers: WEB, body })) as Tokens;
 }

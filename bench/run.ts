@@ -7,9 +7,19 @@ import { parseArgs } from 'node:util';
 import { measure, type Pace } from './measure.ts';
 import { differences, format, keep, readResults, write } from './results.ts';
 import type { Section } from './section.ts';
+import { expiry } from './sections/expiry.ts';
 import { clients, grants, people, resources } from './sections/growth.ts';
 import { crowd, stall, start, trips } from './sections/process.ts';
-import { documents, flow, introspection, refresh, token, workers } from './sections/ratios.ts';
+import {
+  documents,
+  exchange,
+  flow,
+  introspection,
+  refresh,
+  token,
+  userinfo,
+  workers,
+} from './sections/ratios.ts';
 import { Stage } from './service.ts';
 
 const SECTIONS: Readonly<Record<string, Section>> = {
@@ -17,11 +27,14 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   introspection,
   workers,
   documents,
+  userinfo,
   refresh,
+  exchange,
   flow,
   crowd,
   trips,
   stall,
+  expiry,
   start,
   'growth-clients': clients,
   'growth-people': people,

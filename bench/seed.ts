@@ -12,7 +12,7 @@ import { createLmdbDocuments } from '../src/store/lmdb/documents.ts';
 import { createLmdbRecords } from '../src/store/lmdb/records.ts';
 import { openFolder } from '../src/store/lmdb/lmdb-store.ts';
 import { openStore } from '../src/store/open.ts';
-import type { DocumentStore, RecordStore } from '../src/store/store.ts';
+import type { Clock, DocumentStore, RecordStore } from '../src/store/store.ts';
 import { createUnitOfWork } from '../src/store/unit-of-work.ts';
 import { claimsOf, PASSWORD, personId, personName, RESOURCE, SCOPE } from './names.ts';
 import { ENV, FULL_HASH } from './service.ts';
@@ -22,16 +22,18 @@ const AT_ONCE = 4000;
 const DAY = 86_400;
 const OIDC_SCOPE = 'openid email profile offline_access';
 
-export async function seedGrants(configFile: string, count: number): Promise<void> {
+/** As if `ago` milliseconds had gone by since. */
+export async function seedGrants(configFile: string, count: number, ago = 0): Promise<void> {
+  const now = () => Date.now() - ago;
   const config = await load(configFile);
   const store = await openStore(config.store);
   const { hash } = await openKeys(config, store);
   await store.close();
-  const bulk = await openBulk(config);
+  const bulk = await openBulk(config, now);
   const parts = {
-    records: createUnitOfWork(bulk, Date.now),
+    records: createUnitOfWork(bulk, now),
     hash,
-    clock: { now: Date.now, ahead: 0 },
+    clock: { now, ahead: 0 },
     onDamaged: () => undefined,
     tombstoneSeconds: 90 * DAY,
   };
@@ -42,10 +44,10 @@ export async function seedGrants(configFile: string, count: number): Promise<voi
     RefreshToken: createAdapter('RefreshToken', parts),
   };
   const save: Save = (model, id, payload, seconds) =>
-    adapters[model].upsert(id, { kind: model, jti: id, ...times(seconds), ...payload }, seconds);
+    adapters[model].upsert(id, { kind: model, jti: id, ...times(now(), seconds), ...payload }, seconds);
   try {
     await inBatches(count, (indexes) =>
-      bulk.write(() => indexes.map((index) => seedOne(save, personId(index)))),
+      bulk.write(() => indexes.map((index) => seedOne(save, personId(index), now()))),
     );
   } finally {
     await bulk.close();
@@ -84,12 +86,12 @@ type Bulk = {
   close(): Promise<unknown>;
 };
 
-async function openBulk({ store }: Config): Promise<Bulk> {
+async function openBulk({ store }: Config, now: Clock = Date.now): Promise<Bulk> {
   if (store.engine !== 'lmdb') throw new TypeError('only lmdb is filled');
   const tables = await openFolder(store.folder);
   return {
     // One transaction around all of a batch, in place of one for each record.
-    records: createLmdbRecords({ ...tables, write: async (action) => action() }, Date.now),
+    records: createLmdbRecords({ ...tables, write: async (action) => action() }, now),
     documents: createLmdbDocuments(tables),
     write: async (begin) => Promise.all(await tables.write(begin)),
     close: () => tables.close(),
@@ -99,10 +101,10 @@ async function openBulk({ store }: Config): Promise<Bulk> {
 type Model = 'Session' | 'Grant' | 'AccessToken' | 'RefreshToken';
 type Save = (model: Model, id: string, payload: object, seconds: number) => Promise<unknown>;
 
-async function seedOne(save: Save, accountId: string): Promise<void> {
+async function seedOne(save: Save, accountId: string, at: number): Promise<void> {
   const [grantId, session, uid] = [randomId(), randomId(), randomId()];
   const ofUser = { accountId, clientId: 'web', grantId, gty: 'authorization_code', sessionUid: uid };
-  const now = Math.floor(Date.now() / 1000);
+  const now = Math.floor(at / 1000);
   const scope = `${OIDC_SCOPE} ${SCOPE}`;
   const authorizations = { web: { sid: randomId(), grantId } };
   const granted = { openid: { scope: OIDC_SCOPE }, resources: { [RESOURCE]: SCOPE } };
@@ -116,8 +118,8 @@ async function seedOne(save: Save, accountId: string): Promise<void> {
   ]);
 }
 
-function times(seconds: number) {
-  const iat = Math.floor(Date.now() / 1000);
+function times(now: number, seconds: number) {
+  const iat = Math.floor(now / 1000);
   return { iat, exp: iat + seconds };
 }
 

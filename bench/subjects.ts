@@ -5,7 +5,7 @@ import { raw } from '../test/world/raw.ts';
 import { ask, inLoops, type Request, wrk } from './load.ts';
 import type { Figures, Subject } from './measure.ts';
 import { BENCH, SCOPE } from './names.ts';
-import { User, refreshed } from './people.ts';
+import { exchanged, refreshed, User } from './people.ts';
 import type { Service } from './service.ts';
 
 export const S1 = 'raw signatures, one process';
@@ -13,6 +13,8 @@ export const S2 = 'raw signatures, two processes';
 /** Enough to keep a service busy. */
 const LOOPS = 16;
 const BROWSERS = 8;
+/** A code takes several times as long to make as to spend. */
+const MAKE_FOR = 4;
 
 export const tokenRequest = ({ issuer }: Service): Request => ({
   url: `${issuer}/oauth/token`,
@@ -72,6 +74,33 @@ export function refresh(service: Service, people = 100): Subject {
     chains[loop] = (await refreshed(service.issuer, last)).refresh_token;
   };
   return { name: service.name, slice: (seconds) => inLoops(service.pid, LOOPS, seconds, step) };
+}
+
+/** Codes are made first, in sessions, and what that costs isn't counted. */
+export function exchange(service: Service): Subject {
+  const codes: Awaited<ReturnType<User['code']>>[] = [];
+  const users = Array.from({ length: LOOPS / 2 }, (_, index) => new User(service, index));
+  const make = async (loop: number) => {
+    const code = await users[loop]?.code();
+    if (code !== undefined) codes.push(code);
+  };
+  const spend = async () => {
+    const code = codes.pop();
+    if (code !== undefined) await exchanged(service.issuer, code);
+  };
+  return {
+    name: `${service.name}, code exchange`,
+    async slice(seconds) {
+      await inLoops(service.pid, users.length, MAKE_FOR * seconds, make);
+      return inLoops(service.pid, LOOPS, () => codes.length === 0, spend);
+    },
+  };
+}
+
+export async function userinfo(service: Service): Promise<Subject> {
+  const { access_token: token } = await new User(service, 1).flow();
+  const url = `${service.issuer}/oauth/userinfo`;
+  return loaded(service, { url, headers: { authorization: `Bearer ${token}` } }, ', userinfo');
 }
 
 /** Somebody else signs in each time. */

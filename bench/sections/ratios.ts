@@ -84,6 +84,38 @@ export const refresh: Section = async (stage) => {
   };
 };
 
+export const userinfo: Section = async (stage) => {
+  const services = await stage.both();
+  const kinds = services.flatMap((service) => [
+    subjects.introspection(service, "person's"),
+    subjects.userinfo(service),
+  ]);
+  const of = (name: string) => `${name}, userinfo`;
+  return {
+    subjects: await Promise.all(kinds),
+    targets: [
+      cpuAtMost('userinfo: CPU / that of an introspection, lmdb', of(LMDB), LMDB + PERSON, [2.5]),
+      cpuAtMost('userinfo: CPU / that of an introspection, Redis', of(REDIS), REDIS + PERSON, [2.5]),
+    ],
+  };
+};
+
+export const exchange: Section = async (stage) => {
+  const services = [await stage.bareEngine(), ...(await stage.both())];
+  const of = (name: string) => `${name}, code exchange`;
+  return {
+    subjects: [subjects.signatures(1), ...services.map((service) => subjects.exchange(service))],
+    targets: [
+      restAtMost(
+        'code exchange: CPU beside two signatures / the bare engine’s',
+        [of(LMDB), of(BARE), subjects.S1],
+        [1.3],
+      ),
+      cpuAtMost('code exchange: CPU on Redis / on lmdb', of(REDIS), of(LMDB), ON_REDIS),
+    ],
+  };
+};
+
 export const flow: Section = async (stage) => {
   const people = stage.isQuick ? 300 : 5000;
   const services = [await stage.bareEngine(), ...(await stage.both({ people }))];

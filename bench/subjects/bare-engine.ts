@@ -150,9 +150,18 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return text;
 }
 
+/** The browser takes no cookie that has `expires` alone: its clock may be another. */
+const withMaxAge = (cookie: string) =>
+  cookie.replace(
+    /expires=([^;]+)/,
+    (all, at: string) => `${all}; max-age=${Math.round((Date.parse(at) - Date.now()) / 1000)}`,
+  );
+
 provider.use(async (ctx, next) => {
   if (!ctx.path.startsWith('/interaction/')) {
     await next();
+    const cookies: unknown = ctx.response.get('set-cookie');
+    if (Array.isArray(cookies)) ctx.set('set-cookie', cookies.map(String).map(withMaxAge));
     return;
   }
   ctx.respond = false;
