@@ -11,7 +11,7 @@ import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { demoUserOf, findDemo, tryUrlOf } from '../http/try-out.ts';
-import { exitOnCrash } from '../server/crash.ts';
+import { exitOnCrash, reportAbsences } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
 import { isMistake, type Log } from '../observability/log.ts';
 import { auditFileOf, openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
@@ -120,6 +120,7 @@ type KeepServingParts = Started & {
 /** Reloads the configuration of a started server when its files change, and stops the server gracefully. */
 async function keepServing(parts: KeepServingParts): Promise<void> {
   const { file, loaded, server, telemetry, onUp, onTaken, stopped } = parts;
+  reportAbsences(telemetry.log);
   exitOnCrash(telemetry.log, async () => {
     await server.abandon();
     await telemetry.close();
@@ -158,6 +159,7 @@ async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void):
   const telemetry = openTelemetry({ ...loaded.config, worker: PRIMARY });
   const primary = createPrimary(loaded, telemetry);
   await primary.start();
+  reportAbsences(telemetry.log);
   // Its workers drain by themselves.
   exitOnCrash(telemetry.log, async () => void (await telemetry.close()));
   const stopped = untilStopped();

@@ -143,6 +143,7 @@ export class KeptWorker {
     const most = this.#servingSince === undefined ? MISSED_AT_START : MISSED_REPORTS;
     if (this.#missed <= most) return void this.look();
     const silent = this.#parts.number;
+    this.#refusal = `worker ${silent} did not answer: suspended, blocked or out of CPU`;
     this.#parts.telemetry.log.error({ silent }, 'a worker does not answer any more and is killed');
     this.kill();
   }
@@ -153,10 +154,18 @@ export class KeptWorker {
   }
 }
 
+/** By themselves; else somebody sent it. */
+const CAUSES = new Map([
+  ['SIGKILL', " (out of memory, if the kernel's log says so)"],
+  ['SIGABRT', ' (its heap was full, if stderr says so)'],
+]);
+
 /** Resolves with how the process ended, or why there was none. */
 async function endOf(worker: Worker): Promise<string> {
   return new Promise((resolve) => {
-    worker.once('exit', (code, signal) => resolve(`it ended with ${signal ?? code}`));
+    worker.once('exit', (code, signal) =>
+      resolve(`it ended with ${signal ?? code}${CAUSES.get(signal) ?? ''}`),
+    );
     worker.on('error', (error) => {
       if (worker.process.pid === undefined) resolve(error.message);
     });

@@ -211,3 +211,15 @@ describe('a failover', () => {
     expect((await untilAnswered(() => refresh(world, tokens.refresh_token))).status).toBe(200);
   });
 });
+
+it('a Sentinel that is lost is named in the log and in the metrics', async () => {
+  const gauge = async () =>
+    (await (await fetch(`${world.management}/metrics`)).text()).match(/_warning{.*sentinel.*/g);
+  await world.server.status();
+  expect(await gauge()).toBeNull();
+  await group.sentinels[2]?.stop();
+  await expect.poll(gauge, { timeout: RECOVERY_MS }).toEqual(['_warning{warning="sentinel_3"} 1']);
+  expect(world.recorded.log.join('')).toContain(
+    `the Sentinel 127.0.0.1:${group.sentinels[2]?.port} does not answer`,
+  );
+});

@@ -252,6 +252,7 @@ describe('two workers', () => {
     expect(now[0]?.pid).toBe(first?.pid);
     expect(now[1]?.pid).not.toBe(second?.pid);
     expect(running.stderr()).toMatch(/a worker does not answer any more and is killed/);
+    expect(running.stderr()).toMatch(/"reason":"worker 2 did not answer: suspended, .*a worker ended/);
     const answers = await times(10, async () => fresh(`${world.base}/oauth/jwks.json`));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
   });
@@ -360,7 +361,9 @@ describe('the end of a process', () => {
     // One request under way, and one new connection that was just being handed over.
     expect(Math.max(...load.callers.map(({ lost }) => lost.length))).toBeLessThanOrEqual(2);
     expect(load.callers.every(({ refused }) => refused === 0)).toBe(true);
-    expect(running.stderr()).toMatch(/SIGKILL.*a worker ended, another one takes its place/);
+    expect(running.stderr()).toMatch(
+      /SIGKILL \(out of memory, if.*a worker ended, another one takes its place/,
+    );
     expect((await running.end('SIGTERM')).code).toBe(0);
   });
 

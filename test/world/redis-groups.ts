@@ -23,7 +23,7 @@ export type SentinelGroup = RedisGroup & {
   master(): Promise<RedisServer>;
   /** Those that are not. */
   replicas(): Promise<readonly RedisServer[]>;
-  readonly sentinels: readonly { readonly port: number }[];
+  readonly sentinels: readonly { readonly port: number; stop(): Promise<void> }[];
 };
 
 /** Files for servers that speak TLS among themselves and with us; they keep a plain port for the test's own questions. */

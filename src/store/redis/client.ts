@@ -9,6 +9,7 @@ import {
 } from 'ioredis';
 import type { RedisPlace } from '../../config/redis-url.ts';
 import { COMMAND_MS, inTime, Late } from './deadline.ts';
+import type { Finding } from './info.ts';
 import { SCRIPTS } from './scripts.ts';
 import { listenToSentinels } from './sentinels.ts';
 import { slotOf } from './slots.ts';
@@ -29,6 +30,8 @@ export interface RedisClient {
   masterAt(address: string): Master | undefined;
   /** All of them, connected or not. */
   masters(): readonly Master[];
+  /** What is wrong besides the masters. */
+  findings?: (() => Promise<readonly Finding[]>) | undefined;
   /** The topology may have changed. */
   refresh(): void;
   /** Gives up the connection to a server that is silent; what is sent meanwhile is refused at once. */
@@ -111,7 +114,7 @@ function createSingleClient(place: RedisPlace, onReady?: () => void): RedisClien
   });
   redis.on('connect', () => (lacksDatabase = false));
   dropSilent(redis, drop);
-  const stopListening = place.kind === 'sentinel' ? listenToSentinels(place, () => leave(redis)) : undefined;
+  const sentinels = place.kind === 'sentinel' ? listenToSentinels(place, () => leave(redis)) : undefined;
   const master = { name: 'master', redis };
   redis.on('ready', () => {
     lastError = undefined;
@@ -131,10 +134,11 @@ function createSingleClient(place: RedisPlace, onReady?: () => void): RedisClien
     masterOf,
     masterAt: masterOf,
     masters: () => [master],
+    findings: sentinels?.findings,
     refresh: () => place.kind === 'sentinel' && leave(redis),
     drop,
     close() {
-      stopListening?.();
+      sentinels?.stop();
       return close(redis);
     },
   };

@@ -1,11 +1,17 @@
-// The Sentinels of a URL: their news of another master.
+// The Sentinels of a URL: their news of another master, and which of them don't answer.
 import { Redis } from 'ioredis';
 import type { RedisPlace } from '../../config/redis-url.ts';
+import { inTime, Late } from './deadline.ts';
+import type { Finding } from './info.ts';
 
 const ANSWER_MS = 500;
 
-/** Calls `onNews` when one of them announces another master. Returns how to stop. */
-export function listenToSentinels(place: RedisPlace, onNews: () => void): () => void {
+/** One that is away isn't asked: the questions would wait in memory. */
+const ask = async (one: Redis) =>
+  inTime(one.status === 'reconnecting' ? Promise.reject(new Late()) : one.ping(), ANSWER_MS);
+
+/** Calls `onNews` when one of them announces another master. */
+export function listenToSentinels(place: RedisPlace, onNews: () => void) {
   // Not the failoverDetector of ioredis: it prints when a Sentinel is away, and begins to listen only once a master is connected.
   const sentinels = place.nodes.map((node) => {
     const sentinel = new Redis({
@@ -24,5 +30,16 @@ export function listenToSentinels(place: RedisPlace, onNews: () => void): () => 
     sentinel.subscribe('+switch-master').catch(() => undefined);
     return sentinel;
   });
-  return () => sentinels.forEach((sentinel) => sentinel.disconnect());
+
+  return {
+    stop: () => sentinels.forEach((sentinel) => sentinel.disconnect()),
+    findings: async () => {
+      const answers = await Promise.allSettled(sentinels.map(ask));
+      return place.nodes.flatMap(({ host, port }, index): readonly Finding[] => {
+        const message = `the Sentinel ${host}:${port} does not answer: most must for a failover`;
+        const isSilent = answers[index]?.status === 'rejected';
+        return isSilent ? [{ severity: 'warning', name: `sentinel_${index + 1}`, message }] : [];
+      });
+    },
+  };
 }
