@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { asBinary } from 'lmdb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
 import { rounds } from '../world/rounds.ts';
@@ -149,6 +150,33 @@ describe('the sweep of the lmdb store', () => {
       () => expect(rowsOf()).toEqual({ ...none, tombstones: 0, expiry: 0, documents: 1 }),
       MACHINE_MS,
     );
+    await beside.close();
+    await store.close();
+  });
+
+  it('goes on behind a row that another program wrote, which counts as absent and can be written anew', async () => {
+    const clock = createClock();
+    const folder = newFolder();
+    const store = await openLmdb({ folder, now: clock.now, sweepEveryMs: 10 });
+    const { records } = store;
+    const record = { kind: 'Session', payload: 'p', grant: 'g', alias: 'u' };
+    const keys = ['cut', 'text', 'number', 'anew', 'sound'];
+    for (const key of keys) await records.save({ ...record, key, alias: key, ttlSeconds: 10 });
+    const beside = openTables(folder);
+    const rows = ['86a36b6579', 'c1c1', '07', '07'];
+    for (const [index, row] of rows.entries())
+      await beside.records.put(`Session:${keys[index]}`, asBinary(Buffer.from(row, 'hex')) as never);
+    for (const key of keys.slice(0, 4)) {
+      expect(await records.find('Session', key)).toBeUndefined();
+      expect(await records.findByAlias('Session', key)).toBeUndefined();
+      expect(await records.consume('Session', key)).toBe('gone');
+    }
+    expect(await records.destroy('Session', 'cut')).toBe('gone');
+    await records.save({ ...record, key: 'anew', ttlSeconds: 600 });
+    clock.forward(10_000);
+    await vi.waitFor(() => expect(beside.read(() => beside.records.getCount())).toBe(1), MACHINE_MS);
+    expect(await records.find('Session', 'anew')).toMatchObject({ payload: 'p' });
+    await records.revokeGrant('g', 60);
     await beside.close();
     await store.close();
   });

@@ -54,7 +54,7 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
     async destroy(kind, key) {
       const id = toRecordId(kind, key);
       return tables.write(() => {
-        const row = tables.records.get(id);
+        const row = readRow(tables, id);
         if (row === undefined) return 'gone';
         dropRecord(tables, id, row);
         return 'destroyed';
@@ -72,8 +72,21 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
   };
 }
 
+/** Undefined also for what another program wrote, which counts as absent. */
+export function readRow(tables: LmdbTables, id: string): RecordRow | undefined {
+  let row: Partial<RecordRow> | undefined;
+  try {
+    row = tables.records.get(id);
+  } catch {
+    // Throws where it isn't the row that fails.
+    tables.records.getBinary(id);
+  }
+  const isWhole = typeof row?.payload === 'string' && typeof row.expiresAt === 'number';
+  return isWhole ? (row as RecordRow) : undefined;
+}
+
 function findRow(tables: LmdbTables, id: string, at: number): RecordRow | undefined {
-  const row = tables.records.get(id);
+  const row = readRow(tables, id);
   if (row === undefined || row.expiresAt <= at) return undefined;
   return row.grant !== undefined && isRevoked(tables, row.grant, at) ? undefined : row;
 }
@@ -121,7 +134,7 @@ function use(
 
 /** Writes a record and every row that points to it. What was consumed stays consumed, and has no alias. */
 function replaceRecord(tables: LmdbTables, id: string, row: RecordRow, at: number): SaveResult {
-  const old = tables.records.get(id);
+  const old = readRow(tables, id);
   if (old !== undefined) dropRecord(tables, id, old);
   const before = old !== undefined && old.expiresAt > at ? old.consumedAt : undefined;
   const consumedAt = before ?? row.consumedAt;
@@ -144,7 +157,7 @@ export function dropRecord(tables: LmdbTables, id: string, row: RecordRow): void
 function dropGrant(tables: LmdbTables, grant: string): void {
   // Copied first: a cursor must not walk over what is being deleted.
   for (const id of Array.from(tables.grants.getValues(grant))) {
-    const row = tables.records.get(id);
+    const row = readRow(tables, id);
     if (row !== undefined) dropRecord(tables, id, row);
   }
 }

@@ -2,7 +2,7 @@
 // two that meet do the same harmless thing.
 import { setTimeout as delay } from 'node:timers/promises';
 import { readClock } from '../lifetime.ts';
-import { dropRecord } from './records.ts';
+import { dropRecord, readRow } from './records.ts';
 import type { ExpiryKey, LmdbTables } from './tables.ts';
 import type { Clock } from '../store.ts';
 
@@ -62,10 +62,12 @@ async function sweepBatch(tables: LmdbTables, at: number): Promise<boolean> {
 const endOf = (at: number): ExpiryKey => [at + 1, 'counter', ''];
 
 function dropExpired(tables: LmdbTables, key: ExpiryKey): void {
-  const [, table, id] = key;
+  const [expiresAt, table, id] = key;
   void tables.expiry.remove(key);
-  const row = table === 'record' ? tables.records.get(id) : undefined;
-  if (row !== undefined) dropRecord(tables, id, row);
+  const row = table === 'record' ? readRow(tables, id) : undefined;
+  if (table === 'record' && row === undefined) void tables.records.remove(id);
+  // What was damaged may have been written anew.
+  if (row !== undefined && row.expiresAt <= expiresAt) dropRecord(tables, id, row);
   if (table === 'tombstone') void tables.tombstones.remove(id);
   if (table === 'counter') void tables.counters.remove(id);
 }
