@@ -19,22 +19,27 @@ const signAsync = promisify<string | null, Uint8Array, Key, Buffer>(sign);
 
 export function createSignData(alg: Algorithm, privateJwk: JWK): SignData {
   const key = createPrivateKey({ key: { ...privateJwk }, format: 'jwk' });
-  const { hash, options } = PARAMETERS[alg];
+  const { type, hash, options } = PARAMETERS[alg];
+  if (key.asymmetricKeyType !== type || (key.asymmetricKeyDetails?.modulusLength ?? 2048) < 2048)
+    throw new Error(
+      `key ${privateJwk.kid} can't sign ${alg}, it is weak or of another kind: run postern keys compromise with it`,
+    );
   // Around an RSA key alone, an object costs a few per cent of the signature.
   const keyWithOptions = options === undefined ? key : { key, ...options };
   return (data) => signAsync(hash, data, keyWithOptions);
 }
 
-type Parameters = { readonly hash: string | null; readonly options?: SigningOptions };
+type Parameters = { readonly type: string; readonly hash: string | null; readonly options?: SigningOptions };
 
 const PARAMETERS: Readonly<Record<Algorithm, Parameters>> = {
-  RS256: { hash: 'sha256' },
+  RS256: { type: 'rsa', hash: 'sha256' },
   // RFC 7518 §3.5: the salt is as long as the hash.
   PS256: {
+    type: 'rsa',
     hash: 'sha256',
     options: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
   },
   // RFC 7518 §3.4: r and s as they are, not in DER.
-  ES256: { hash: 'sha256', options: { dsaEncoding: 'ieee-p1363' } },
-  EdDSA: { hash: null },
+  ES256: { type: 'ec', hash: 'sha256', options: { dsaEncoding: 'ieee-p1363' } },
+  EdDSA: { type: 'ed25519', hash: null },
 };

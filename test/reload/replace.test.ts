@@ -1,4 +1,5 @@
 // What a replacement keeps and what a failed one changes, inside this process: the whole is reload.test.ts and rotation.test.ts.
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
@@ -62,6 +63,29 @@ describe('a replacement that fails', () => {
     await world.server.replace({ keySet: { ...leaking, published: [publicJwk] } });
     expect((await get(world, '/oauth/jwks.json')).text).toContain(kid);
     expect(world.recorded.audit('keys_changed')).toHaveLength(2);
+  });
+
+  it.each([
+    ['weak', generateKeyPairSync('rsa', { modulusLength: 1024 })],
+    ['of another kind', generateKeyPairSync('ec', { namedCurve: 'P-256' })],
+  ])('of the keys: one that is %s is named, with what to do', async (_, { privateKey, publicKey }) => {
+    world = await startWorld();
+    const [privateJwk, jwk] = [privateKey, publicKey].map((key) => ({
+      ...key.export({ format: 'jwk' }),
+      kid: 'unfit',
+    }));
+    const published = [{ ...jwk, alg: 'RS256', use: 'sig' }];
+    const keySet = {
+      generation: 9,
+      active: { kid: 'unfit', privateJwk },
+      others: [],
+      reserve: [],
+      published,
+    };
+    await expect(world.server.replace({ keySet: keySet as unknown as KeySet })).rejects.toThrow(
+      /key unfit can't sign RS256, .*postern keys compromise/,
+    );
+    expect(await machineToken(world)).toMatch(/^ey/);
   });
 
   it('of the configuration: it is recorded once, however often it is tried, and the old one serves', async () => {
