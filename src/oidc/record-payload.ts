@@ -4,19 +4,17 @@ import { createReadRecord, FORM_VERSION, type OnDamaged } from '../store/form.ts
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { StoreClock, StoredRecord } from '../store/store.ts';
 
-/** Stands for the record's own id inside its stored payload. Nobody can send it: what was sent is stored as an escape. */
+/** Stands for the record's own id inside an interaction, its form 2. Nobody can send it: what was sent is stored as an escape. */
 const OWN_ID = '\u007F';
-/** So an earlier version wrote it, which made the row no JSON. */
+/** In form 1, which was no JSON. */
 const OWN_ID_BEFORE = '\u0001';
-/** Interactions have it: they are form 2 of these records. */
-const FORM_WITH_ID = 2;
 
-/** What a record has, where that isn't what tokens have; one without it is damaged. */
+/** What a record has besides its times, where that isn't what tokens have; one without it is damaged. */
 const NEEDS = new Map([
-  ['DeviceCode', 'iat exp clientId params deviceInfo'],
-  ['Session', 'iat exp uid accountId loginTs'],
-  ['Grant', 'iat exp clientId accountId'],
-  ['Interaction', 'iat exp returnTo params prompt'],
+  ['DeviceCode', 'clientId params deviceInfo'],
+  ['Session', 'uid accountId loginTs'],
+  ['Grant', 'clientId accountId'],
+  ['Interaction', 'returnTo params prompt'],
 ]);
 
 /** What reading and writing records needs besides the store. */
@@ -37,13 +35,9 @@ type RecordPayload = Readonly<{
 
 /** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
 export function createRecordPayload(model: string, clock: StoreClock, onDamaged: OnDamaged): RecordPayload {
-  const newest = model === 'Interaction' ? FORM_WITH_ID : FORM_VERSION;
-  const read = createReadRecord(
-    onDamaged,
-    model,
-    NEEDS.get(model) ?? 'iat exp clientId accountId grantId',
-    newest,
-  );
+  const newest = model === 'Interaction' ? 2 : FORM_VERSION;
+  const needs = `iat exp ${NEEDS.get(model) ?? 'clientId accountId grantId'}`;
+  const read = createReadRecord(onDamaged, model, needs, newest);
   return {
     toText(id, payload) {
       const stored = { v: newest, ...withoutBearerValues(moved(payload, clock.ahead)) };

@@ -21,7 +21,7 @@ const know = (check: Check, names: string) => names.split(' ').forEach((name) =>
 
 know(isText, 'accountId clientId grantId sid uid sessionUid generation gty scope nonce codeChallenge');
 know(isText, 'redirectUri returnTo deviceCode error browser network name body username account');
-know(isText, 'id publicKey sealed');
+know(isText, 'address since device id publicKey sealed');
 know(isTexts, 'amr reasons scopes missingOIDCScope missingApis recoveryCodes');
 know(
   isNumber,

@@ -261,6 +261,26 @@ anyStore(
       await setFactors(world, 'bob');
     });
 
+    it('as a sign-in that waits for its second factor fails no request', async () => {
+      const world = running();
+      await giveOneTimeCodes(world, 'bob');
+      const { browser, page } = await begin(world);
+      const { url } = await signInAs(browser, page, 'bob');
+      const { records } = world.openedStore;
+      const place = {
+        kind: 'HalfSignIn',
+        key: (await hashOf(world.openedStore))(`half sign-in:${url.split('/').at(-1)}`),
+      };
+      const payload = (await records.find(place.kind, place.key))?.payload ?? '';
+      const failed: string[] = [];
+      for (const [what, form] of wrongForms(JSON.parse(payload) as object)) {
+        await records.save({ ...place, payload: JSON.stringify(form), ttlSeconds: 300 });
+        if ((await browser.request(url)).status >= 500) failed.push(what);
+      }
+      expect(failed).toEqual([]);
+      await setFactors(world, 'bob');
+    });
+
     it('F1-16: as factors is noticed whatever the damage is', async () => {
       const world = running();
       for (const value of [
