@@ -44,12 +44,10 @@ export async function loadInThread(entry: URL, file: string): Promise<LoadedConf
 /** Clients or users: about a millisecond for the thread that joins them. */
 const PART_LENGTH = 100;
 
-type Lists = Pick<Config, 'clients' | 'users'>;
-type Head = Omit<LoadedConfig, 'config'> & { readonly config: Omit<Config, keyof Lists> };
-
 /** `loaded` in parts that are read one at a time: a structured clone of all of it would hold up requests. */
-export function inParts({ config: { clients, users, ...config }, ...rest }: LoadedConfig): Uint8Array[] {
-  const parts: (Head | Lists)[] = [{ ...rest, config }];
+export function inParts(loaded: LoadedConfig): readonly Uint8Array[] {
+  const { clients, users } = loaded.config;
+  const parts: unknown[] = [{ ...loaded, config: { ...loaded.config, clients: [], users: [] } }];
   for (let start = 0; start < Math.max(clients.length, users.length); start += PART_LENGTH) {
     const end = start + PART_LENGTH;
     parts.push({ clients: clients.slice(start, end), users: users.slice(start, end) });
@@ -57,23 +55,14 @@ export function inParts({ config: { clients, users, ...config }, ...rest }: Load
   return parts.map((part) => serialize(part));
 }
 
-async function join([head, ...parts]: readonly Uint8Array[]): Promise<LoadedConfig> {
-  const { config, ...rest } = deserialize(head ?? new Uint8Array()) as Head;
+async function join([head = new Uint8Array(), ...parts]: readonly Uint8Array[]): Promise<LoadedConfig> {
+  const loaded = deserialize(head) as LoadedConfig;
   const [clients, users]: [Client[], UserEntry[]] = [[], []];
   for (const part of parts) {
     await setImmediate();
-    const more = deserialize(part) as Lists;
-    clients.push(...more.clients.map(withOwnBytes));
+    const more = deserialize(part) as Pick<Config, 'clients' | 'users'>;
+    clients.push(...more.clients);
     users.push(...more.users);
   }
-  const encryptionKeys = config.encryptionKeys.map((key) => Buffer.from(key));
-  return { ...rest, config: { ...config, encryptionKeys, clients, users } };
+  return { ...loaded, config: { ...loaded.config, clients, users } };
 }
-
-/** What was deserialized is a view of its whole part. */
-const withOwnBytes = (client: Client): Client => ({
-  ...client,
-  secrets: client.secrets.map((secret) =>
-    secret.kind === 'sha256' ? { ...secret, digest: Buffer.from(secret.digest) } : secret,
-  ),
-});
