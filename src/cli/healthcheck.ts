@@ -54,6 +54,4 @@ async function askHealth(url: URL): Promise<Health> {
   }
 }
 
-function unhealthy(problem: string): Health {
-  return { ok: false, status: 'not healthy', problems: [problem] };
-}
+const unhealthy = (problem: string): Health => ({ ok: false, status: 'not healthy', problems: [problem] });

@@ -99,6 +99,4 @@ export function openFileFault(file: string, mode: number): string | undefined {
   return `${file} holds a secret and ${what} (mode ${all}): chmod ${fixed} ${file}`;
 }
 
-function fault(message: string): Resolved {
-  return { kind: 'fault', message };
-}
+const fault = (message: string): Resolved => ({ kind: 'fault', message });

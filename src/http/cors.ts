@@ -35,7 +35,5 @@ function allow(ctx: Context, origin: string, isPreflight: boolean): void {
 
 /** The engine's own, which reflect any origin. */
 function removeCorsHeaders(ctx: Context): void {
-  for (const name of ctx.res.getHeaderNames()) {
-    if (name.startsWith('access-control-')) ctx.remove(name);
-  }
+  for (const name of ctx.res.getHeaderNames()) if (name.startsWith('access-control-')) ctx.remove(name);
 }

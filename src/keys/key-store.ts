@@ -169,9 +169,7 @@ export class KeyStore {
   async #read(): Promise<DecodedRing & { readonly version: number }> {
     const found = await this.#find();
     const decoded = this.#accept(found);
-    if (this.#pepper && found.sealedPepper === undefined) {
-      throw new KeyStoreError('missing', PEPPER_GONE);
-    }
+    if (this.#pepper && found.sealedPepper === undefined) throw new KeyStoreError('missing', PEPPER_GONE);
     return { ...decoded, version: found.version };
   }
 

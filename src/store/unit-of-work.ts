@@ -226,9 +226,7 @@ class Unit implements RecordStore {
       ...this.#takeUnsaved().map(async (record) => this.#note(record, await this.#store.save(record))),
       this.writeBeside(),
     ]);
-    for (const result of results) {
-      if (result.status === 'rejected') throw result.reason;
-    }
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
   /** The last save of a record counts: it may have ended since an earlier one. */

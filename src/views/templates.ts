@@ -45,11 +45,23 @@ const OPTIONS = {
 } as const;
 
 export function compileTemplate(text: string, filename: string): Template {
+  const compiled = tryToCompile(text, filename);
+  if (typeof compiled === 'function') return compiled;
+  // EJS names no line: it is the one from which on each beginning of the text fails like the whole, or within a tag.
+  const lines = text.split('\n');
+  const before = lines.findLastIndex((_, index) => {
+    const fault = tryToCompile(lines.slice(0, index + 1).join('\n'), filename);
+    return fault !== compiled && !String(fault).startsWith('Error: Could not find matching close tag');
+  });
+  throw new SyntaxError(`${compiled} (line ${before + 2})`);
+}
+
+function tryToCompile(text: string, filename: string): Template | string {
   try {
     return ejs.compile(text, { ...OPTIONS, filename });
   } catch (cause) {
     // What follows is advice on other tools.
-    throw new SyntaxError(String(cause).split('\n')[0], { cause });
+    return String(cause).split('\n', 1).join('');
   }
 }
 

@@ -277,6 +277,16 @@ describe('a broken template of an operator', () => {
     expect(problems[0]?.message).toContain('modle is not defined');
   });
 
+  it.each([
+    ['<p>\n<% if (true) { %>\n<p>\n<% if (false) { %>\n<% } %>', 2],
+    ['<% if (true) { %>\n<% } %>\n<%\n if ( %>\n<%\n\n%>', 3],
+    ['<p>\n<%= model.username\n<p>', 2],
+    ['<% ) %>', 1],
+  ])('that does not compile names the line, too: %j', (text, line) => {
+    pagesWith(override({ 'login.ejs': text }));
+    expect(problems[0]?.message).toMatch(new RegExp(`^\\w*Error: .+ \\(line ${line}\\)$`));
+  });
+
   it('that is a partial: each page falls back whole', () => {
     const pages = pagesWith(override({ 'partials/head.ejs': '<%= nope.nope %>' }));
     const builtIn = pagesWith();
