@@ -25,9 +25,8 @@ export type VerbOptions = { readonly config: string; readonly json?: boolean };
 export type SecretsOptions = VerbOptions & { readonly secrets: boolean };
 
 /** `postern GROUP NAME`, with the options that nearly all verbs have. */
-export function addVerb(group: Command, name: string, description: string): Command {
-  return group.command(name).description(description).addOption(configOption()).addOption(jsonOption());
-}
+export const addVerb = (group: Command, name: string, description: string): Command =>
+  group.command(name).description(description).addOption(configOption()).addOption(jsonOption());
 
 export function checked(faultOf: (value: string) => string | undefined): (value: string) => string {
   return (value) => {

@@ -32,9 +32,8 @@ export function printDone({ stdout }: CliIo, { json }: JsonOption, { value, text
   stdout.write(`${json === true ? JSON.stringify(value) : text}\n`);
 }
 
-function isRows(value: unknown): value is readonly object[] {
-  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'object');
-}
+const isRows = (value: unknown): value is readonly object[] =>
+  Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'object');
 
 /** Rows as a table, an object as lines of `name: value`. */
 export function renderValue(value: unknown): string {
@@ -80,9 +79,8 @@ function toCell(value: unknown): string {
 }
 
 /** `2 clients` */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
 
 /** Exit codes that all verbs have; `plan` has more. */
 export const EXIT = { done: 0, refused: 1, misuse: 2 };

@@ -117,9 +117,8 @@ export function addChange<Options extends VerbOptions>(
     );
 }
 
-export function isGone(username: string): CommandError {
-  return new CommandError(`${username} was deleted meanwhile`);
-}
+export const isGone = (username: string): CommandError =>
+  new CommandError(`${username} was deleted meanwhile`);
 
 /** Random, so that no user gets the id of a deleted one. */
 export const newUserId = (): string => `usr_${randomBytes(16).toString('base64url')}`;

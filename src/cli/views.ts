@@ -30,9 +30,8 @@ export function registerViews(program: Command, io: CliIo): void {
 }
 
 /** A designer's machine has no secrets, and needs none. */
-function readViews({ config: file }: VerbOptions) {
-  return readConfig(file, { writeKeys: false, readSecrets: false });
-}
+const readViews = ({ config: file }: VerbOptions) =>
+  readConfig(file, { writeKeys: false, readSecrets: false });
 
 function eject(
   typed: string,

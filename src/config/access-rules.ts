@@ -65,6 +65,5 @@ export function createAccessRules({ groups, clients, resources }: AccessSettings
 const namesOf = (names: readonly string[] | undefined): Names => names && new Set(names);
 
 /** No rule lets everybody in. */
-function isIn({ groups }: Grouped, names: Names): boolean {
-  return names === undefined || groups.some((name) => names.has(name));
-}
+const isIn = ({ groups }: Grouped, names: Names): boolean =>
+  names === undefined || groups.some((name) => names.has(name));

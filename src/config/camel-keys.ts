@@ -24,9 +24,8 @@ function toCamelCase(key: string): string {
 }
 
 /** `clientName` as the file has it: `client_name`. */
-export function toFileKey(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
+export const toFileKey = (name: string): string =>
+  name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** A map of the file with these keys and no others. */
 export function group<S extends z.core.$ZodLooseShape>(shape: S) {

@@ -49,9 +49,8 @@ function formsOf(entry: Entry<ClientForm>): Located[] {
 }
 
 /** Not of an argon2id hash of it: that was made on purpose. */
-export function isDemoSecret(hash: SecretHash): boolean {
-  return hash.kind === 'sha256' && hash.digest.equals(DEMO_DIGEST);
-}
+export const isDemoSecret = (hash: SecretHash): boolean =>
+  hash.kind === 'sha256' && hash.digest.equals(DEMO_DIGEST);
 
 async function resolveHash(
   entry: Entry<ClientForm>,

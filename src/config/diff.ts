@@ -51,6 +51,5 @@ function placeOf({ path, rule }: { readonly path: string; readonly rule: string 
   return { path: `${path}${dot}${toFileKey(key)}`, rule: `${rule}${dot}${toFileKey(key)}` };
 }
 
-function without(list: readonly unknown[], others: readonly unknown[]): readonly unknown[] {
-  return list.filter((one) => !others.some((other) => isDeepStrictEqual(one, other)));
-}
+const without = (list: readonly unknown[], others: readonly unknown[]): readonly unknown[] =>
+  list.filter((one) => !others.some((other) => isDeepStrictEqual(one, other)));

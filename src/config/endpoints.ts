@@ -145,18 +145,16 @@ const PATTERNS = ENDPOINT_TABLE.filter(hasParts).map((endpoint) => ({
 }));
 
 /** `path` is below the issuer, without a query. */
-export function findEndpoint(path: string): Endpoint | undefined {
-  return EXACT.get(path) ?? PATTERNS.find(({ pattern }) => pattern.test(path))?.endpoint;
-}
+export const findEndpoint = (path: string): Endpoint | undefined =>
+  EXACT.get(path) ?? PATTERNS.find(({ pattern }) => pattern.test(path))?.endpoint;
 
 const PAGE_PREFIXES = ENDPOINT_TABLE.filter(
   ({ caller, path }) => caller === 'person' && path !== HOME_PATH,
 ).map(({ path }) => path.replace(/:.*/, ''));
 
 /** Whether the path is for users' browsers, also where nothing is served. */
-export function isPagePath(path: string): boolean {
-  return path === HOME_PATH || PAGE_PREFIXES.some((prefix) => path.startsWith(prefix));
-}
+export const isPagePath = (path: string): boolean =>
+  path === HOME_PATH || PAGE_PREFIXES.some((prefix) => path.startsWith(prefix));
 
 const BY_ROUTE = new Map(ENDPOINT_TABLE.map((endpoint) => [endpoint.route, endpoint]));
 

@@ -76,9 +76,8 @@ export function parseInstant(text: string): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }
 
-export function instantFault(text: string): string | undefined {
-  return parseInstant(text) === undefined ? INSTANT_FAULT : undefined;
-}
+export const instantFault = (text: string): string | undefined =>
+  parseInstant(text) === undefined ? INSTANT_FAULT : undefined;
 
 /** The zod type of a point in time; yields epoch seconds. */
 export function instant() {

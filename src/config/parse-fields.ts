@@ -68,6 +68,5 @@ export function parseJsonObject(text: string): Readonly<Record<string, unknown>>
 }
 
 /** Whether this is what a YAML map became. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

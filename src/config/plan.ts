@@ -122,6 +122,5 @@ function describeSecret(secret: ClientSecret): [name: string, window: string] {
 }
 
 /** Compared, never shown: a URL may hold a password. */
-function locationOf(store: StoreConfig, folder: string): string {
-  return store.engine === 'lmdb' ? `lmdb:${relative(folder, store.folder)}` : store.url;
-}
+const locationOf = (store: StoreConfig, folder: string): string =>
+  store.engine === 'lmdb' ? `lmdb:${relative(folder, store.folder)}` : store.url;

@@ -60,9 +60,8 @@ export async function statRegular(file: string): Promise<Stats> {
 }
 
 /** After `statRegular`. A pipe that has taken the place of the file since is opened without waiting. */
-export function readInTime(file: string): Promise<Buffer> {
-  return inTime(file, readFile(file, { flag: constants.O_RDONLY | constants.O_NONBLOCK }));
-}
+export const readInTime = (file: string): Promise<Buffer> =>
+  inTime(file, readFile(file, { flag: constants.O_RDONLY | constants.O_NONBLOCK }));
 
 async function inTime<T>(file: string, work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();

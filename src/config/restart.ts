@@ -15,9 +15,8 @@ const KEYS = [
 ] as const;
 
 /** The keys, as the file names them, whose change takes effect at the next start only. */
-export function settingsForRestart(current: Config, next: Config): string[] {
-  return KEYS.filter((key) => !isDeepStrictEqual(current[key], next[key])).map(toFileKey);
-}
+export const settingsForRestart = (current: Config, next: Config): string[] =>
+  KEYS.filter((key) => !isDeepStrictEqual(current[key], next[key])).map(toFileKey);
 
 /** `next`, but for what a running service can't take over: that stays as in `current`. */
 export function keepUntilRestart(current: Config, next: Config): Config {

@@ -62,9 +62,8 @@ function keyFault(name: KeyName, resolved: Resolved, issuerIsLoopback: boolean):
 }
 
 /** Where data of this installation is kept on this machine. */
-export function dataFolder(store: StoreConfig, configFolder: string): string {
-  return store.engine === 'lmdb' ? store.folder : join(configFolder, '..', 'data');
-}
+export const dataFolder = (store: StoreConfig, configFolder: string): string =>
+  store.engine === 'lmdb' ? store.folder : join(configFolder, '..', 'data');
 
 type KeyTarget = Readonly<{
   folder: string;
@@ -133,6 +132,5 @@ async function publish(file: string, value: string): Promise<boolean> {
   }
 }
 
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;

@@ -5,9 +5,10 @@ import { canonicalUsername } from './username.ts';
 /** Returns what is wrong with a value, or nothing. Never repeats the value: it may be a secret. */
 export type Fault = (value: string) => string | undefined;
 
-export function matching(pattern: RegExp, message: string): Fault {
-  return (value) => (pattern.test(value) ? undefined : message);
-}
+export const matching =
+  (pattern: RegExp, message: string): Fault =>
+  (value) =>
+    pattern.test(value) ? undefined : message;
 
 /** The zod type of text that obeys every rule; each broken one is reported. */
 export function text(...faults: readonly Fault[]) {

@@ -85,9 +85,8 @@ export const logoutUriFault = uri(
 export const webUriFault = uri(isWeb, 'must be an http or https URL with its scheme, without a user name');
 
 /** Where users find help: a page, or an address for mail. */
-export function supportFault(value: string): string | undefined {
-  return /^mailto:[^\s"<>@]+@[^\s"<>@]+$/.test(value) ? undefined : webUriFault(value);
-}
+export const supportFault = (value: string): string | undefined =>
+  /^mailto:[^\s"<>@]+@[^\s"<>@]+$/.test(value) ? undefined : webUriFault(value);
 
 /** A web URL, a path on the issuer's host, or the name of a file in the assets of the operator's views. */
 export function imageFault(value: string): string | undefined {

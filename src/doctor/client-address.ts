@@ -62,9 +62,8 @@ function lacksProxy(trustedProxies: readonly string[], host: string): boolean {
   return !isTrusted(trustedProxies, host === 'localhost' ? LOOPBACK : host);
 }
 
-function isTrusted(trustedProxies: readonly string[], address: string): boolean {
-  return createClientAddress(trustedProxies)(address.replace(/\/64$/, ''), FORGED) === FORGED;
-}
+const isTrusted = (trustedProxies: readonly string[], address: string): boolean =>
+  createClientAddress(trustedProxies)(address.replace(/\/64$/, ''), FORGED) === FORGED;
 
 /** As the limits count it: IPv6 by /64. */
 const asCounted = (address: string): string => createClientAddress([])(address, undefined);

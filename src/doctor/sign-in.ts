@@ -55,9 +55,8 @@ function signInUrl(at: string, { clientId, redirectUris, scopes }: Client): stri
 }
 
 /** Every page of Postern has this policy; a page of the proxy doesn't. */
-function isOwnPage(answer: Answer): boolean {
-  return answer.all('content-security-policy').some((policy) => policy.includes("frame-ancestors 'none'"));
-}
+const isOwnPage = (answer: Answer): boolean =>
+  answer.all('content-security-policy').some((policy) => policy.includes("frame-ancestors 'none'"));
 
 const pathOf = (cookie: string) => /; *path=([^;]*)/i.exec(cookie)?.[1] ?? '/';
 

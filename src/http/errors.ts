@@ -119,9 +119,8 @@ function toAnswer(error: unknown, ctx: Context): Answer {
 }
 
 /** The caller left before its body was read, or was too slow. A whole body is lost too when the connection is reset behind it. */
-function isCutOff(error: unknown, { req }: Context): boolean {
-  return req.destroyed && (!req.complete || error === req.errored);
-}
+const isCutOff = (error: unknown, { req }: Context): boolean =>
+  req.destroyed && (!req.complete || error === req.errored);
 
 /** By path for what we serve; by Accept for what we don't know, and for a limit. */
 function isForUsers(ctx: Context): boolean {

@@ -80,9 +80,8 @@ function refuseQuery(ctx: Context): void {
   ctx.query = Object.fromEntries(Object.entries(ctx.query).filter(([name]) => !ignored.has(name)));
 }
 
-function isTooLong({ headers }: IncomingMessage, most = MAX_BODY_BYTES): boolean {
-  return Number(headers['content-length'] ?? 0) > most;
-}
+const isTooLong = ({ headers }: IncomingMessage, most = MAX_BODY_BYTES): boolean =>
+  Number(headers['content-length'] ?? 0) > most;
 
 const tooLarge = () => new Refusal(413, 'invalid_request', 'the form is too large');
 

@@ -11,6 +11,5 @@ export const ROUTE_NAMES: readonly string[] = [
 ];
 
 /** After the edge has cut the issuer's own path off, and once the status is known. */
-export function routeName({ path, status }: Pick<Context, 'path' | 'status'>): string {
-  return (status === 404 ? undefined : findEndpoint(path)?.name) ?? UNKNOWN;
-}
+export const routeName = ({ path, status }: Pick<Context, 'path' | 'status'>): string =>
+  (status === 404 ? undefined : findEndpoint(path)?.name) ?? UNKNOWN;

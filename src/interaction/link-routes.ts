@@ -124,13 +124,11 @@ function createLinkPages({ config, csrf, pages, audit, second, limits, now }: Ho
   };
 }
 
-function toEnrolmentFault(fault: LinkFault | undefined) {
-  return fault === 'wrong_code' || fault === 'passkey_refused' ? fault : undefined;
-}
+const toEnrolmentFault = (fault: LinkFault | undefined) =>
+  fault === 'wrong_code' || fault === 'passkey_refused' ? fault : undefined;
 
-function toPasswordFault(fault: LinkFault | undefined) {
-  return fault === 'wrong_code' || fault === 'not_first' ? undefined : fault;
-}
+const toPasswordFault = (fault: LinkFault | undefined) =>
+  fault === 'wrong_code' || fault === 'not_first' ? undefined : fault;
 
 async function open({ links, accounts, second, factors }: Host, token: string): Promise<OpenLink | Dead> {
   const link = await links.find(token);

@@ -97,9 +97,8 @@ export function toNoticeModel({ what, method, at, left }: Notice, locale: string
 }
 
 /** The day of `at` (epoch seconds) in the language of the page. */
-export function toDayText(at: number, locale: string): string {
-  return new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000);
-}
+export const toDayText = (at: number, locale: string): string =>
+  new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000);
 
 /** `at` (epoch seconds) in the language of the page. */
 export function toTimeText(at: number, locale: string): string {

@@ -143,9 +143,8 @@ export function createShow(host: Host) {
 
 /** A page in the language of its sign-in. */
 export function createRender(pages: Pages) {
-  function localeOf(ctx: Context, { uiLocales }: OpenInteraction): string {
-    return pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
-  }
+  const localeOf = (ctx: Context, { uiLocales }: OpenInteraction): string =>
+    pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
 
   /** `again`: how a browser gets this page once more. */
   function html<N extends keyof PageModels>(

@@ -13,9 +13,8 @@ export function toInstallation(pepper: Buffer, issuer: string | undefined): Inst
 }
 
 /** `pepper`: the one to which the ring must belong. */
-export function belongsTo({ installation }: Ring, pepper: Buffer): boolean {
-  return installation?.pepper === pepperId(pepper);
-}
+export const belongsTo = ({ installation }: Ring, pepper: Buffer): boolean =>
+  installation?.pepper === pepperId(pepper);
 
 /** Throws KeyStoreError `foreign`. */
 export function assertIssuer({ installation }: Ring, issuer: string | undefined): void {
@@ -31,9 +30,8 @@ export function assertIssuer({ installation }: Ring, issuer: string | undefined)
 export const sealPepper = (pepper: Buffer, vault: Vault): string => vault.seal(pepper, SEAL_NAME);
 
 /** Throws KeyStoreError `unreadable` or `tampered`. */
-export function openPepper(sealed: string, vault: Vault): Buffer {
-  return opening(SEAL_NAME, () => vault.open(sealed, SEAL_NAME));
-}
+export const openPepper = (sealed: string, vault: Vault): Buffer =>
+  opening(SEAL_NAME, () => vault.open(sealed, SEAL_NAME));
 
 /** The pepper is sealed with another encryption key than the first. */
 export async function pepperNeedsRewrap(documents: DocumentStore, vault: Vault): Promise<boolean> {
@@ -51,6 +49,5 @@ export async function rewrapPepper(documents: DocumentStore, vault: Vault): Prom
 }
 
 /** Says which pepper it is and gives nothing of it away. */
-function pepperId(pepper: Buffer): string {
-  return createHmac('sha256', pepper).update('postern v1 pepper').digest('base64url').slice(0, 22);
-}
+const pepperId = (pepper: Buffer): string =>
+  createHmac('sha256', pepper).update('postern v1 pepper').digest('base64url').slice(0, 22);

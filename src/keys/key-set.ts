@@ -86,6 +86,5 @@ function openKey(key: SealedKey, vault: Vault): PrivateKey {
 }
 
 /** Everything about a key that never changes: its sealed private part opens under no other name. */
-function sealName({ kid, alg, createdAt }: Pick<NewKey, 'kid' | 'alg' | 'createdAt'>): string {
-  return `signing key ${JSON.stringify([kid, alg, createdAt])}`;
-}
+const sealName = ({ kid, alg, createdAt }: Pick<NewKey, 'kid' | 'alg' | 'createdAt'>): string =>
+  `signing key ${JSON.stringify([kid, alg, createdAt])}`;

@@ -103,14 +103,12 @@ export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {
 }
 
 /** Whether a key signs, or will. */
-export function canSign(ring: Ring, now: number): boolean {
-  return ring.keys.some((key) => ['published', 'active'].includes(stateOf(key, now)));
-}
+export const canSign = (ring: Ring, now: number): boolean =>
+  ring.keys.some((key) => ['published', 'active'].includes(stateOf(key, now)));
 
 /** Published keys without an appointment, the next one to sign first. A sound ring always has one. */
-export function reserveKeys(ring: Ring): readonly RingKey[] {
-  return ring.keys.filter((key) => key.compromisedAt === undefined && key.activateAt === undefined);
-}
+export const reserveKeys = (ring: Ring): readonly RingKey[] =>
+  ring.keys.filter((key) => key.compromisedAt === undefined && key.activateAt === undefined);
 
 /** Keys whose appointment to sign still lies ahead, the nearest first. */
 export function scheduledKeys(ring: Ring, now: number): readonly RingKey[] {

@@ -191,9 +191,8 @@ export class Rotation {
 }
 
 /** All that a key set depends on: the ring's generation, and what the clock makes of its keys. */
-function viewOf(ring: Ring, now: number): string {
-  return JSON.stringify([ring.generation, ...ring.keys.map((key) => [key.kid, stateOf(key, now)])]);
-}
+const viewOf = (ring: Ring, now: number): string =>
+  JSON.stringify([ring.generation, ...ring.keys.map((key) => [key.kid, stateOf(key, now)])]);
 
 const wasSetBack = (since: number, now: number) => secondsSince(since, now) < -SKEW_SECONDS;
 

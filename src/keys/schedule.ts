@@ -73,9 +73,8 @@ export function takeStep(ring: Ring, due: DueStep, now: number, timing: Timing, 
  * A rotation by hand: the reserve gets the earliest appointment that no verifier can be surprised by. The same ring where there is an
  * appointment already.
  */
-export function rotateNow(ring: Ring, now: number, timing: Timing, newKey?: NewKey): Ring {
-  return scheduledKeys(ring, now).length > 0 ? ring : appoint(ring, now, { now, timing, newKey });
-}
+export const rotateNow = (ring: Ring, now: number, timing: Timing, newKey?: NewKey): Ring =>
+  scheduledKeys(ring, now).length > 0 ? ring : appoint(ring, now, { now, timing, newKey });
 
 /** The ring, with `newKey` published when it has no reserve. */
 export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined): Ring {
@@ -116,14 +115,12 @@ function appoint(
 }
 
 // Two bounds: verifiers must have been able to see the key, and every node must have read the appointment before it comes.
-function earliestActivation(key: RingKey, now: number, timing: Timing): number {
-  return Math.max(key.publishedAt + ms(timing.publishToActivate), now + ms(timing.propagation + timing.skew));
-}
+const earliestActivation = (key: RingKey, now: number, timing: Timing): number =>
+  Math.max(key.publishedAt + ms(timing.publishToActivate), now + ms(timing.propagation + timing.skew));
 
 /** When the last token of a key that retires then has ended, with all that differs. */
-export function verifiesUntil(retireAt: number, timing: Timing): number {
-  return retireAt + ms(timing.retireToRemove);
-}
+export const verifiesUntil = (retireAt: number, timing: Timing): number =>
+  retireAt + ms(timing.retireToRemove);
 
 function edit(ring: Ring, kid: string, change: (key: RingKey) => Partial<RingKey>): Ring {
   return { ...ring, keys: ring.keys.map((key) => (key.kid === kid ? { ...key, ...change(key) } : key)) };

@@ -103,6 +103,5 @@ export function combine(parts: {
   };
 }
 
-export function silentTelemetry(): Telemetry {
-  return combine({ log: createLog('silent', NOWHERE), audit: NOWHERE });
-}
+export const silentTelemetry = (): Telemetry =>
+  combine({ log: createLog('silent', NOWHERE), audit: NOWHERE });

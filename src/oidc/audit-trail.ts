@@ -123,9 +123,8 @@ export function recordSignOut(audit: Audit, { state, oidc }: KoaContextWithOIDC,
 }
 
 /** Whose token a client revoked; the engine looks at no account there. */
-function revokedFrom({ oidc: { entities } }: KoaContextWithOIDC): string | undefined {
-  return (entities.AccessToken ?? entities.RefreshToken)?.accountId;
-}
+const revokedFrom = ({ oidc: { entities } }: KoaContextWithOIDC): string | undefined =>
+  (entities.AccessToken ?? entities.RefreshToken)?.accountId;
 
 /** What was asked for, where it is something that exists. */
 function grantTypeOf(ctx: KoaContextWithOIDC): string | undefined {

@@ -114,6 +114,5 @@ function findFastSecret(
   return match;
 }
 
-function isLive({ notBefore, expiresAt }: ClientSecret, at: number): boolean {
-  return (notBefore === undefined || notBefore <= at) && (expiresAt === undefined || at < expiresAt);
-}
+const isLive = ({ notBefore, expiresAt }: ClientSecret, at: number): boolean =>
+  (notBefore === undefined || notBefore <= at) && (expiresAt === undefined || at < expiresAt);

@@ -21,9 +21,8 @@ export function toClientModel(client: Client, issuer: string): ClientModel {
 }
 
 /** A document may say any name, so its host is what users are shown. */
-function nameOf({ clientId, clientName = clientId }: Client): string {
-  return isDocumentClient(clientId) ? new URL(clientId).host : clientName;
-}
+const nameOf = ({ clientId, clientName = clientId }: Client): string =>
+  isDocumentClient(clientId) ? new URL(clientId).host : clientName;
 
 /** OIDC Core §4: the app begins a sign-in itself when it is given the issuer. */
 function startOf({ initiateLoginUri, clientUri }: Client, issuer: string): string | undefined {

@@ -17,9 +17,8 @@ type ClientRequest = {
 type State = { clientRequest?: ClientRequest };
 
 /** Whether a client has authenticated, or is a public one that named itself and was counted by its address. */
-export function hasClient({ state }: Pick<Context, 'state'>): boolean {
-  return (state as State).clientRequest !== undefined;
-}
+export const hasClient = ({ state }: Pick<Context, 'state'>): boolean =>
+  (state as State).clientRequest !== undefined;
 
 export type ClientLimits = ReturnType<typeof createClientLimits>;
 
@@ -67,6 +66,5 @@ export function createClientLimits(limits: Limits) {
 
 const isPublic = ({ tokenEndpointAuthMethod }: Client) => tokenEndpointAuthMethod === 'none';
 
-function isActive(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && 'active' in body && body.active === true;
-}
+const isActive = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'active' in body && body.active === true;

@@ -89,6 +89,5 @@ function interactionOf(details: Details, settings: Client, issuer: string, sessi
   };
 }
 
-function textOf(parameter: unknown): string | undefined {
-  return typeof parameter === 'string' ? parameter : undefined;
-}
+const textOf = (parameter: unknown): string | undefined =>
+  typeof parameter === 'string' ? parameter : undefined;

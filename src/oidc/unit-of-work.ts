@@ -103,9 +103,8 @@ function sessionOf({ oidc, state }: Partial<KoaContextWithOIDC>): Session | unde
   return RESUMED.has(oidc.route) && oidc.account === undefined ? undefined : oidc.session;
 }
 
-function cookiesOf({ response }: ParameterizedContext): readonly string[] {
-  return [response.headers['set-cookie'] ?? []].flat();
-}
+const cookiesOf = ({ response }: ParameterizedContext): readonly string[] =>
+  [response.headers['set-cookie'] ?? []].flat();
 
 function setCookies(ctx: ParameterizedContext, cookies: readonly string[]): void {
   ctx.remove('Set-Cookie');

@@ -45,9 +45,8 @@ const THIS_MACHINE = subnets(LOOPBACK);
 /** This machine and its link, where a cloud's metadata service is. */
 const LOCAL = subnets([...LOOPBACK, '169.254.0.0/16', 'fe80::/10']);
 
-export function isPublicAddress(address: string): boolean {
-  return contains(GLOBAL, address) && !contains(SPECIAL, address);
-}
+export const isPublicAddress = (address: string): boolean =>
+  contains(GLOBAL, address) && !contains(SPECIAL, address);
 
 export const isPrivateAddress = (address: string): boolean => contains(PRIVATE, address);
 

@@ -6,9 +6,8 @@ const PLAIN = /^[\w.:-]{1,128}$/;
 const KIND = /^[A-Za-z]+$/;
 
 /** Plain short text as it is, anything else as its SHA-256. `#` is never plain, so the two can't meet. */
-export function toKeyName(text: string): string {
-  return PLAIN.test(text) ? text : `#${createHash('sha256').update(text).digest('base64url')}`;
-}
+export const toKeyName = (text: string): string =>
+  PLAIN.test(text) ? text : `#${createHash('sha256').update(text).digest('base64url')}`;
 
 /** Unambiguous: a kind holds no colon, so the first colon always ends it. */
 export function toRecordId(kind: string, key: string): string {

@@ -41,9 +41,8 @@ export async function withStore<Result>(
 }
 
 /** False where lmdb would make a store: for commands that only read. */
-export function isStoreMade(config: StoreConfig): boolean {
-  return config.engine !== 'lmdb' || existsSync(path.join(config.folder, 'data.mdb'));
-}
+export const isStoreMade = (config: StoreConfig): boolean =>
+  config.engine !== 'lmdb' || existsSync(path.join(config.folder, 'data.mdb'));
 
 /** What is wrong with the servers of a Redis. Rejects with one line, without a password. */
 export async function inspectServers(url: string) {

@@ -54,6 +54,5 @@ export function levelOf(amr: Amr = []): Level {
 }
 
 /** Whether a recovery code, or a provisional factor (factors.ts), stood in for the second factor. */
-export function isRecovered(amr: Amr): boolean {
-  return amr.includes(SEVERAL) && !amr.includes(CODE) && !hasKey(amr);
-}
+export const isRecovered = (amr: Amr): boolean =>
+  amr.includes(SEVERAL) && !amr.includes(CODE) && !hasKey(amr);

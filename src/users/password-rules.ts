@@ -29,9 +29,9 @@ export type PasswordOwner = Readonly<{
 export const normalizePassword = (typed: string): string => typed.normalize('NFKC');
 
 /** What a typed password may have been hashed as: normalized, and as it is, which hashes from elsewhere may be of. */
-export function passwordForms(typed: string): readonly string[] {
-  return [...new Set([normalizePassword(typed), typed])];
-}
+export const passwordForms = (typed: string): readonly string[] => [
+  ...new Set([normalizePassword(typed), typed]),
+];
 
 /** Who a new password is for, by the configuration. */
 export function passwordContext(

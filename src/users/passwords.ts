@@ -95,9 +95,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** What it costs to verify a hash (`$argon2id$v=…$m=…,t=…,p=…`); of none, what the policy above costs. */
-export function costOf(passwordHash: string = DUMMY_HASH): string {
-  return passwordHash.split('$').slice(0, 4).join('$');
-}
+export const costOf = (passwordHash: string = DUMMY_HASH): string =>
+  passwordHash.split('$').slice(0, 4).join('$');
 
 /** Whether a hash costs less to guess than the policy wants. `passwordHash`: argon2id, PHC string. */
 export function isWeakerThanPolicy(passwordHash: string): boolean {

@@ -20,9 +20,8 @@ export function createTrustedBrowsers(hash: KeyedHash, now: Clock, random: (byte
   const proofOf = (name: string, endsAt: number, accountId: string) =>
     hash(`device:${name}:${endsAt}:${accountId}`);
 
-  function isOf({ name, endsAt, proof }: Entry, accountId: string): boolean {
-    return timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(name, endsAt, accountId)));
-  }
+  const isOf = ({ name, endsAt, proof }: Entry, accountId: string): boolean =>
+    timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(name, endsAt, accountId)));
 
   const isLive = ({ endsAt }: Entry) => now() < endsAt * 1000;
 

@@ -43,6 +43,5 @@ function lookUp(range: string, available: readonly string[]): string | undefined
   return available.find((one) => one.toLowerCase().startsWith(`${parts[0]}-`));
 }
 
-export function directionOf(locale: string): 'ltr' | 'rtl' {
-  return RTL.has(locale.toLowerCase().split('-')[0] ?? '') ? 'rtl' : 'ltr';
-}
+export const directionOf = (locale: string): 'ltr' | 'rtl' =>
+  RTL.has(locale.toLowerCase().split('-')[0] ?? '') ? 'rtl' : 'ltr';

@@ -72,9 +72,8 @@ export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles): Texts {
 
 const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}/g;
 
-export function placeholdersOf(text: string): string[] {
-  return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
-}
+export const placeholdersOf = (text: string): string[] =>
+  [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 
 /** The sentence in pieces, for a page that sets values in another type. A placeholder without a value stays. */
 export function toParts(text: string, values: TextValues): readonly TextPart[] {

@@ -49,9 +49,8 @@ export function fastClientCredentials(parts: FastParts): FastAnswer {
   };
 }
 
-function mayAskForItself({ grantTypes, tokenEndpointAuthMethod }: Client): boolean {
-  return tokenEndpointAuthMethod !== 'none' && grantTypes.includes('client_credentials');
-}
+const mayAskForItself = ({ grantTypes, tokenEndpointAuthMethod }: Client): boolean =>
+  tokenEndpointAuthMethod !== 'none' && grantTypes.includes('client_credentials');
 
 /** The requested scopes, each named once; undefined when the engine has something to say. */
 function plainScopes(requested: string | undefined): readonly string[] | undefined {

@@ -130,9 +130,8 @@ async function find(
 }
 
 /** `decision`: undefined where the file has no rules of access. */
-function keepsItsScope({ scope }: PlainToken, decision: Decision | undefined): boolean {
-  return decision === undefined || ('left' in decision && decision.left.join(' ') === scope);
-}
+const keepsItsScope = ({ scope }: PlainToken, decision: Decision | undefined): boolean =>
+  decision === undefined || ('left' in decision && decision.left.join(' ') === scope);
 
 /** Unused, for no API in particular, and bound to nothing. */
 function isPlain(token: RefreshToken | undefined): token is PlainToken {

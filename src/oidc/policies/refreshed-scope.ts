@@ -36,6 +36,5 @@ export function grantedResource(
 }
 
 /** The engine compared the two before the user's groups took scopes from the token. */
-function askedOf(scope: unknown, token: RefreshToken): readonly string[] | undefined {
-  return scope === undefined ? undefined : scopesIn(scope).filter((one) => token.scopes.has(one));
-}
+const askedOf = (scope: unknown, token: RefreshToken): readonly string[] | undefined =>
+  scope === undefined ? undefined : scopesIn(scope).filter((one) => token.scopes.has(one));

@@ -83,9 +83,8 @@ function mayHave(client: Client, { scopes, clients }: Resource): boolean {
 }
 
 /** Every scope that exists: those about a user and those of the resources. */
-export function knownScopes(config: ScopeSettings): ReadonlySet<string> {
-  return new Set([...userScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
-}
+export const knownScopes = (config: ScopeSettings): ReadonlySet<string> =>
+  new Set([...userScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
 
 type EngineClient = { readonly clientId: string };
 
@@ -140,9 +139,8 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
   };
 }
 
-export function tooManyResources(): errors.InvalidTarget {
-  return new errors.InvalidTarget('only a single resource is supported');
-}
+export const tooManyResources = (): errors.InvalidTarget =>
+  new errors.InvalidTarget('only a single resource is supported');
 
 /** A sign-in that was open while the file changed must not end at an address that is gone from it; the engine looked before. */
 function refuseRemovedRedirectUri({ oidc }: KoaContextWithOIDC): void {
@@ -158,9 +156,8 @@ function refuseRemovedResponseMode({ oidc }: KoaContextWithOIDC, { responseModes
   throw new errors.InvalidRequest('requested response_mode is not allowed for this client or request');
 }
 
-export function scopesIn(parameter: unknown): readonly string[] {
-  return typeof parameter === 'string' ? parameter.split(' ').filter(Boolean) : [];
-}
+export const scopesIn = (parameter: unknown): readonly string[] =>
+  typeof parameter === 'string' ? parameter.split(' ').filter(Boolean) : [];
 
 /** Of granted scopes those that a token for `resource` can be about: this request didn't ask for the others. */
 export function scopesBeside(

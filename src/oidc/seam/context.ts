@@ -31,9 +31,8 @@ const NOT_OFFERED = 'none';
  * RFC 6749 §4.1.2.1: unsupported_response_type. For a type with a token in it the engine would send that error in the
  * fragment mode, which isn't registered here, and fail; one without is refused in the query.
  */
-function wantsToken(responseType: unknown): boolean {
-  return typeof responseType === 'string' && responseType.includes('token');
-}
+const wantsToken = (responseType: unknown): boolean =>
+  typeof responseType === 'string' && responseType.includes('token');
 
 /** What the engine refuses without `openid`, before it asks which scopes there are at all. */
 const NEEDING_OPENID = ['claims_locales', 'id_token_hint', 'nonce'];

@@ -59,17 +59,15 @@ const COMMON = {
 } satisfies RedisOptions;
 
 /** `onReady`: the one master is connected, again perhaps. Those of a Cluster know each other's changes better than we. */
-export function createRedisClient(place: RedisPlace, onReady?: () => void): RedisClient {
-  return place.kind === 'cluster' ? createClusterClient(place) : createSingleClient(place, onReady);
-}
+export const createRedisClient = (place: RedisPlace, onReady?: () => void): RedisClient =>
+  place.kind === 'cluster' ? createClusterClient(place) : createSingleClient(place, onReady);
 
 /** ioredis says which command was refused. */
 type CommandError = Error & { readonly command?: { readonly name: string } };
 
 /** RESP puts the code of an error in its first word. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split(' ', 1)[0] ?? '') : '';
-}
+export const codeOf = (error: unknown): string =>
+  error instanceof Error ? (error.message.split(' ', 1)[0] ?? '') : '';
 
 function toCredentials({
   username,
