@@ -1,4 +1,5 @@
 // The table of models against the engine: what it asks the adapter for in all flows, and what its classes do.
+import { randomUUID } from 'node:crypto';
 import Provider, { type Adapter } from 'oidc-provider';
 import { expect, it, vi } from 'vitest';
 import { modelNames, modelOf } from '../../src/oidc/models.ts';
@@ -42,7 +43,8 @@ const withTrait = (trait: string) =>
 /** As the engine saves it; `value` is what a client presents. */
 async function make(name: string, members: object = {}) {
   const scope = 'openid offline_access profile';
-  const token = new (classOf(name))({ clientId: 'tv', accountId: PEOPLE.alice, scope, ...members });
+  const owner = { clientId: 'tv', accountId: PEOPLE.alice, grantId: randomUUID() };
+  const token = new (classOf(name))({ ...owner, scope, params: {}, deviceInfo: {}, ...members });
   const value = await token.save();
   return { token, find: () => classOf(name).find(value) };
 }
