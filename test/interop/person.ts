@@ -58,6 +58,9 @@ export class Person {
     if (page.text.includes('/code"') && this.code !== undefined) return fill('/code', { code: this.code() });
     if (page.text.includes('/consent"')) return fill('/consent');
     if (page.text.includes('name="confirm"')) return fill('/device', { confirm: 'yes' });
+    // It is looked up after a sign-in.
+    const userCode = new URL(page.url).searchParams.get('user_code');
+    if (userCode !== null) return fill('/device', { user_code: userCode });
     if (page.text.includes('/oauth/logout/confirm"')) return fill('/oauth/logout/confirm', { logout: 'yes' });
     return undefined;
   }
