@@ -48,14 +48,14 @@ export function setSecurityHeaders(issuer: string): Middleware {
   return async function setHeaders({ res }, next) {
     for (const [name, value] of entries) res.setHeader(name, value);
     await next();
-    const cookies = [res.getHeader('Set-Cookie') ?? []].flat();
-    if (cookies.length > 0) res.setHeader('Set-Cookie', cookies.map(addMaxAge));
+    const cookies = res.getHeader('Set-Cookie');
+    if (Array.isArray(cookies)) res.setHeader('Set-Cookie', cookies.map(addMaxAge));
   };
 }
 
 /** The package writes Expires alone, by this clock: to a browser whose clock is ahead of it, a new cookie would have ended. */
-function addMaxAge(cookie: string | number): string {
-  return String(cookie).replace(/; expires=([^;]+)/, (expires, at: string) => {
+function addMaxAge(cookie: string): string {
+  return cookie.replace(/; expires=([^;]+)/, (expires, at: string) => {
     const seconds = Math.round((Date.parse(at) - Date.now()) / 1000);
     return `${expires}; max-age=${Math.max(0, seconds)}`;
   });

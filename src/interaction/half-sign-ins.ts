@@ -32,7 +32,7 @@ export function createHalfSignIns(records: RecordStore, hash: KeyedHash) {
     async find(uid: string): Promise<HalfSignIn | undefined> {
       const record = await records.find(KIND, keyOf(uid));
       const half = record && parseJsonObject(record.payload);
-      return isWhole(half, 'accountId username issued attempt')
+      return isWhole(half, ['accountId', 'username', 'issued', 'attempt'])
         ? (half as HalfSignIn | undefined)
         : undefined;
     },

@@ -28,8 +28,7 @@ export type RecordParts = Readonly<{
 
 type RecordPayload = Readonly<{
   toText: (id: string, payload: AdapterPayload) => string;
-  /** With the id back in its places where the caller knows it; a session found by its uid stays without. */
-  /** Undefined for what is damaged: nobody can have asked for it as it is. */
+  /** With the id back in its places where the caller knows it (a session found by its uid stays without). Undefined where it is damaged. */
   payloadOf: (record: StoredRecord, id: string | undefined) => AdapterPayload | undefined;
 }>;
 

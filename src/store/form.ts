@@ -56,11 +56,12 @@ export function readForm(text: string, what: string, newest = FORM_VERSION): Sto
   return form;
 }
 
-/** As readForm, of a record that `needs` these members (isWhole). What is damaged is reported and counts as absent. */
+/** As readForm, of a record that `needs` these members. What is damaged is reported and counts as absent. */
 export function createReadRecord(onDamaged: OnDamaged, kind: string, needs: string, newest?: number) {
+  const names = needs.split(' ');
   return (record: StoredRecord, text = record.payload): StoredForm | undefined => {
     const form = readForm(text, `a record of the kind ${kind}`, newest);
-    if (isWhole(form, needs)) return form;
+    if (isWhole(form, names)) return form;
     onDamaged(kind, record);
     return undefined;
   };

@@ -28,17 +28,17 @@ know(
   'iat exp iiat loginTs ts authTime auth_time factorAt sessionsSince at rotations counter lastStep',
 );
 know(isWhole, 'openid place deviceInfo details session lastSubmission result login rejected');
-know((value) => isWhole(value, 'sealed lastStep'), 'oneTimeCode');
+know((value) => isWhole(value, ['sealed', 'lastStep']), 'oneTimeCode');
 know(
-  listOf((value) => isWhole(value, 'id publicKey counter')),
+  listOf((value) => isWhole(value, ['id', 'publicKey', 'counter'])),
   'passkeys',
 );
 know(Array.isArray, 'notices');
-know((value) => isWhole(value, 'at'), 'issued');
-know((value) => isWhole(value, 'account'), 'attempt');
+know((value) => isWhole(value, ['at']), 'issued');
+know((value) => isWhole(value, ['account']), 'attempt');
 know((value) => isText(value) || isTexts(value), 'aud resource');
 // These are parameters of requests, too.
-know((value) => isText(value) || isWhole(value, 'name reasons details'), 'prompt');
+know((value) => isText(value) || isWhole(value, ['name', 'reasons', 'details']), 'prompt');
 know((value) => isText(value) || isWhole(value), 'consent');
 know(
   mapOf((value) => isText(value) || isTexts(value)),
@@ -51,10 +51,7 @@ know(mapOf(isWhole), 'authorizations');
 know((value) => isRecord(value) && isTexts(value['amr'] ?? []), 'extra');
 
 /** `needs`: names of members. */
-export function isWhole(value: unknown, needs?: string): boolean {
-  return (
-    isRecord(value) &&
-    !needs?.split(' ').some((name) => !(name in value)) &&
-    Object.entries(value).every(([name, one]) => CHECKS.get(name)?.(one) ?? true)
-  );
+export function isWhole(value: unknown, needs: readonly string[] = []): boolean {
+  if (!isRecord(value) || !needs.every((name) => name in value)) return false;
+  return Object.keys(value).every((name) => CHECKS.get(name)?.(value[name]) !== false);
 }

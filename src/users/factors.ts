@@ -243,7 +243,7 @@ const parseFactors = (id: string, text: string) =>
 
 function toFactors(id: string, { v: _version, ...form }: StoredForm): Factors {
   const own = { ...NO_FACTORS, ...form };
-  if (!isWhole(own, 'passkeys recoveryCodes sessionsSince notices'))
+  if (!isWhole(own, ['passkeys', 'recoveryCodes', 'sessionsSince', 'notices']))
     throw new UnreadableForm(WHAT, { collection: COLLECTION, id }, 'a member is missing or of another type');
   return own;
 }
