@@ -8,7 +8,6 @@ import { parseJsonObject } from '../config/parse-fields.ts';
 const TIMEOUT_MS = 10_000;
 
 export type AskOptions = Readonly<{
-  method?: string;
   headers?: Readonly<Record<string, string>>;
   /** A form. */
   body?: string;
@@ -41,7 +40,7 @@ export class Unanswered extends Error {
   }
 }
 
-export const ask: Ask = (url, { method, headers, body, from, timeoutMs = TIMEOUT_MS } = {}) =>
+export const ask: Ask = (url, { headers, body, from, timeoutMs = TIMEOUT_MS } = {}) =>
   new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs);
     const fail = (reason: string) =>
@@ -49,7 +48,7 @@ export const ask: Ask = (url, { method, headers, body, from, timeoutMs = TIMEOUT
     const form = body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' };
     const send = url.startsWith('https:') ? requestHttps : requestHttp;
     const request = send(url, {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      method: body === undefined ? 'GET' : 'POST',
       agent: false,
       signal,
       // A name may have addresses of the other family, which this address can't reach.

@@ -5,7 +5,6 @@ const problem = (advice: string) => ({ level: 'problem', advice }) as const;
 const warning = (advice: string) => ({ level: 'warning', advice }) as const;
 
 const SEE = 'See docs/reverse-proxy.md.';
-const LEAVE_CORS = "Take CORS out of the proxy, and list origins in Postern's cors.allowed_origins.";
 
 export const FAULTS = {
   'store-unreachable': problem('Is it running, and may this machine reach it?'),
@@ -32,10 +31,6 @@ export const FAULTS = {
   'redirect-rewritten': problem('Let the proxy leave Location alone (in nginx: proxy_redirect off).'),
   'cookies-altered': problem('Let the proxy leave Set-Cookie alone (in nginx: no proxy_cookie_…).'),
   'cookies-lost': problem('Let the proxy pass Cookie on, and leave the paths in Set-Cookie alone.'),
-
-  'cors-added': problem(LEAVE_CORS),
-  'cors-altered': problem(LEAVE_CORS),
-  'preflight-blocked': problem('Let the proxy pass OPTIONS on to Postern.'),
 
   'trusted-proxies-wrong': problem(
     `List the addresses of the proxy, as Postern sees them, in trusted_proxies. ${SEE}`,

@@ -1,7 +1,6 @@
 // The checks of `postern doctor` through the public address, in the order of its report.
 import { runCheck, type Check, type Result, type Target } from './check.ts';
 import { checkClientAddress } from './client-address.ts';
-import { checkCors } from './cors.ts';
 import { checkDiscovery, checkReach } from './discovery.ts';
 import { checkSignIn } from './sign-in.ts';
 import { checkTls } from './tls.ts';
@@ -9,7 +8,6 @@ import { checkTls } from './tls.ts';
 /** Run only when the service answers. */
 const CHECKS: Readonly<Record<string, Check>> = {
   discovery: checkDiscovery,
-  cors: checkCors,
   'sign-in': checkSignIn,
   'client-address': checkClientAddress,
 };

@@ -7,7 +7,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { basic } from '../world/token-endpoint.ts';
-import { SPA_ORIGIN, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { startProcess } from '../world/process.ts';
 import { makeFront, type Front, type FrontConfiguration } from './front.ts';
 
@@ -76,9 +76,7 @@ describe('a proxy that is right', () => {
     await front.serve({ upstream: new URL(world.base).host });
     const { code, findings } = await diagnose('--config', world.configFile);
     expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
-    expect(findings.map(({ name }) => name).join(' ')).toBe(
-      'tls reach discovery cors sign-in client-address',
-    );
+    expect(findings.map(({ name }) => name).join(' ')).toBe('tls reach discovery sign-in client-address');
     expect(code).toBe(0);
   });
 
@@ -154,16 +152,6 @@ describe('a proxy that changes answers', () => {
     expect(await behind({ server: 'location /interaction/ { return 403; }' })).toEqual(['sign-in-refused']);
   });
 
-  it('adds CORS headers of its own, or strips ours', async () => {
-    const own = 'add_header Access-Control-Allow-Origin * always;';
-    expect(await behind({ location: own })).toEqual(['cors-added', 'cors-altered']);
-    const same = `set $o ''; if ($http_origin = '${SPA_ORIGIN}') { set $o $http_origin; } add_header Access-Control-Allow-Origin $o always;`;
-    expect(await behind({ server: same })).toEqual(['cors-altered']);
-    expect(await behind({ location: 'proxy_hide_header Access-Control-Allow-Origin;' })).toEqual([
-      'cors-altered',
-    ]);
-  });
-
   it('rewrites bodies', async () => {
     // nginx-light has no sub_filter; a whole other document is the same thing to see.
     const document = JSON.stringify({
@@ -172,10 +160,6 @@ describe('a proxy that changes answers', () => {
     });
     const other = `location = /.well-known/openid-configuration { default_type application/json; return 200 '${document}'; }`;
     expect(await behind({ server: other })).toEqual(expect.arrayContaining(['urls-rewritten']));
-  });
-
-  it('lets no OPTIONS through', async () => {
-    expect(await behind({ location: 'limit_except GET POST { deny all; }' })).toEqual(['preflight-blocked']);
   });
 });
 
