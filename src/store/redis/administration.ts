@@ -28,12 +28,8 @@ export async function importIntoRedis(
     for (const key of new Set(documents.map(({ collection }) => documentsKey(collection))))
       if ((await connection.ask(key, (redis) => redis.hlen(key))) > 0) return false;
     for (const { collection, id, value, version } of documents) {
-      const write = {
-        script: 'importDocument',
-        keys: [documentsKey(collection)],
-        args: [id, value, version],
-      } as const;
-      if ((await connection.confirm(write)) !== 1) return false;
+      const args = [id, value, version];
+      if ((await connection.confirm('importDocument', [documentsKey(collection)], args)) !== 1) return false;
     }
     return true;
   } finally {

@@ -3,6 +3,7 @@
 import {
   Cluster,
   type ClusterOptions,
+  Command,
   Redis,
   type RedisOptions,
   type SentinelConnectionOptions,
@@ -12,7 +13,6 @@ import { COMMAND_MS, inTime, Late } from './deadline.ts';
 import type { Finding } from './info.ts';
 import { SCRIPTS } from './scripts.ts';
 import { listenToSentinels } from './sentinels.ts';
-import { slotOf } from './slots.ts';
 
 /** A server that may be asked now. `name` is its own among all servers of this client. */
 export type Master = { readonly name: string; readonly redis: Redis };
@@ -245,6 +245,9 @@ function createClusterClient(place: RedisPlace): RedisClient {
     close: () => close(cluster),
   };
 }
+
+/** ioredis says it of a command only. */
+export const slotOf = (key: string): number => new Command('get', [key]).getSlot();
 
 const nameOf = ({ options }: Redis): string => `${options.host}:${options.port}`;
 

@@ -13,7 +13,7 @@ const BATCH = 1000;
 const REDIRECTIONS = 8;
 const TRY_AGAIN_MS = 25;
 
-export type Write = Readonly<{
+type Write = Readonly<{
   script: ScriptName;
   keys: readonly string[];
   args: readonly (string | number)[];

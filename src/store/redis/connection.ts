@@ -3,11 +3,11 @@
 import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../../config/redis-url.ts';
 import { codeOf, createRedisClient, type Master, type RedisClient } from './client.ts';
-import { createConfirm, type Write } from './confirm.ts';
+import { createConfirm } from './confirm.ts';
 import { AnswerLost, COMMAND_MS, inTime, isReply, Late, toAnswerLost } from './deadline.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts';
 import type { ScriptName } from './scripts.ts';
-import { createWatch, type Watch } from './watch.ts';
+import { createWatch } from './watch.ts';
 import { failingAs, StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
 
 export type ServerReport = Readonly<{
@@ -21,7 +21,12 @@ export interface RedisConnection {
   ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T>;
   run(script: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
   /** As `run`; when `hasWritten` says so of the answer, all replicas have it too, or this rejects with StoreUnavailable. */
-  confirm(write: Write, hasWritten?: (reply: unknown) => boolean): Promise<unknown>;
+  confirm(
+    script: ScriptName,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    hasWritten?: (reply: unknown) => boolean,
+  ): Promise<unknown>;
   /** What every master says of itself. Rejects with StoreUnavailable when one doesn't answer. */
   inspect(): Promise<readonly ServerReport[]>;
   /** As `inspect`. Rejects with StoreUnfit when a server loses tokens. */
@@ -58,6 +63,7 @@ function toConnection(place: RedisPlace): Opening {
   const onReady = () => watch.renew('master');
   const client = createRedisClient(place, isConfirmed ? undefined : onReady);
   const writer = isConfirmed ? createRedisClient(place, onReady) : client;
+  const clients = isConfirmed ? [client, writer] : [client];
   const watch = createWatch(writer, place.leastReplicas);
   const confirmWrite = createConfirm(writer, watch);
 
@@ -81,13 +87,15 @@ function toConnection(place: RedisPlace): Opening {
       return await inTime(command(client.commands), ASK_MS);
     } catch (error) {
       if (master === undefined) throw toUnavailable(error, client);
-      learn({ client, watch }, master, error);
+      // What a failure says of the server.
+      if (error instanceof Late) client.drop(master);
+      else if (codeOf(error) === 'READONLY') watch.demote(master.name, toCause(error));
       throw toUnavailable(toFailure(error), client, key);
     }
   }
 
   const run: RedisConnection['run'] = (script, keys, args) =>
-    ask(keys.join(' or '), toCommand({ script, keys, args }));
+    ask(keys.join(' or '), toCommand(script, keys, args));
 
   return {
     label: place.label,
@@ -95,14 +103,13 @@ function toConnection(place: RedisPlace): Opening {
     ask,
     run,
     async open() {
-      await translate(client, () => client.connect());
-      if (writer !== client) await translate(writer, () => writer.connect());
+      for (const one of clients) await translate(one, () => one.connect());
       await watch.start();
     },
-    async confirm(write, hasWritten = () => true) {
-      const key = write.keys.join(' or ');
-      if (!isConfirmed) return ask(key, toCommand(write), toAnswerLost);
-      const outcome = await translate(writer, () => confirmWrite(write), key);
+    async confirm(script, keys, args, hasWritten = () => true) {
+      const key = keys.join(' or ');
+      if (!isConfirmed) return ask(key, toCommand(script, keys, args), toAnswerLost);
+      const outcome = await translate(writer, () => confirmWrite({ script, keys, args }), key);
       if (outcome.isConfirmed || !hasWritten(outcome.reply)) return outcome.reply;
       const error = new StoreTakesNoWrites('not every replica confirmed the write');
       throw Object.assign(error, { mayBeDone: true });
@@ -110,29 +117,16 @@ function toConnection(place: RedisPlace): Opening {
     inspect: () => inspect(client, place.leastReplicas),
     async check() {
       const reports = await inspect(client, place.leastReplicas);
-      refuseFaults(reports);
+      const findings = reports.flatMap((report) => report.findings);
+      const fault = findings.find(({ severity }) => severity === 'fault');
+      if (fault !== undefined) throw new StoreUnfit(fault.message);
       return reports;
     },
     async close() {
       watch.close();
-      await Promise.all([client.close(), writer === client || writer.close()]);
+      await Promise.all(clients.map((one) => one.close()));
     },
   };
-}
-
-/** What a failure says of the server. */
-function learn(
-  { client, watch }: { readonly client: RedisClient; readonly watch: Watch },
-  master: Master,
-  error: unknown,
-): void {
-  if (error instanceof Late) client.drop(master);
-  else if (codeOf(error) === 'READONLY') watch.demote(master.name, toCause(error));
-}
-
-function refuseFaults(reports: readonly ServerReport[]): void {
-  const [fault] = reports.flatMap(({ findings }) => findings.filter(({ severity }) => severity === 'fault'));
-  if (fault !== undefined) throw new StoreUnfit(fault.message);
 }
 
 async function inspect(client: RedisClient, leastReplicas: number): Promise<readonly ServerReport[]> {
@@ -156,7 +150,7 @@ async function inspect(client: RedisClient, leastReplicas: number): Promise<read
 
 /** ioredis adds a method for each script, which its types can't know. */
 const toCommand =
-  ({ script, keys, args }: Write) =>
+  (...[script, keys, args]: Parameters<RedisConnection['run']>) =>
   (commands: Redis) =>
     (commands as unknown as Record<ScriptName, (...given: unknown[]) => Promise<unknown>>)[script](
       ...keys,
@@ -168,7 +162,7 @@ const toCommand =
  */
 export async function probe(connection: RedisConnection, key: string, field: string): Promise<void> {
   if (!connection.isConfirmed) return;
-  await failingAs(false, connection.confirm({ script: 'touch', keys: [key], args: [field] }));
+  await failingAs(false, connection.confirm('touch', [key], [field]));
 }
 
 async function translate<T>(client: RedisClient, action: () => Promise<T>, key?: string): Promise<T> {

@@ -11,18 +11,16 @@ const isDone = (reply: unknown) => reply === 1;
 
 export function createRedisDocuments(connection: RedisConnection): DocumentStore {
   async function putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
-    await probe(connection, documentsKey(collection), writes[0]?.id ?? '');
+    const key = documentsKey(collection);
+    await probe(connection, key, writes[0]?.id ?? '');
     const args = writes.flatMap(({ id, value, expectedVersion }) => [id, value, expectedVersion]);
-    return isDone(
-      await connection.confirm({ script: 'putDocuments', keys: [documentsKey(collection)], args }, isDone),
-    );
+    return isDone(await connection.confirm('putDocuments', [key], args, isDone));
   }
 
   return {
     async get(collection, id) {
-      const stored = await connection.ask(documentsKey(collection), (redis) =>
-        redis.hget(documentsKey(collection), id),
-      );
+      const key = documentsKey(collection);
+      const stored = await connection.ask(key, (redis) => redis.hget(key, id));
       return stored === null ? undefined : toDocument(id, stored);
     },
 
@@ -35,12 +33,8 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
     putAll,
 
     async remove(collection, id, expectedVersion) {
-      const write = {
-        script: 'removeDocument',
-        keys: [documentsKey(collection)],
-        args: [id, expectedVersion],
-      } as const;
-      return isDone(await connection.confirm(write, isDone));
+      const args = [id, expectedVersion];
+      return isDone(await connection.confirm('removeDocument', [documentsKey(collection)], args, isDone));
     },
   };
 }

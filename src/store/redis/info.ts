@@ -12,8 +12,8 @@ export type Finding = Readonly<{
 export type InfoFields = ReadonlyMap<string, string>;
 
 export function parseInfo(info: string): InfoFields {
-  const lines = info.split(/\r?\n/).filter((line) => line.includes(':'));
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+  const lines = info.matchAll(/^([^:\r\n]*):(.*)$/gm);
+  return new Map(Array.from(lines, ([, name = '', value = '']) => [name, value]));
 }
 
 /** What a server says of its replicas. */

@@ -47,14 +47,9 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
       const grant = found === undefined ? await liveGrantOf(connection, id, at) : (found.grant ?? '');
       if (grant === undefined) return 'gone';
       await probe(connection, id, 'u');
-      const claim = {
-        script: 'consumeRecord',
-        keys: [id],
-        args: [at, Math.floor(at / 1000), grant],
-      } as const;
-      return toConsumeResult(
-        await connection.confirm(claim, (reply) => toConsumeResult(reply) === 'consumed'),
-      );
+      const args = [at, Math.floor(at / 1000), grant];
+      const isConsumed = (reply: unknown) => toConsumeResult(reply) === 'consumed';
+      return toConsumeResult(await connection.confirm('consumeRecord', [id], args, isConsumed));
     },
 
     async destroy(kind, key) {
@@ -140,7 +135,7 @@ async function writeRecord(
     return (await connection.run('saveRecord', [id], toArgs(''))) === 1;
   }
   const args = toArgs(isConfirmed ? 's' : '');
-  const isAlive = (await connection.confirm({ script: 'saveRecord', keys: [id], args })) === 1;
+  const isAlive = (await connection.confirm('saveRecord', [id], args)) === 1;
   if (isConfirmed) await connection.run('settleRecord', [id], []);
   return isAlive;
 }
@@ -193,7 +188,7 @@ async function liveGrantOf(connection: RedisConnection, id: string, at: number):
  * rejects. Else the repeat of a revocation that was answered with 503 would find nothing to do and say that it is done.
  */
 async function settleRecord(connection: RedisConnection, id: string): Promise<void> {
-  await connection.confirm({ script: 'touch', keys: [id], args: ['u'] });
+  await connection.confirm('touch', [id], ['u']);
   await connection.run('settleRecord', [id], []);
 }
 
@@ -215,7 +210,7 @@ async function bury(
 ): Promise<readonly string[]> {
   const keys = [grantIndexKey(grant), grantDeadKey(grant)];
   const args = [at + lifeMs, lifeMs, connection.isConfirmed ? '?' : ''];
-  const members = await connection.confirm({ script: 'buryGrant', keys, args });
+  const members = await connection.confirm('buryGrant', keys, args);
   if (connection.isConfirmed) await connection.run('settleGrant', keys.slice(1), []);
   return members as readonly string[];
 }
@@ -243,8 +238,7 @@ async function dropRow(connection: RedisConnection, id: string, onlyOf: string):
   if (onlyOf !== '' || !connection.isConfirmed) {
     return (await connection.run('dropRecord', [id], [onlyOf, ''])) as readonly string[];
   }
-  const write = { script: 'dropRecord', keys: [id], args: ['', 'd'] } as const;
-  const row = (await connection.confirm(write, hasItems)) as readonly string[];
+  const row = (await connection.confirm('dropRecord', [id], ['', 'd'], hasItems)) as readonly string[];
   if (row.length > 0) await connection.run('settleRecord', [id], []);
   return row;
 }

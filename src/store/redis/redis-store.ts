@@ -45,15 +45,15 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     found.forEach((message, name) => warnings.set(name, message));
   }
 
-  async function look(ask: () => Promise<readonly ServerReport[]>): Promise<void> {
+  async function look(): Promise<void> {
     const askedAt = now();
-    const reports = await ask();
+    const reports = await connection.check();
     if (followsServer && clock.follow(reports, askedAt)) warn(toWarning(clock));
     reportWarnings(reports.flatMap(({ findings }) => findings));
   }
 
   try {
-    await look(() => connection.inspect());
+    await look();
   } catch (error) {
     await connection.close();
     throw error;
@@ -65,7 +65,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     counters: createRedisCounters(connection, clock.now),
     warnings: () => [...warnings.keys()],
     async ping() {
-      await look(() => connection.check());
+      await look();
       await tryRecords(records, warnings.get('replicas'));
     },
     close: () => connection.close(),
