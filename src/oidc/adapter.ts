@@ -1,12 +1,11 @@
 // The engine's adapter over the store, in the unit of work of a request: keyed hashes for names, one winner for a code or a
 // refresh token. What stands in a record is record-payload.ts.
-import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { type Adapter, errors } from 'oidc-provider';
 import { GRANT } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { UserLists } from './user-lists.ts';
-import { modelOf } from './models.ts';
 import { recordKey } from './record-key.ts';
-import { createRecordPayload, type RecordParts } from './record-payload.ts';
+import { createRecordForm, type RecordParts } from './record-payload.ts';
 
 export type AdapterParts = RecordParts & {
   readonly records: UnitOfWork;
@@ -21,18 +20,9 @@ export const interactionGone = () =>
 /** A record of a form that only a newer version knows throws NewerForm. */
 export function createAdapter(model: string, parts: AdapterParts): Adapter {
   const { records, hash, tombstoneSeconds, lists } = parts;
-  const { traits } = modelOf(model);
-  const isGrantable = traits.includes('grantable');
-  const { toText, payloadOf } = createRecordPayload(model, parts.clock, parts.onDamaged);
-  const keyOf = (id: string) => recordKey(hash, model, id);
-  const grantKeyOf = (grantId: string) => recordKey(hash, GRANT, grantId);
-
-  function grantOf(id: string, { grantId }: AdapterPayload): string | undefined {
-    if (model === GRANT) return keyOf(id);
-    return isGrantable && grantId !== undefined ? grantKeyOf(grantId) : undefined;
-  }
-
-  const revokeGrant = (grantId: string) => records.revokeGrant(grantKeyOf(grantId), tombstoneSeconds);
+  const { keyOf, toRecord, payloadOf } = createRecordForm(model, parts);
+  const revokeGrant = (grantId: string) =>
+    records.revokeGrant(recordKey(hash, GRANT, grantId), tombstoneSeconds);
 
   async function revokeGrantOf(id: string): Promise<void> {
     const record = await records.find(model, keyOf(id));
@@ -42,29 +32,15 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
   return {
     async upsert(id, payload, expiresIn) {
       // An interaction saved in its last second has nothing left to live for.
-      if (expiresIn !== undefined && expiresIn <= 0) {
-        await records.destroy(model, keyOf(id));
-        return undefined;
-      }
+      if (expiresIn !== undefined && expiresIn <= 0) return void (await records.destroy(model, keyOf(id)));
       if (model === GRANT) await lists?.addGrant(keyOf(id), payload, expiresIn ?? 0);
-      await records.save({
-        kind: model,
-        key: keyOf(id),
-        payload: toText(id, payload),
-        // The engine gives every model here a lifetime; without one the store refuses.
-        ttlSeconds: expiresIn ?? Number.NaN,
-        grant: grantOf(id, payload),
-        // Lost, it would be unknown to the revocation that ends the access token of the same answer (RFC 7009 §2.2).
-        isAwaited: traits.includes('awaited'),
-      });
+      // The engine gives every model here a lifetime; without one the store refuses.
+      await records.save(toRecord(id, payload, expiresIn ?? Number.NaN));
       // 'grant_revoked' is not an error: a replayed code or token leads to what is dead already.
       return undefined;
     },
 
-    async find(id) {
-      const record = await records.find(model, keyOf(id));
-      return record && payloadOf(record, id);
-    },
+    find: async (id) => payloadOf(await records.find(model, keyOf(id)), id),
     // Sessions are found by session-records.ts, codes of devices by device-codes.ts.
     findByUid: () => Promise.resolve(undefined),
     findByUserCode: () => Promise.resolve(undefined),
@@ -80,14 +56,14 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 
     async destroy(id) {
       if (model === GRANT) return revokeGrant(id);
-      // Only a revocation destroys one of these, and it ends the grant: the tombstone first, so that an outage in between
-      // leaves nothing of the family alive that a repeat would no longer find.
-      if (isGrantable) await revokeGrantOf(id);
-      if (model !== 'Interaction') return void (await records.destroy(model, keyOf(id)));
       // The engine ends an interaction to go on with its result: a second one at the same time would get a code too. Where what comes
       // of it can't be saved, the browser goes on with the same address.
-      await records.use(model, keyOf(id), interactionGone, { destroys: true, isLock: true });
-      return undefined;
+      if (model === 'Interaction')
+        return void (await records.use(model, keyOf(id), interactionGone, { destroys: true, isLock: true }));
+      // Only a revocation destroys one of the others, and it ends the grant: the tombstone first, so that an outage in between
+      // leaves nothing of the family alive that a repeat would no longer find.
+      await revokeGrantOf(id);
+      return void (await records.destroy(model, keyOf(id)));
     },
 
     revokeByGrantId: revokeGrant,

@@ -3,13 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import Provider, { type Adapter, type AdapterPayload, errors, type Session } from 'oidc-provider';
 import type { Limits } from '../limits/limits.ts';
-import { GRANT, type Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Accounts } from '../users/accounts.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
 import { typedIn } from './device-forms.ts';
-import { modelOf } from './models.ts';
-import { recordKey } from './record-key.ts';
-import { createRecordPayload } from './record-payload.ts';
+import { createRecordForm } from './record-payload.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
 const KIND = 'DeviceCode';
@@ -46,8 +44,8 @@ function paramsOf({ client_id, scope, resource, ...params }: Readonly<Record<str
 
 export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
   const { records, hash, store, limits, findLive } = parts;
-  const { toText, payloadOf } = createRecordPayload(KIND, parts.clock, parts.onDamaged);
-  const keyOf = (id: string) => (id.startsWith(HANDLE) ? id.slice(HANDLE.length) : recordKey(hash, KIND, id));
+  const { toRecord, payloadOf, ...form } = createRecordForm(KIND, parts);
+  const keyOf = (id: string) => (id.startsWith(HANDLE) ? id.slice(HANDLE.length) : form.keyOf(id));
   const aliasOf = (userCode: string) => hash(`user-code:${userCode}`);
 
   /** Each try counts before anything is looked up; a right one is taken back. */
@@ -80,13 +78,9 @@ export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
       if (isAnswer && alias !== undefined && (payload['inFlight'] === true) !== isEnd)
         await claim(keyOf(id), alias, ttlSeconds);
       await records.save({
-        kind: KIND,
+        ...toRecord(id, { ...payload, params: paramsOf(params) }, ttlSeconds),
         key: keyOf(id),
-        payload: toText(id, { ...payload, params: paramsOf(params) }),
-        ttlSeconds,
-        grant: payload.grantId === undefined ? undefined : recordKey(hash, GRANT, payload.grantId),
         alias: isAnswer ? undefined : alias,
-        isAwaited: modelOf(KIND).traits.includes('awaited'),
       });
     },
 
@@ -94,14 +88,14 @@ export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
       if (id.startsWith(HANDLE) && Provider.ctx?.oidc.route === 'token') return undefined;
       const record = await records.find(KIND, keyOf(id));
       // A second use is a poll that was on its way, and no sign of theft: it ends nothing.
-      return record && record.consumedAt === undefined ? payloadOf(record, id) : undefined;
+      return record?.consumedAt === undefined ? payloadOf(record, id) : undefined;
     },
 
     async findByUserCode(userCode) {
       const takeBack = await takeTry();
       if (!SPELLED.test(typedIn(Provider.ctx))) return undefined;
       const record = await records.findByAlias(KIND, aliasOf(userCode));
-      const payload = record && record.payload !== ANSWERED ? payloadOf(record, undefined) : undefined;
+      const payload = record?.payload === ANSWERED ? undefined : payloadOf(record);
       if (payload === undefined) return undefined;
       takeBack();
       return { ...payload, jti: `${HANDLE}${record?.key}`, userCode };

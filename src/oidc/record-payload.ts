@@ -1,8 +1,10 @@
-// The payload of an engine's record as it is stored: without the bearer value, and with its times by the clock of the store.
+// A record of the engine as it is stored: without the bearer value, and with its times by the clock of the store.
 import type { AdapterPayload } from 'oidc-provider';
 import { createReadRecord, FORM_VERSION, type OnDamaged } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { StoreClock, StoredRecord } from '../store/store.ts';
+import { GRANT, type NewRecord, type StoreClock, type StoredRecord } from '../store/store.ts';
+import { modelOf } from './models.ts';
+import { recordKey } from './record-key.ts';
 
 /** Stands for the record's own id inside an interaction, its form 2. Nobody can send it: what was sent is stored as an escape. */
 const OWN_ID = '\u007F';
@@ -26,36 +28,52 @@ export type RecordParts = Readonly<{
   tombstoneSeconds: number;
 }>;
 
-type RecordPayload = Readonly<{
-  toText: (id: string, payload: AdapterPayload) => string;
-  /** With the id back in its places where the caller knows it (a session found by its uid stays without). Undefined where it is damaged. */
-  payloadOf: (record: StoredRecord, id: string | undefined) => AdapterPayload | undefined;
-}>;
-
 /** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
-export function createRecordPayload(model: string, clock: StoreClock, onDamaged: OnDamaged): RecordPayload {
+export function createRecordForm(model: string, { hash, clock, onDamaged }: RecordParts) {
+  const { traits } = modelOf(model);
   const newest = model === 'Interaction' ? 2 : FORM_VERSION;
   const needs = `iat exp ${NEEDS.get(model) ?? 'clientId accountId grantId'}`;
   const read = createReadRecord(onDamaged, model, needs, newest);
-  return {
-    toText(id, payload) {
-      const stored = { v: newest, ...withoutBearerValues(moved(payload, clock.ahead)) };
-      // The id may stand elsewhere too: an interaction's `returnTo` ends with it. Ids are base64url, so JSON leaves them as they are.
-      return JSON.stringify(stored).replaceAll(OWN_ID, '\\u007f').replaceAll(id, OWN_ID);
-    },
-    payloadOf(record, id) {
-      const mark = record.payload.includes(OWN_ID_BEFORE) ? OWN_ID_BEFORE : OWN_ID;
-      const text = id === undefined ? record.payload : record.payload.replaceAll(mark, id);
-      const form = read(record, text);
-      if (form === undefined) return undefined;
-      const { v: _version, ...stored } = form;
-      return {
-        ...moved(stored, -clock.ahead),
-        ...(id !== undefined && { jti: id }),
-        ...(record.consumedAt !== undefined && { consumed: record.consumedAt }),
-      };
-    },
-  };
+  const keyOf = (id: string) => recordKey(hash, model, id);
+
+  function grantOf(id: string, { grantId }: AdapterPayload): string | undefined {
+    if (model === GRANT) return keyOf(id);
+    return grantId !== undefined && traits.includes('grantable')
+      ? recordKey(hash, GRANT, grantId)
+      : undefined;
+  }
+
+  function toRecord(id: string, payload: AdapterPayload, ttlSeconds: number): NewRecord {
+    const stored = { v: newest, ...withoutBearerValues(moved(payload, clock.ahead)) };
+    // The id may stand elsewhere too: an interaction's `returnTo` ends with it. Ids are base64url, so JSON leaves them as they are.
+    const text = JSON.stringify(stored).replaceAll(OWN_ID, '\\u007f').replaceAll(id, OWN_ID);
+    return {
+      kind: model,
+      key: keyOf(id),
+      payload: text,
+      ttlSeconds,
+      grant: grantOf(id, payload),
+      // Lost, it would be unknown to the revocation that ends the access token of the same answer (RFC 7009 §2.2).
+      isAwaited: traits.includes('awaited'),
+    };
+  }
+
+  /** With the id back in its places where the caller knows it (a session found by its uid stays without). Undefined where it is damaged. */
+  function payloadOf(record: StoredRecord | undefined, id?: string): AdapterPayload | undefined {
+    if (record === undefined) return undefined;
+    const mark = record.payload.includes(OWN_ID_BEFORE) ? OWN_ID_BEFORE : OWN_ID;
+    const text = id === undefined ? record.payload : record.payload.replaceAll(mark, id);
+    const form = read(record, text);
+    if (form === undefined) return undefined;
+    const { v: _version, ...stored } = form;
+    return {
+      ...moved(stored, -clock.ahead),
+      ...(id !== undefined && { jti: id }),
+      ...(record.consumedAt !== undefined && { consumed: record.consumedAt }),
+    };
+  }
+
+  return { keyOf, toRecord, payloadOf };
 }
 
 function withoutBearerValues(payload: AdapterPayload): AdapterPayload {

@@ -3,8 +3,7 @@
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
 import type { StoredRecord } from '../store/store.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
-import { recordKey } from './record-key.ts';
-import { createRecordPayload } from './record-payload.ts';
+import { createRecordForm } from './record-payload.ts';
 import { SESSION, toEnded } from './user-sessions.ts';
 import type { Place } from '../users/user-index.ts';
 
@@ -18,11 +17,11 @@ type SessionPayload = AdapterPayload & {
 export function createSessionAdapter(parts: AdapterParts): Adapter {
   const { records, hash, lists } = parts;
   const base = createAdapter(SESSION, parts);
-  const { toText, payloadOf } = createRecordPayload(SESSION, parts.clock, parts.onDamaged);
+  const { keyOf, toRecord, payloadOf } = createRecordForm(SESSION, parts);
   // In a request it has been read before.
-  const find = (id: string) => records.find(SESSION, recordKey(hash, SESSION, id));
+  const find = (id: string) => records.find(SESSION, keyOf(id));
   const read = (record: StoredRecord | undefined, id?: string) =>
-    record?.consumedAt === undefined ? record && payloadOf(record, id) : undefined;
+    record?.consumedAt === undefined ? payloadOf(record, id) : undefined;
 
   return {
     ...base,
@@ -42,10 +41,7 @@ export function createSessionAdapter(parts: AdapterParts): Adapter {
       // What isn't stored can't be followed.
       const old = oldId === undefined ? undefined : await find(oldId);
       await records.save({
-        kind: SESSION,
-        key: recordKey(hash, SESSION, id),
-        payload: toText(id, payload),
-        ttlSeconds,
+        ...toRecord(id, payload, ttlSeconds),
         alias: hash(`uid:${payload.uid}`),
         follows: old?.key,
       });

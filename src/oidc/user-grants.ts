@@ -5,7 +5,7 @@ import type { GrantEntry, UserIndex } from '../users/user-index.ts';
 import type { UserSessions } from './user-sessions.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { scopesIn } from './policies/scopes.ts';
-import { createRecordPayload, type RecordParts } from './record-payload.ts';
+import { createRecordForm, type RecordParts } from './record-payload.ts';
 import { generationOf } from './seam/session-sign-in.ts';
 
 export type AllowedApp = Readonly<{
@@ -26,12 +26,11 @@ type Grant = Readonly<{
 }>;
 
 export function createUserGrants(parts: GrantsParts, sessions: UserSessions, consents: RememberedConsents) {
-  const { index, records, clock, onDamaged, findLive, tombstoneSeconds } = parts;
-  const { payloadOf } = createRecordPayload(GRANT, clock, onDamaged);
+  const { index, records, findLive, tombstoneSeconds } = parts;
+  const { payloadOf } = createRecordForm(GRANT, parts);
 
   async function find(accountId: string, { key }: GrantEntry): Promise<Grant | undefined> {
-    const record = await records.find(GRANT, key);
-    const grant = record && payloadOf(record, undefined);
+    const grant = payloadOf(await records.find(GRANT, key));
     if (grant?.accountId !== accountId) return undefined;
     const issued = { generation: generationOf(grant), at: grant.iat ?? 0 };
     return (await findLive(accountId, issued)) && (grant as Grant);

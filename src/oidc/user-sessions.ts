@@ -6,7 +6,7 @@ import { GRANT, type NewRecord, type RecordStore, type StoredRecord } from '../s
 import { endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
 import type { Place, UserIndex } from '../users/user-index.ts';
 import { recordKey } from './record-key.ts';
-import { createRecordPayload, type RecordParts } from './record-payload.ts';
+import { createRecordForm, type RecordParts } from './record-payload.ts';
 import { sessionsSinceOf } from './seam/session-sign-in.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
@@ -44,13 +44,14 @@ type Authorization = Readonly<{
   persistsLogout?: boolean | undefined;
 }>;
 
-function createFind({ index, records, hash, clock, onDamaged }: SessionsParts) {
-  const { payloadOf } = createRecordPayload(SESSION, clock, onDamaged);
+function createFind(parts: SessionsParts) {
+  const { index, records, hash } = parts;
+  const { payloadOf } = createRecordForm(SESSION, parts);
 
   async function find(accountId: string, uid: string): Promise<Found | undefined> {
     const record = await records.findByAlias(SESSION, hash(`uid:${uid}`));
     if (record === undefined || record.consumedAt !== undefined) return undefined;
-    const session = payloadOf(record, undefined);
+    const session = payloadOf(record);
     return session?.accountId === accountId ? { uid, record, session } : undefined;
   }
 
