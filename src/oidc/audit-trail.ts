@@ -1,40 +1,25 @@
 // Turns the engine's events into audit records: tokens issued and refused, wrong client credentials, grants and sessions that
 // ended.
-import type { EventEmitter } from 'node:events';
+import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { errors } from 'oidc-provider';
-import type { KoaContextWithOIDC } from 'oidc-provider';
-import { type Audit, createFormRefused, originOf, type Outcome } from '../observability/audit.ts';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import {
+  type Audit,
+  type AuditFields,
+  createFormRefused,
+  originOf,
+  type Outcome,
+} from '../observability/audit.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
 
-/** What a record of an issued token says; the same from the engine and from the fast path. */
-type IssuedToken = Readonly<{
-  clientId: string;
-  accountId?: string | undefined;
-  grantType: string;
-  scope: string | undefined;
-  tokenId: string;
-}>;
-
 /** Nothing was issued, and what the client sent may be used up. */
 export const UNCONFIRMED = 'unconfirmed';
 
-export function recordIssued(
-  audit: Audit,
-  state: Readonly<Record<string, unknown>>,
-  token: IssuedToken,
-): void {
-  audit.record('token_issued', 'success', {
-    ...originOf(state),
-    client_id: token.clientId,
-    account_id: token.accountId,
-    grant_type: token.grantType,
-    scope: token.scope,
-    token_id: token.tokenId,
-  });
-}
+/** By the engine or by the fast path. */
+export const recordIssued = (audit: Audit, state: Context['state'], token: AuditFields) =>
+  audit.record('token_issued', 'success', { ...originOf(state), ...token });
 
 /** A yes or a no at the page of devices, which nobody is spared by what they allowed before. */
 export function recordDevice(
@@ -58,28 +43,26 @@ export function recordEvents(
   audit: Audit,
   afterwards: (action: () => void) => void,
 ): void {
-  // The types know each of these events by its own overload; a provider is an EventEmitter all the same.
-  const events: EventEmitter = provider;
-
-  provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
+  provider.on('grant.success', (ctx) => {
     const { AccessToken, ClientCredentials, Client } = ctx.oidc.entities;
     const token = ClientCredentials ?? AccessToken;
     if (token === undefined || Client === undefined) return;
     const issued = {
-      clientId: Client.clientId,
-      accountId: AccessToken?.accountId,
-      grantType: grantTypeOf(ctx) ?? 'unknown',
+      client_id: Client.clientId,
+      account_id: AccessToken?.accountId,
+      grant_type: grantTypeOf(ctx) ?? 'unknown',
       scope: token.scope,
-      tokenId: token.jti,
+      token_id: token.jti,
     };
     afterwards(() => recordIssued(audit, ctx.state, issued));
   });
 
   for (const event of CLIENT_ERRORS) {
-    events.on(event, (ctx: KoaContextWithOIDC, error: Error) => {
+    // The types know each of these events by its own overload, with the same listener.
+    provider.on(event as 'grant.error', (ctx, error) => {
       // A device that waits for its user (RFC 8628 §3.5).
       if (error instanceof errors.AuthorizationPending) return;
-      const isClient = error instanceof errors.OIDCProviderError && error.error === 'invalid_client';
+      const isClient = error.error === 'invalid_client';
       if (!isClient && event !== 'grant.error') return;
       audit.record(isClient ? 'client_authentication' : 'token_issued', 'failure', {
         ...originOf(ctx.state),
@@ -91,7 +74,7 @@ export function recordEvents(
     });
   }
 
-  provider.on('grant.revoked', (ctx: KoaContextWithOIDC) => {
+  provider.on('grant.revoked', (ctx) => {
     // It has ended already, whatever becomes of this request.
     audit.record('grant_ended', 'success', {
       ...originOf(ctx.state),
@@ -102,11 +85,11 @@ export function recordEvents(
   });
 
   const formRefused = createFormRefused(audit);
-  events.on('end_session_confirm.error', ({ state }: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+  provider.on('end_session_confirm.error' as 'end_session.error', ({ state }, error) => {
     if (error.error_description === 'xsrf token invalid') formRefused(state, 'logout', 'csrf');
   });
 
-  provider.on('end_session.success', (ctx: KoaContextWithOIDC) => {
+  provider.on('end_session.success', (ctx) => {
     // An answer of "stay signed in" also ends here.
     if (ctx.oidc.params?.['logout'] === undefined) return;
     afterwards(() => recordSignOut(audit, ctx));

@@ -1,8 +1,7 @@
 // Logs what the engine refused, one line each, so that an operator can find the request that a user or an app
 // developer reports. Never a token, a code or a secret, and of a URI only what is before the query.
-import type { EventEmitter } from 'node:events';
 import type Provider from 'oidc-provider';
-import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { errors } from 'oidc-provider';
 import { clip, type Log } from '../observability/log.ts';
 
 const TOKENS = ['grant', 'userinfo', 'introspection', 'revocation'];
@@ -16,13 +15,10 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** Characters of a client_id that nobody has: enough to see a slip of the pen, and too few of a token in the wrong place. */
 const SHOWN = 12;
 
-type Refusal = Error & { readonly error_description?: string; readonly error_detail?: string };
-
 export function logEvents(provider: Provider, log: Log): void {
-  // The types know each of these events by its own overload; a provider is an EventEmitter all the same.
-  const events: EventEmitter = provider;
   for (const event of REFUSALS) {
-    events.on(`${event}.error`, (ctx: KoaContextWithOIDC, error: Refusal) => {
+    // The types know each of these events by its own overload, with the same listener.
+    provider.on(`${event}.error` as 'grant.error', (ctx, error) => {
       // A device that waits for its user (RFC 8628 §3.5).
       if (error instanceof errors.AuthorizationPending) return;
       const { client, params = {} } = ctx.oidc;

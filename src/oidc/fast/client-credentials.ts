@@ -26,7 +26,8 @@ export function fastClientCredentials(parts: FastParts): FastAnswer {
     const jti = randomBytes(TOKEN_ID_BYTES).toString('base64url');
     const claims = { sub: clientId, aud, exp: iat + lifetime, iat, jti, client_id: clientId, scope };
     const jwt = await tokens.sign(claims);
-    recordIssued(audit, state, { clientId, grantType: 'client_credentials', scope, tokenId: jti });
+    const issued = { client_id: clientId, grant_type: 'client_credentials', scope, token_id: jti };
+    recordIssued(audit, state, issued);
     // RFC 6749 §5.1
     return { access_token: jwt, expires_in: lifetime, scope, token_type: 'Bearer' };
   }

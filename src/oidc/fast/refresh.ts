@@ -78,8 +78,9 @@ export function fastRefresh(parts: FastParts): FastAnswer {
         if (found === undefined) return;
         await count();
         const { token, jwt, refreshToken, idToken } = await issue(found);
-        const { accountId, scope, jti: tokenId } = token;
-        const issued = { clientId: client.clientId, accountId, grantType: GRANT_TYPE, scope, tokenId };
+        const { accountId, scope, jti } = token;
+        const who = { client_id: client.clientId, account_id: accountId };
+        const issued = { ...who, grant_type: GRANT_TYPE, scope, token_id: jti };
         records.afterwards(() => recordIssued(audit, state, issued));
         answer = {
           access_token: jwt,
