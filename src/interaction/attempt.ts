@@ -10,22 +10,20 @@ import { StoreUnavailable } from '../store/store.ts';
 import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { actorOf } from './actor.ts';
 import type { Form } from './form.ts';
-import { answerAgain } from './go-on.ts';
+import { answerAgain, goOn } from './go-on.ts';
 import type { Host } from './host.ts';
+import type { Opened } from './open.ts';
 import type { Show } from './show.ts';
 
 /** What a user typed is shown again, within reason. */
 export const MAX_USERNAME_LENGTH = 256;
-
-/** `destination` undefined: somebody else finished the interaction first. */
-export type Attempted = 'shown again' | { readonly destination: string | undefined };
 
 const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
 
 export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
   const { interactions, checkPassword, cookie, second, factors, audit } = host;
 
-  return async function attempt(ctx: Context, interaction: OpenInteraction, form: Form): Promise<Attempted> {
+  return async function attempt(ctx: Context, { interaction, form }: Opened): Promise<void> {
     const { clientId } = interaction.settings;
     const record = (outcome: Outcome, fields: AuditFields) =>
       audit.record('sign_in', outcome, { ...originOf(ctx.state), client_id: clientId, ...fields });
@@ -43,7 +41,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
       const [error, status] = refusalOf(result);
       show.login(ctx, interaction, { username, error });
       ctx.status = status;
-      return 'shown again';
+      return undefined;
     }
     if ('pending' in result) return beginSecondStep(ctx, interaction, result);
     const { user, device, at, generation } = result;
@@ -55,7 +53,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
       const destination = await interactions.finishLogin(ctx, interaction, login);
       // Of several that were right at once, one signed the user in.
       if (destination !== undefined) record('success', { account_id: user.id });
-      return { destination };
+      goOn(ctx, interaction, destination);
     } catch (error) {
       if (error instanceof StoreUnavailable) {
         record('failure', { account_id: user.id, reason: 'unavailable' });
@@ -67,15 +65,16 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
   /** The page of this interaction is the second step from now on; nothing else remembers the password. */
   async function beginSecondStep(
     ctx: Context,
-    { uid, pageUrl, settings: { clientId } }: OpenInteraction,
+    interaction: OpenInteraction,
     { user, at, generation, pending }: HalfSignedIn,
-  ): Promise<Attempted> {
+  ): Promise<void> {
+    const { uid, pageUrl, settings } = interaction;
     const { id: accountId, username } = user;
     const half = { accountId, username, issued: { at, generation }, attempt: pending };
     await second?.halves.begin(uid, half);
-    const who = { client_id: clientId, account_id: accountId };
+    const who = { client_id: settings.clientId, account_id: accountId };
     audit.record('password_accepted', 'success', { ...originOf(ctx.state), ...who });
-    return { destination: pageUrl };
+    goOn(ctx, interaction, pageUrl);
   }
 
   function showLater(
@@ -83,11 +82,10 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
     interaction: OpenInteraction,
     username: string,
     { reason, cause }: NotDecided,
-  ): Attempted {
+  ): void {
     if (reason === 'unavailable') throw cause;
     show.login(ctx, interaction, { username, error: reason });
     answerAgain(ctx, reason === 'busy' ? 503 : 429, cause.retryAfterSeconds);
-    return 'shown again';
   }
 }
 

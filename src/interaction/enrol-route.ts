@@ -13,7 +13,7 @@ import { goOn } from './go-on.ts';
 import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import type { Open } from './open.ts';
 import type { Pending, SecondStep } from './second-step.ts';
-import { cancelBeside, createRender, otherAccountUrl, type Show } from './show.ts';
+import { createRender, modelOfUser, type Show } from './show.ts';
 
 const STEP = 'enrol';
 
@@ -58,21 +58,19 @@ export function addEnrolRoute(
     { account: { id, username } }: Pending,
     refused?: { readonly error: EnrolmentModel['error']; readonly sealed: string },
   ): Promise<void> {
-    const { uid, client, pageUrl } = interaction;
+    const { uid, pageUrl, prompt } = interaction;
     const needed = neededOf(interaction);
     const of = { id, username, mustVerifyUser: needed === 'passkey' };
     const begun = await enrolment.begin(of, bindingOf(interaction), refused?.sealed);
     const wanted = needed === 'passkey' ? { passkey: begun.passkey } : begun;
     const target = { action: `${pageUrl}/${STEP}`, csrf: csrf.token(uid, STEP) };
     const model = {
-      client,
-      ...cancelBeside(csrf, interaction),
-      username,
+      ...modelOfUser(interaction, username),
+      cancelCsrf: csrf.token(uid, prompt),
       needed,
       enrolment: toEnrolmentModel(wanted, target, refused?.error),
-      otherAccountUrl: otherAccountUrl(interaction),
     } as const;
-    html(ctx, interaction, ['enrol', model, pageUrl]);
+    html(ctx, interaction, ['enrol', model]);
   }
 
   router.post('/:uid/enrol', async (ctx) => {

@@ -1,12 +1,10 @@
 // One attempt to sign in with a passkey from the sign-in page: the interaction is finished, or the page is shown again.
 import type { Context } from 'koa';
 import { originOf } from '../observability/audit.ts';
-import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { amrOf } from '../users/authentication-methods.ts';
-import type { Attempted } from './attempt.ts';
-import type { Form } from './form.ts';
-import { answerAgain } from './go-on.ts';
+import { answerAgain, goOn } from './go-on.ts';
 import type { Host, SecondFactors } from './host.ts';
+import type { Opened } from './open.ts';
 import { type Show, signInBinding } from './show.ts';
 
 export function createPasskeyAttempt(
@@ -14,7 +12,7 @@ export function createPasskeyAttempt(
   { signInByPasskey }: SecondFactors,
   show: Pick<Show, 'login'>,
 ) {
-  return async function attempt(ctx: Context, interaction: OpenInteraction, form: Form): Promise<Attempted> {
+  return async function attempt(ctx: Context, { interaction, form }: Opened): Promise<void> {
     const { uid, settings } = interaction;
     const of = { ...originOf(ctx.state), client_id: settings.clientId, method: 'passkey' };
     const result = await signInByPasskey({
@@ -31,8 +29,7 @@ export function createPasskeyAttempt(
         username: '',
         error: isLimit ? 'too_many_attempts' : 'passkey_refused',
       });
-      answerAgain(ctx, isLimit ? 429 : 401, retryAfterSeconds);
-      return 'shown again';
+      return answerAgain(ctx, isLimit ? 429 : 401, retryAfterSeconds);
     }
     const { accountId, at, generation, device, proof, factors } = result;
     cookie.write(ctx, device);
@@ -40,6 +37,6 @@ export function createPasskeyAttempt(
     const login = { accountId, at, generation, proved };
     const destination = await interactions.finishLogin(ctx, interaction, login);
     if (destination !== undefined) audit.record('sign_in', 'success', { ...of, account_id: accountId });
-    return { destination };
+    goOn(ctx, interaction, destination);
   };
 }

@@ -1,12 +1,12 @@
 // The routes between an authorization request and its answer: sign in, choose an account, consent, cancel.
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import Router from 'koa-router';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
 import { goOn } from './go-on.ts';
 import type { Host } from './host.ts';
 import { addLinkRoutes } from './link-routes.ts';
-import { createOpen, type Opened } from './open.ts';
+import { createOpen } from './open.ts';
 import { addSecondStepRoutes } from './second-step-routes.ts';
 import { createShow, OTHER_ACCOUNT } from './show.ts';
 
@@ -20,11 +20,6 @@ export function interactionRoutes(host: Host): Middleware {
   async function usernameFor(interaction: OpenInteraction): Promise<string> {
     if (interaction.loginHint !== undefined) return interaction.loginHint;
     return interaction.isConfirmation ? ((await show.signedIn(interaction))?.username ?? '') : '';
-  }
-
-  async function signInFrom(ctx: Context, { form, interaction }: Opened): Promise<void> {
-    const attempted = await attempt(ctx, interaction, form);
-    if (attempted !== 'shown again') goOn(ctx, interaction, attempted.destination);
   }
 
   const router = new Router({ prefix: '/interaction' });
@@ -46,11 +41,11 @@ export function interactionRoutes(host: Host): Middleware {
   });
 
   router.post('/:uid/login', async (ctx) =>
-    signInFrom(ctx, await open.byForm(ctx, ['login', 'select_account'])),
+    attempt(ctx, await open.byForm(ctx, ['login', 'select_account'])),
   );
 
   router.post('/:uid/switch', async (ctx) =>
-    signInFrom(ctx, await open.byForm(ctx, ['second_factor', 'notice', 'access', 'consent'], 'switch')),
+    attempt(ctx, await open.byForm(ctx, ['second_factor', 'notice', 'access', 'consent'], 'switch')),
   );
 
   router.post('/:uid/continue', async (ctx) => {

@@ -53,10 +53,7 @@ export function addSecondStepRoutes(
 
   router.post('/:uid/passkey', async (ctx) => {
     const opened = await open.byForm(ctx, PROMPTS, PASSKEY_STEP, PASSKEY_ALONE);
-    const { form, interaction } = opened;
-    if (opened.step === PASSKEY_STEP) return prove(ctx, opened, 'provePasskey');
-    const attempted = await attempt(ctx, interaction, form);
-    if (attempted !== 'shown again') goOn(ctx, interaction, attempted.destination);
+    return opened.step === PASSKEY_STEP ? prove(ctx, opened, 'provePasskey') : attempt(ctx, opened);
   });
 
   router.post('/:uid/notice', async (ctx) => {

@@ -7,7 +7,7 @@ import { canProve, canReach, type Factors } from '../users/factors.ts';
 import type { Notice } from '../users/notices.ts';
 import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import { type Pending, secondStepBinding, type SecondStepError } from './second-step.ts';
-import { cancelBeside, cancelForm, createRender, otherAccountUrl } from './show.ts';
+import { createRender, modelOfUser, passkeyForm } from './show.ts';
 
 /** The steps of the forms, as the CSRF token has them. */
 export const CODE_STEP = 'code';
@@ -31,34 +31,30 @@ export function createShowSecondStep(host: Host, { settings: signIn, passkeys }:
   const { config, pages, csrf } = host;
   const { html, localeOf } = createRender(pages);
 
-  function passkeyForm({ uid, pageUrl }: OpenInteraction, { factors }: Pending, needed: Level) {
-    const options = passkeys?.requestOptions(secondStepBinding(uid), { factors, needed });
-    const target = { action: `${pageUrl}/${PASSKEY_STEP}`, csrf: csrf.token(uid, PASSKEY_STEP) };
-    return options && { ...target, options: JSON.stringify(options) };
-  }
-
   function showStep(
     ctx: Context,
     interaction: OpenInteraction,
     pending: Pending,
     error?: SecondStepError,
   ): void {
-    const { uid, pageUrl, client } = interaction;
+    const { uid, pageUrl, prompt } = interaction;
+    const { factors, account } = pending;
     const needed = neededBy(pending, interaction);
-    const { hasPasskey, ...codes } = waysOf(signIn, pending.factors, needed, secondsOf(host));
+    const { hasPasskey, ...codes } = waysOf(signIn, factors, needed, secondsOf(host));
+    const options = hasPasskey
+      ? passkeys?.requestOptions(secondStepBinding(uid), { factors, needed })
+      : undefined;
     const model = {
-      client,
+      ...modelOfUser(interaction, account.username),
       action: `${pageUrl}/${CODE_STEP}`,
       csrf: csrf.token(uid, CODE_STEP),
-      ...cancelBeside(csrf, interaction),
-      username: pending.account.username,
+      cancelCsrf: csrf.token(uid, prompt),
       ...codes,
       ...(error === 'codes_locked' && { oneTimeCode: false }),
-      passkey: hasPasskey ? passkeyForm(interaction, pending, needed) : undefined,
+      passkey: passkeyForm(csrf, interaction, PASSKEY_STEP, options),
       error,
-      otherAccountUrl: otherAccountUrl(interaction),
     };
-    html(ctx, interaction, ['second-step', model, pageUrl]);
+    html(ctx, interaction, ['second-step', model]);
   }
 
   return {
@@ -70,10 +66,9 @@ export function createShowSecondStep(host: Host, { settings: signIn, passkeys }:
       const needed = neededBy(pending, interaction) === 'passkey' ? 'passkey' : 'second_factor';
       if (canProve(signIn, pending.factors, needed, secondsOf(host)))
         return showStep(ctx, interaction, pending);
-      const { client, pageUrl } = interaction;
-      const { username } = pending.account;
-      const others = { ...cancelForm(csrf, interaction), otherAccountUrl: otherAccountUrl(interaction) };
-      html(ctx, interaction, ['factor-needed', { client, username, needed, ...others }, pageUrl]);
+      const user = modelOfUser(interaction, pending.account.username);
+      const token = csrf.token(interaction.uid, interaction.prompt);
+      html(ctx, interaction, ['factor-needed', { ...user, csrf: token, needed }]);
       ctx.status = 403;
     },
 
@@ -86,7 +81,6 @@ export function createShowSecondStep(host: Host, { settings: signIn, passkeys }:
       html(ctx, interaction, [
         'notice',
         { client, ...target, username, notices: shown, until: notices.at(-1)?.at ?? 0, factorsUrl },
-        pageUrl,
       ]);
     },
   };

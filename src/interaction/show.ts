@@ -32,42 +32,40 @@ export const OTHER_ACCOUNT = { name: 'account', value: 'other' } as const;
 export const otherAccountUrl = ({ pageUrl }: OpenInteraction): string =>
   `${pageUrl}?${OTHER_ACCOUNT.name}=${OTHER_ACCOUNT.value}`;
 
-/** The form that every page of a sign-in has: the app gets access_denied. */
-export function cancelForm(csrf: Csrf, { uid, prompt, pageUrl }: OpenInteraction) {
-  return { cancelAction: `${pageUrl}/cancel`, csrf: csrf.token(uid, prompt) };
-}
-
-/** The same on a page that has a form of its own. */
-export const cancelBeside = (csrf: Csrf, { uid, prompt, pageUrl }: OpenInteraction) => ({
-  cancelAction: `${pageUrl}/cancel`,
-  cancelCsrf: csrf.token(uid, prompt),
-});
-
 /** Whether the sign-in is beside a page for the user who is signed in. */
 function isBesideAnother({ prompt, accountId }: OpenInteraction, { isOnlyWay = false }: Shown): boolean {
   return prompt !== 'login' && (prompt !== 'select_account' || accountId !== undefined) && !isOnlyWay;
 }
 
-function passkeyForm({ csrf, second }: Host, { uid, pageUrl }: OpenInteraction) {
-  const options = second?.passkeys?.requestOptions(signInBinding(uid));
-  const target = { action: `${pageUrl}/passkey`, csrf: csrf.token(uid, PASSKEY_ALONE) };
-  return options && { ...target, options: JSON.stringify(options) };
+/** What every page has for the user whom it is about. */
+export const modelOfUser = (interaction: OpenInteraction, username: string) => ({
+  client: interaction.client,
+  cancelAction: `${interaction.pageUrl}/cancel`,
+  username,
+  otherAccountUrl: otherAccountUrl(interaction),
+});
+
+/** Undefined where passkeys are off. `step`: as its token has it. */
+export function passkeyForm(
+  csrf: Csrf,
+  { uid, pageUrl }: OpenInteraction,
+  step: string,
+  options: string | undefined,
+) {
+  return options === undefined
+    ? undefined
+    : { action: `${pageUrl}/passkey`, csrf: csrf.token(uid, step), options };
 }
 
 export function createShow(host: Host) {
-  const { config, accounts, pages, csrf } = host;
+  const { config, accounts, pages, csrf, second } = host;
   const { html, localeOf } = createRender(pages);
 
   /** What every page for a signed-in user has. */
-  function signedInModel(interaction: OpenInteraction, { username }: User) {
-    const { client } = interaction;
-    return {
-      client,
-      ...cancelForm(csrf, interaction),
-      username,
-      otherAccountUrl: otherAccountUrl(interaction),
-    };
-  }
+  const signedInModel = (interaction: OpenInteraction, { username }: User) => ({
+    ...modelOfUser(interaction, username),
+    csrf: csrf.token(interaction.uid, interaction.prompt),
+  });
 
   /** The signed-in user of an interaction, if they still may be. */
   async function signedIn({ accountId, issued }: OpenInteraction): Promise<User | undefined> {
@@ -84,21 +82,23 @@ export function createShow(host: Host) {
 
   /** For who has to sign in, or wants to as somebody else. */
   function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {
-    const { uid, prompt, client } = interaction;
+    const { uid, prompt, client, pageUrl } = interaction;
+    const options = second?.passkeys?.requestOptions(signInBinding(uid));
     // Going on as somebody else, who may give the consent or has access, is a step of its own, with a token of its own.
     const isSwitch = prompt !== 'login' && prompt !== 'select_account';
     const isOther = isBesideAnother(interaction, shown);
     const model = {
       client,
-      action: `${interaction.pageUrl}/${isSwitch ? 'switch' : 'login'}`,
+      action: `${pageUrl}/${isSwitch ? 'switch' : 'login'}`,
       csrf: csrf.token(uid, isSwitch ? 'switch' : prompt),
-      ...cancelBeside(csrf, interaction),
+      cancelAction: `${pageUrl}/cancel`,
+      cancelCsrf: csrf.token(uid, prompt),
       username: shown.username,
       error: shown.error,
-      passkey: passkeyForm(host, interaction),
-      backUrl: isOther ? interaction.pageUrl : undefined,
+      passkey: passkeyForm(csrf, interaction, PASSKEY_ALONE, options),
+      backUrl: isOther ? pageUrl : undefined,
     };
-    html(ctx, interaction, ['login', model, isOther ? otherAccountUrl(interaction) : interaction.pageUrl]);
+    html(ctx, interaction, ['login', model, isOther ? otherAccountUrl(interaction) : pageUrl]);
   }
 
   return {
@@ -114,7 +114,7 @@ export function createShow(host: Host) {
         action: `${interaction.pageUrl}/continue`,
         displayName: typeof name === 'string' ? name : undefined,
       };
-      html(ctx, interaction, ['select-account', model, interaction.pageUrl]);
+      html(ctx, interaction, ['select-account', model]);
       return 'shown';
     },
 
@@ -126,13 +126,13 @@ export function createShow(host: Host) {
         document: toDocumentModel(interaction),
         ...toScopeModels(interaction, config, (key) => pages.text(localeOf(ctx, interaction), key)),
       };
-      html(ctx, interaction, ['consent', model, interaction.pageUrl]);
+      html(ctx, interaction, ['consent', model]);
     },
 
     /** Status 403. */
     async noAccess(ctx: Context, interaction: OpenInteraction): Promise<void> {
       const account = await mustBeSignedIn(ctx, interaction);
-      html(ctx, interaction, ['no-access', signedInModel(interaction, account), interaction.pageUrl]);
+      html(ctx, interaction, ['no-access', signedInModel(interaction, account)]);
       ctx.status = 403;
     },
 
@@ -146,11 +146,11 @@ export function createRender(pages: Pages) {
   const localeOf = (ctx: Context, { uiLocales }: OpenInteraction): string =>
     pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
 
-  /** `again`: how a browser gets this page once more. */
+  /** `again`: how a browser gets this page once more, where it isn't the page of the interaction. */
   function html<N extends keyof PageModels>(
     ctx: Context,
     interaction: OpenInteraction,
-    [name, model, again]: readonly [N, PageModels[N], string],
+    [name, model, again = interaction.pageUrl]: readonly [N, PageModels[N], string?],
   ): void {
     const separator = again.includes('?') ? '&' : '?';
     const languageUrl = (locale: string) => `${again}${separator}lang=${locale}`;

@@ -103,15 +103,15 @@ export function createPasskeyAuthentication(parts: PasskeysParts) {
 
   return {
     /** For a page; `binding` names its form, and is asked again for the answer. With `own`, as the second step of that user. */
-    requestOptions: (binding: string, own?: OwnPasskeys): PublicKeyCredentialRequestOptionsJSON => ({
-      challenge: challenges.make(binding),
-      rpId,
-      timeout: CHALLENGE_MS,
-      // Before anybody is known nobody's passkeys are named (WebAuthn L3 §14.6.3).
-      allowCredentials:
-        own === undefined ? [] : own.factors.passkeys.filter((one) => one.suspect !== true).map(toDescriptor),
-      userVerification: mustVerify(own?.needed) ? 'required' : 'preferred',
-    }),
+    requestOptions: (binding: string, own?: OwnPasskeys): string =>
+      JSON.stringify({
+        challenge: challenges.make(binding),
+        rpId,
+        timeout: CHALLENGE_MS,
+        // Before anybody is known nobody's passkeys are named (WebAuthn L3 §14.6.3).
+        allowCredentials: own?.factors.passkeys.filter((one) => one.suspect !== true).map(toDescriptor) ?? [],
+        userVerification: mustVerify(own?.needed) ? 'required' : 'preferred',
+      } satisfies PublicKeyCredentialRequestOptionsJSON),
 
     /** Without `accountId` the passkey says whose it is, and must have verified its user. Throws StoreUnavailable. */
     async authenticate(answer: Answer): Promise<ProvedPasskey | RefusedPasskey> {
