@@ -64,7 +64,7 @@ async function openContext(config: Config, store: Store, audit: Audit) {
     activity: config.account ? createUserIndex(documents, () => Math.floor(now() / 1000)) : undefined,
     storeNow: now,
     /** Undefined before the first start. */
-    links: hash && createOneTimeLinks({ records, states, factors, hash, random: randomBytes, now }),
+    links: hash && createOneTimeLinks({ records, states, factors, hash, now }),
   };
 }
 

@@ -32,16 +32,9 @@ export function addFromForm(
   of: EnrolmentFor,
   accept: () => Promise<boolean> = () => Promise.resolve(true),
 ): Promise<Enrolled | EnrolmentFault | 'ended'> {
-  const answer = {
-    sealed: form.field('sealed'),
-    code: form.field('code'),
-    response: form.field('response'),
-    handle: form.field('handle'),
-    name: form.field('name'),
-  };
   const adding = { accountId: of.id, clientId, method: methodIn(form) };
   return acts.addFactor(host, actor, adding, async () => {
-    const checked = await enrolment.check(of, answer);
+    const checked = await enrolment.check(of, form);
     if (typeof checked === 'string') return checked;
     return (await accept()) ? checked() : 'ended';
   });

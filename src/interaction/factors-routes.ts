@@ -130,7 +130,7 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
         throw new Refusal(403, 'forbidden', 'the first factor needs a link of an operator');
       }
       const sealed = form.field('sealed');
-      const isCode = form.field('response') === '';
+      const isCode = methodIn(form) === 'one_time_code';
       if (isCode && own.oneTimeCode !== undefined && form.field('replace') === '')
         return list(ctx, visitor, { enrolment: 'not_confirmed', sealed });
       const mustVerifyUser = !isCode && !account.hasPassword;

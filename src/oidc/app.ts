@@ -1,6 +1,5 @@
 // One application, from top to bottom: what its engine, its pages and its fast path are made of, as one flat object that is passed
 // whole. A module below takes what its own type names. It is immutable; server/replace.ts puts another one in its place.
-import { randomBytes } from 'node:crypto';
 import { createClientDocuments } from '../client-documents/documents.ts';
 import { vetClientDocument } from '../client-documents/vet.ts';
 import { createAccessRules } from '../config/access-rules.ts';
@@ -86,7 +85,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const accounts = createAccounts({ config, clock, states, storedUsers, remembered });
   const { findLive } = accounts;
   const factors = { ...process.factors, get: remembered.factors.get };
-  const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
+  const trustedBrowsers = createTrustedBrowsers(hash, now);
 
   // Clients, and what they and users may have.
   const clients = createClientLookup(
@@ -161,7 +160,6 @@ export function openApp(process: Process, { config, keySet, views }: Application
       states,
       factors: process.factors,
       hash,
-      random: randomBytes,
       now: clock.now,
     }),
     clients,

@@ -23,7 +23,6 @@ export function secondFactorsOf(app: App): SecondFactors | undefined {
   });
   const isOn = { oneTimeCodes: signIn.oneTimeCodes, recoveryCodes: signIn.recoveryCodes > 0 };
   const passkeys = signIn.passkeys ? createPasskeyAuthentication(app) : undefined;
-  const registration = createPasskeyRegistration(app, branding.name, randomBytes);
   return {
     settings: signIn,
     enrolment: createEnrolment({
@@ -32,8 +31,7 @@ export function secondFactorsOf(app: App): SecondFactors | undefined {
       hash,
       now,
       signIn,
-      random: randomBytes,
-      passkeys: signIn.passkeys ? registration : undefined,
+      passkeys: signIn.passkeys ? createPasskeyRegistration(app, branding.name) : undefined,
     }),
     halves: createHalfSignIns(records, hash),
     passkeys,

@@ -1,5 +1,6 @@
 // Adding factors to a user: what that does to their sessions, and what they read on the next page. Who may is decided by the caller: by a link of an
 // operator, or a sign-in of a moment ago.
+import { randomBytes } from 'node:crypto';
 import type { SignInSettings } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
@@ -25,15 +26,8 @@ export type Enrolled = Readonly<{
   factors: Factors;
 }>;
 
-/** What the form of a new factor sent; one of the two. */
-type EnrolmentAnswer = Readonly<{
-  sealed: string;
-  code: string;
-  response: string;
-  handle: string;
-  /** What the user calls the passkey; may be empty. */
-  name: string;
-}>;
+/** What the form of a new factor sent: `sealed` and `code`, or `response`, `handle` and `name`. */
+type EnrolmentAnswer = { readonly field: (name: string) => string };
 
 const MAX_NAME = 64;
 
@@ -71,7 +65,6 @@ type EnrolmentParts = Readonly<{
   /** Undefined while passkeys are off. */
   passkeys: PasskeyRegistration | undefined;
   hash: KeyedHash;
-  random: (bytes: number) => Buffer;
   now: Clock;
 }>;
 
@@ -107,11 +100,12 @@ function createAdd({ factors, now }: EnrolmentParts) {
 export type Enrolment = ReturnType<typeof createEnrolment>;
 
 export function createEnrolment(parts: EnrolmentParts) {
-  const { signIn, factors, codes, passkeys, hash, random, now } = parts;
+  const { signIn, factors, codes, passkeys, hash, now } = parts;
   const add = createAdd(parts);
 
-  async function checkCode(of: EnrolmentFor, { sealed, code }: EnrolmentAnswer) {
-    const oneTimeCode = await codes.confirm(of.id, { sealed, typed: code, at: now() });
+  async function checkCode(of: EnrolmentFor, { field }: EnrolmentAnswer) {
+    const sent = { sealed: field('sealed'), typed: field('code'), at: now() };
+    const oneTimeCode = await codes.confirm(of.id, sent);
     if (oneTimeCode === undefined) return 'wrong_code';
     return async () => {
       const proved = { method: 'one_time_code', proof: 'one_time_code' } as const;
@@ -120,11 +114,12 @@ export function createEnrolment(parts: EnrolmentParts) {
     };
   }
 
-  async function checkPasskey(of: EnrolmentFor, { response, handle, name }: EnrolmentAnswer) {
+  async function checkPasskey(of: EnrolmentFor, { field }: EnrolmentAnswer) {
     const { id: accountId, binding, mustVerifyUser = false } = of;
+    const [response, handle] = [field('response'), field('handle')];
     const made = await passkeys?.register({ accountId, binding, response, handle, mustVerifyUser });
     if (made === undefined || 'refused' in made) return 'passkey_refused';
-    const passkey = { ...made.passkey, name: nameOf(name) };
+    const passkey = { ...made.passkey, name: nameOf(field('name')) };
     const proof = { passkey: { verifiedUser: passkey.verifiesUser, synced: passkey.synced } };
     return async () => {
       let isOwn = false;
@@ -146,22 +141,21 @@ export function createEnrolment(parts: EnrolmentParts) {
     /** `pending`: what was sealed in the form whose code was wrong. */
     async begin(user: NewPasskeyFor, binding: string, pending?: string): Promise<NewFactor> {
       const made = signIn.oneTimeCodes ? await codes.make(user.id, user.username, pending) : undefined;
-      const asked = passkeys?.creationOptions(binding, user, await factors.get(user.id));
       return {
         oneTimeCode: made && { secret: made.secret, qr: made.qr, sealed: made.sealed },
-        passkey: asked && { options: JSON.stringify(asked.options), handle: asked.handle },
+        passkey: passkeys?.creationOptions(binding, user, await factors.get(user.id)),
       };
     },
 
     /** Looks at the answer; what it resolves writes it, once what allowed it is used up. */
     async check(of: EnrolmentFor, answer: EnrolmentAnswer): Promise<Checked> {
-      const isCode = answer.response === '' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
+      const isCode = answer.field('response') === '' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
       return isCode ? checkCode(of, answer) : checkPasskey(of, answer);
     },
 
     /** The codes, which nobody sees again; those of before are dead. */
     async makeRecoveryCodes(accountId: string, by?: string): Promise<readonly string[]> {
-      const made = Array.from({ length: signIn.recoveryCodes }, () => newRecoveryCode(random));
+      const made = Array.from({ length: signIn.recoveryCodes }, () => newRecoveryCode(randomBytes));
       const recoveryCodes = made.map((code) => recoveryCodeHash(hash, accountId, code));
       await factors.change(accountId, ({ notices }) => ({
         recoveryCodes,

@@ -1,5 +1,6 @@
 // Links that an operator hands out: each is for one user and one purpose, and works once. The newest of a purpose is the
 // only one, and whatever ends everything of the user (a new password, disabling) ends their links.
+import { randomBytes } from 'node:crypto';
 import { parseJsonObject } from '../config/parse-fields.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { type Clock, failingAs, type RecordStore } from '../store/store.ts';
@@ -31,7 +32,6 @@ type OneTimeLinksParts = Readonly<{
   states: AccountStates;
   factors: Pick<FactorStore, 'get'>;
   hash: KeyedHash;
-  random: (bytes: number) => Buffer;
   /** Of the store, as for all that ends failures. */
   now: Clock;
 }>;
@@ -43,7 +43,7 @@ const ENROLLING: readonly LinkPurpose[] = ['factors', 'invite'];
 
 const isCurrent = ({ stateSince }: OneTimeLink, { validAfter }: AccountState) => validAfter === stateSince;
 
-export function createOneTimeLinks({ records, states, factors, hash, random, now }: OneTimeLinksParts) {
+export function createOneTimeLinks({ records, states, factors, hash, now }: OneTimeLinksParts) {
   const keyOf = (token: string) => hash(`link:${token}`);
   const sinceOf = async ({ purpose, accountId }: OneTimeLink) =>
     ENROLLING.includes(purpose) ? (await factors.get(accountId)).sessionsSince : 0;
@@ -55,7 +55,7 @@ export function createOneTimeLinks({ records, states, factors, hash, random, now
       for (;;) {
         const older = await records.findByAlias(KIND, alias);
         if (older !== undefined) await records.destroy(KIND, older.key);
-        const token = random(32).toString('base64url');
+        const token = randomBytes(32).toString('base64url');
         // It is handed out: where failovers are to be expected, a replica has it first.
         const life = { ttlSeconds, isAwaited: true };
         const result = await records.save({ kind: KIND, key: keyOf(token), payload, alias, ...life });

@@ -10,7 +10,6 @@ import { withNotice } from './notices.ts';
 import {
   CHALLENGE_MS,
   createChallenges,
-  loadWebAuthn,
   parseCredential,
   type PasskeyFault,
   type PasskeysParts,
@@ -62,24 +61,21 @@ function countUse({ passkeys, notices, ...own }: Factors, id: string, { at, ...u
 const mustVerify = (needed: Level = 'passkey') => needed === 'passkey';
 
 export function createPasskeyAuthentication(parts: PasskeysParts) {
-  const { issuer, factors, now } = parts;
-  const { origin, hostname: rpId } = new URL(issuer);
+  const { factors, now } = parts;
   const challenges = createChallenges(parts);
 
   async function verify(
     passkey: Passkey,
     response: AuthenticationResponseJSON,
-    { binding, mustVerifyUser }: { readonly binding: string; readonly mustVerifyUser: boolean },
+    expected: ReturnType<typeof challenges.expected>,
   ) {
-    const { verifyAuthenticationResponse } = await loadWebAuthn();
+    // At the first passkey, not at the start: it takes 25 MB of memory, and adds to the global Reflect.
+    const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'));
     try {
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({
         response,
-        expectedChallenge: (challenge) => challenges.isOwn(challenge, binding),
-        expectedOrigin: origin,
-        expectedRPID: rpId,
-        requireUserVerification: mustVerifyUser,
+        ...expected,
         // The counter is looked at where it is written.
         credential: { id: passkey.id, publicKey, counter: 0 },
       });
@@ -106,7 +102,7 @@ export function createPasskeyAuthentication(parts: PasskeysParts) {
     requestOptions: (binding: string, own?: OwnPasskeys): string =>
       JSON.stringify({
         challenge: challenges.make(binding),
-        rpId,
+        rpId: challenges.rpId,
         timeout: CHALLENGE_MS,
         // Before anybody is known nobody's passkeys are named (WebAuthn L3 §14.6.3).
         allowCredentials: own?.factors.passkeys.filter((one) => one.suspect !== true).map(toDescriptor) ?? [],
@@ -125,7 +121,7 @@ export function createPasskeyAuthentication(parts: PasskeysParts) {
       if (accountId === undefined || passkey === undefined || (isTooNew && needed === 'passkey')) {
         return { refused: 'unknown', accountId };
       }
-      const used = await verify(passkey, response, { binding, mustVerifyUser: mustVerify(needed) });
+      const used = await verify(passkey, response, challenges.expected(binding, mustVerify(needed)));
       if (used === undefined) return { refused: 'wrong', accountId };
       const { newCounter: counter, userVerified: verifiedUser, credentialBackedUp: synced } = used;
       const backupEligible = used.credentialDeviceType === 'multiDevice';

@@ -1,4 +1,5 @@
 // Adding a passkey or a security key to a user.
+import { randomBytes } from 'node:crypto';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   RegistrationResponseJSON,
@@ -7,8 +8,6 @@ import { type Factors, MAX_PASSKEYS, type Passkey } from './factors.ts';
 import {
   CHALLENGE_MS,
   createChallenges,
-  loadWebAuthn,
-  loadWebAuthnHelpers,
   parseCredential,
   type PasskeysParts,
   type RefusedPasskey,
@@ -46,7 +45,7 @@ type Answer = Readonly<{
 }>;
 
 async function isFormatKnown({ response }: RegistrationResponseJSON): Promise<boolean> {
-  const { decodeAttestationObject, isoBase64URL } = await loadWebAuthnHelpers();
+  const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
   try {
     return FORMATS.includes(
       decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject)).get('fmt'),
@@ -59,13 +58,8 @@ async function isFormatKnown({ response }: RegistrationResponseJSON): Promise<bo
 const bindingOf = (binding: string, handle: string) => `${binding}:${handle}`;
 
 /** `serviceName`: what the browser calls the service. */
-export function createPasskeyRegistration(
-  parts: PasskeysParts,
-  serviceName: string,
-  random: (bytes: number) => Buffer,
-) {
-  const { issuer, factors, now } = parts;
-  const { origin, hostname: rpId } = new URL(issuer);
+export function createPasskeyRegistration(parts: PasskeysParts, serviceName: string) {
+  const { factors, now } = parts;
   const challenges = createChallenges(parts);
 
   return {
@@ -73,10 +67,10 @@ export function createPasskeyRegistration(
     creationOptions(binding: string, { username, mustVerifyUser = false }: NewPasskeyFor, own: Factors) {
       if (own.passkeys.length >= MAX_PASSKEYS) return undefined;
       const wish = mustVerifyUser ? 'required' : 'preferred';
-      const handle = own.handle ?? random(HANDLE_BYTES).toString('base64url');
+      const handle = own.handle ?? randomBytes(HANDLE_BYTES).toString('base64url');
       const options: PublicKeyCredentialCreationOptionsJSON = {
         challenge: challenges.make(bindingOf(binding, handle)),
-        rp: { id: rpId, name: serviceName },
+        rp: { id: challenges.rpId, name: serviceName },
         user: { id: handle, name: username, displayName: username },
         pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
         timeout: CHALLENGE_MS,
@@ -84,7 +78,7 @@ export function createPasskeyRegistration(
         authenticatorSelection: { residentKey: wish, userVerification: wish },
         attestation: 'none',
       };
-      return { handle, options };
+      return { handle, options: JSON.stringify(options) };
     },
 
     /** Doesn't store it. Throws StoreUnavailable. */
@@ -92,13 +86,10 @@ export function createPasskeyRegistration(
       const { binding, response: text, handle, accountId, mustVerifyUser } = answer;
       const response = parseCredential(text) as RegistrationResponseJSON | undefined;
       if (response === undefined || !(await isFormatKnown(response))) return { refused: 'malformed' };
-      const { verifyRegistrationResponse } = await loadWebAuthn();
+      const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
       const { verified, registrationInfo: made } = await verifyRegistrationResponse({
         response,
-        expectedChallenge: (challenge) => challenges.isOwn(challenge, bindingOf(binding, handle)),
-        expectedOrigin: origin,
-        expectedRPID: rpId,
-        requireUserVerification: mustVerifyUser,
+        ...challenges.expected(bindingOf(binding, handle), mustVerifyUser),
         supportedAlgorithmIDs: ALGORITHMS,
       }).catch(() => ({ verified: false as const, registrationInfo: undefined }));
       if (!verified || made === undefined) return { refused: 'wrong', accountId };

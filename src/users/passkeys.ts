@@ -17,10 +17,6 @@ export type PasskeysParts = Readonly<{
   now: Clock;
 }>;
 
-/** At the first passkey, not at the start: it takes 25 MB of memory, and adds to the global Reflect. */
-export const loadWebAuthn = async () => import('@simplewebauthn/server');
-export const loadWebAuthnHelpers = async () => import('@simplewebauthn/server/helpers');
-
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const;
 
 /** The ways to reach it that a browser named. */
@@ -34,19 +30,29 @@ export const toDescriptor = ({ id, transports }: Passkey) => ({
 });
 
 /** `binding` says what a challenge is for: the interaction, and the form. */
-export function createChallenges({ hash, now }: PasskeysParts) {
+export function createChallenges({ issuer, hash, now }: PasskeysParts) {
+  const { origin, hostname: rpId } = new URL(issuer);
   const proofOf = (binding: string, time: string) => hash(`webauthn challenge:${binding}:${time}`);
 
+  /** Made here, for this, at most five minutes ago. */
+  function isOwn(challenge: string, binding: string): boolean {
+    const [time = '', proof = ''] = Buffer.from(challenge, 'base64url').toString().split('.');
+    return isSameHash(proofOf(binding, time), proof) && now() - Number.parseInt(time, 36) <= CHALLENGE_MS;
+  }
+
   return {
+    rpId,
     make(binding: string): string {
       const time = now().toString(36);
       return Buffer.from(`${time}.${proofOf(binding, time)}`).toString('base64url');
     },
-    /** Made here, for this, at most five minutes ago. */
-    isOwn(challenge: string, binding: string): boolean {
-      const [time = '', proof = ''] = Buffer.from(challenge, 'base64url').toString().split('.');
-      return isSameHash(proofOf(binding, time), proof) && now() - Number.parseInt(time, 36) <= CHALLENGE_MS;
-    },
+    /** What an answer to it has to be. */
+    expected: (binding: string, mustVerifyUser: boolean) => ({
+      expectedChallenge: (challenge: string) => isOwn(challenge, binding),
+      expectedOrigin: origin,
+      expectedRPID: rpId,
+      requireUserVerification: mustVerifyUser,
+    }),
   };
 }
 

@@ -1,6 +1,6 @@
 // Browsers that a user has signed in from, as a signed value that the browser keeps (OWASP's "device cookie"). It grants
 // nothing: failures from such a browser count apart from those of unknown ones.
-import { timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 
@@ -14,8 +14,7 @@ type Entry = { readonly name: string; readonly endsAt: number; readonly proof: s
 
 export type TrustedBrowsers = ReturnType<typeof createTrustedBrowsers>;
 
-/** `random` returns that many random bytes. */
-export function createTrustedBrowsers(hash: KeyedHash, now: Clock, random: (bytes: number) => Buffer) {
+export function createTrustedBrowsers(hash: KeyedHash, now: Clock) {
   // The account is in the proof and not in the value: a cookie that is found doesn't say who was here.
   const proofOf = (name: string, endsAt: number, accountId: string) =>
     hash(`device:${name}:${endsAt}:${accountId}`);
@@ -42,7 +41,7 @@ export function createTrustedBrowsers(hash: KeyedHash, now: Clock, random: (byte
     renew(value: string, accountId: string): string {
       const others = parse(value).filter((entry) => isLive(entry) && !isOf(entry, accountId));
       const endsAt = Math.floor(now() / 1000) + DEVICE_DAYS * 24 * 60 * 60;
-      const name = nameOf(random(8).toString('base64url'), endsAt);
+      const name = nameOf(randomBytes(8).toString('base64url'), endsAt);
       const fresh = { name, endsAt, proof: proofOf(name, endsAt, accountId) };
       return [fresh, ...others.slice(0, MAX_PEOPLE - 1)]
         .map((entry) => `${entry.name}.${entry.endsAt}.${entry.proof}`)

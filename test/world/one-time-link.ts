@@ -1,5 +1,4 @@
 // Links as `postern user` prints them.
-import { randomBytes } from 'node:crypto';
 import type { Store } from '../../src/store/store.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { createOneTimeLinks, type LinkPurpose } from '../../src/users/one-time-links.ts';
@@ -23,7 +22,6 @@ export async function newLink(
     states,
     factors,
     hash,
-    random: randomBytes,
     now: () => Date.now(),
   });
   const { validAfter: stateSince } = await states.get(accountId);

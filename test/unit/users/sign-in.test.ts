@@ -1,6 +1,5 @@
 // What one attempt to sign in costs, no matter who is meant, and whom a refusal names. Real store, real hashes; what is verified
 // is noted on the way.
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -79,7 +78,7 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
         return passwords.verify(passwordHash, password);
       },
     },
-    trustedBrowsers: createTrustedBrowsers(createKeyedHash(Buffer.alloc(32, 1)), Date.now, randomBytes),
+    trustedBrowsers: createTrustedBrowsers(createKeyedHash(Buffer.alloc(32, 1)), Date.now),
     countAttempt,
     beside: (write) => write(),
     now: Date.now,
