@@ -1,9 +1,10 @@
 // `postern check`: prints every problem of a configuration, and changes nothing.
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { tryStoredKeys } from '../server/sealed.ts';
-import { addVerb, noSecretsOption, readLoaded, type SecretsOptions } from './configuration.ts';
+import { addVerb, noSecretsOption, type SecretsOptions } from './configuration.ts';
 import { counted, print, type CliIo } from './io.ts';
 
 /** Adds the verb. It throws ConfigError for problems. */
@@ -15,7 +16,7 @@ export function registerCheck(program: Command, io: CliIo): void {
   )
     .addOption(noSecretsOption())
     .action(async ({ config: file, json = false, secrets }: SecretsOptions) => {
-      const { config } = await readLoaded(file, { writeKeys: false, readSecrets: secrets });
+      const config = await loadConfig(file, { writeKeys: false, readSecrets: secrets });
       // Placeholder secrets can't open anything.
       const { message, isRefused, unknown } = secrets ? await tryStoredKeys(config) : {};
       if (message && isRefused) throw new ConfigError([{ file, message }]);

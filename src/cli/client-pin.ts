@@ -4,12 +4,13 @@ import { stringify } from 'yaml';
 import { fetchDocument } from '../client-documents/fetch-document.ts';
 import { type ClientDocument, vetClientDocument, type VettedDocument } from '../client-documents/vet.ts';
 import { clientIdUrlFault } from '../config/client-id-url.ts';
+import { loadConfig } from '../config/load.ts';
 import type { Client, Config } from '../config/config.ts';
 import { parseJsonObject } from '../config/parse-fields.ts';
 import { readInTime, statRegular } from '../config/regular-file.ts';
 import { scopeFault, splitScope } from '../config/text.ts';
 import { outgoingOf } from '../outgoing/guard.ts';
-import { addVerb, checked, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, checked, type VerbOptions } from './configuration.ts';
 import { CommandError, print, type CliIo } from './io.ts';
 
 const HEAD = '# The metadata document of this client, as reviewed.\n';
@@ -25,7 +26,7 @@ export function registerClientPin(client: Command, io: CliIo): void {
       ),
     )
     .action(async (source: string, options: PinOptions) => {
-      const config = await readConfig(options.config, { writeKeys: false, readSecrets: false });
+      const config = await loadConfig(options.config, { writeKeys: false, readSecrets: false });
       await pin(source, config, options, io);
     });
 }

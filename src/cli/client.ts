@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import { isDocumentClient } from '../config/client-id-url.ts';
+import { loadConfig } from '../config/load.ts';
 import type { Client, StoreConfig } from '../config/config.ts';
 import { formatInstant, instantFault } from '../config/notation.ts';
 import { secretState } from '../config/secret-expiry.ts';
@@ -10,14 +11,7 @@ import { labelFault } from '../config/text.ts';
 import { readSecretUses, type LastUses } from '../oidc/secret-uses.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import { registerClientPin } from './client-pin.ts';
-import {
-  addVerb,
-  checked,
-  jsonOption,
-  noSecretsOption,
-  readConfig,
-  type SecretsOptions,
-} from './configuration.ts';
+import { addVerb, checked, jsonOption, noSecretsOption, type SecretsOptions } from './configuration.ts';
 import { IMPORT_FORMATS, importClients, type ImportFormat } from './client-import.ts';
 import { counted, print, printJson, renderValue, type CliIo } from './io.ts';
 
@@ -76,7 +70,7 @@ function toYaml(hash: string, { name, expires }: SecretOptions): string {
 }
 
 async function list({ config: file, json, secrets }: SecretsOptions, io: CliIo): Promise<void> {
-  const config = await readConfig(file, { writeKeys: false, readSecrets: secrets });
+  const config = await loadConfig(file, { writeKeys: false, readSecrets: secrets });
   const lastUses = await readStored(config.store);
   const now = Math.floor(Date.now() / 1000);
   const rows = config.clients.map((one) => toRow(one, lastUses, now));

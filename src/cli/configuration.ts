@@ -1,13 +1,7 @@
 // Shared by the verbs: options, reading the configuration, and how its problems are shown.
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatProblem, type Config, ConfigError } from '../config/config.ts';
-import {
-  loadConfigWithSources,
-  type ConfigCheck,
-  type LoadedConfig,
-  type LoadOptions,
-} from '../config/load.ts';
-import { timingProblems, toTimingInput } from '../keys/timing.ts';
+import { loadConfig } from '../config/load.ts';
 import { counted, printJson, type CliIo } from './io.ts';
 
 export const configOption = () =>
@@ -36,32 +30,17 @@ export function checked(faultOf: (value: string) => string | undefined): (value:
   };
 }
 
-type ReadOptions = Omit<LoadOptions, 'checks'>;
-
-/** The configuration in `file`, checked by the rules of every folder. Throws ConfigError. */
-export async function readConfig(file: string, options: ReadOptions = {}): Promise<Config> {
-  return (await readLoaded(file, options)).config;
-}
-
 /** For what must work while the file is broken: faults of clients, APIs and users are warnings. */
 export async function readService(file: string, io: CliIo): Promise<Config> {
   try {
-    return await readConfig(file);
+    return await loadConfig(file);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const config = await readConfig(file, { serviceOnly: true }).catch(() => Promise.reject(error));
+    const config = await loadConfig(file, { serviceOnly: true }).catch(() => Promise.reject(error));
     for (const problem of error.problems) io.stderr.write(`warning: ${formatProblem(problem)}\n`);
     return config;
   }
 }
-
-/** The same, with where it came from. */
-export async function readLoaded(file: string, options: ReadOptions = {}): Promise<LoadedConfig> {
-  return loadConfigWithSources(file, { ...options, checks: [checkKeyTimes] });
-}
-
-const checkKeyTimes: ConfigCheck = (config) =>
-  timingProblems(toTimingInput(config)).map((message) => ({ path: ['signing_keys'], message }));
 
 /** Every problem on a line of its own, or all of them as JSON. */
 export function printProblems(io: CliIo, { problems }: ConfigError, json: boolean): void {

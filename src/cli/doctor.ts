@@ -2,12 +2,13 @@
 // the network broke.
 import type { Command } from 'commander';
 import { ConfigError, formatProblem, type Config } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
 import { normalizeIssuer } from '../config/uri.ts';
 import { ask } from '../doctor/ask.ts';
 import { runCheck, type Level, type Result } from '../doctor/check.ts';
 import { checkPublicAddress } from '../doctor/public-address.ts';
 import { checkKeys, checkStore } from '../doctor/store.ts';
-import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, type VerbOptions } from './configuration.ts';
 import { counted, Ended, EXIT, print, CommandError, type CliIo } from './io.ts';
 
 type DoctorOptions = VerbOptions & { readonly url?: string };
@@ -33,7 +34,7 @@ type Known = { readonly config?: Config; readonly results: readonly Result[] };
 /** The configuration with its secrets, which the store needs, else without. Throws ConfigError. */
 async function readKnown(file: string): Promise<Known> {
   const read = (readSecrets: boolean) =>
-    readConfig(file, { writeKeys: false, readSecrets, secretFiles: 'any_mode' });
+    loadConfig(file, { writeKeys: false, readSecrets, secretFiles: 'any_mode' });
   try {
     const config = await read(true);
     const store = await runCheck('store', (report) => checkStore(config.store, report));

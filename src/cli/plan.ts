@@ -3,6 +3,7 @@
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { StoreConfig } from '../config/config.ts';
+import { loadConfigWithSources } from '../config/load.ts';
 import { rulesDiffer } from '../config/plan-users.ts';
 import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
@@ -10,7 +11,7 @@ import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { canReach, type Factors, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { openUsers } from '../users/open-users.ts';
-import { addVerb, noSecretsOption, readLoaded, type SecretsOptions } from './configuration.ts';
+import { addVerb, noSecretsOption, type SecretsOptions } from './configuration.ts';
 import { Ended, print, type CliIo } from './io.ts';
 
 const EXIT_CODES: Readonly<Record<Plan['result'], number>> = { nothing: 0, changes: 10, breaking: 11 };
@@ -38,7 +39,7 @@ export function registerPlan(program: Command, io: CliIo): void {
 }
 
 async function readSide(file: string, readSecrets: boolean): Promise<PlanSide> {
-  const loaded = await readLoaded(file, { writeKeys: false, readSecrets });
+  const loaded = await loadConfigWithSources(file, { writeKeys: false, readSecrets });
   return { ...loaded, folder: dirname(resolve(file)) };
 }
 

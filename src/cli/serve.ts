@@ -1,7 +1,6 @@
 // `postern serve`: runs the service until a signal ends it, in this process or in several.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
-import { extname } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { DEMO_CLIENT_SECRET } from '../config/demo.ts';
@@ -9,7 +8,7 @@ import { secretWarnings } from '../config/secret-expiry.ts';
 import { loadInThread } from '../config/load-in-thread.ts';
 import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import type { LoadedConfig } from '../config/load.ts';
+import { type LoadedConfig, loadConfigWithSources } from '../config/load.ts';
 import { demoUserOf, findDemo, tryUrlOf } from '../http/try-out.ts';
 import { exitOnCrash, reportAbsences } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
@@ -23,11 +22,8 @@ import {
   tell,
   untilChannelEnds,
 } from '../server/worker.ts';
-import { configOption, readLoaded } from './configuration.ts';
+import { configOption } from './configuration.ts';
 import type { CliIo } from './io.ts';
-
-/** `.ts` where the sources run as they are. */
-const LOAD_ENTRY = new URL(`./load-config-entry${extname(import.meta.url)}`, import.meta.url);
 
 export function registerServe(program: Command, io: CliIo): void {
   program
@@ -36,7 +32,7 @@ export function registerServe(program: Command, io: CliIo): void {
     .addOption(configOption())
     .action(async ({ config: file }: { readonly config: string }) => {
       if (cluster.isWorker) return serveAsWorker(file);
-      const loaded = await readLoaded(file);
+      const loaded = await loadConfigWithSources(file);
       const onUp = (log: Log): void => {
         for (const warning of secretWarnings(loaded.config.clients, Date.now() / 1000)) log.warn(warning);
         io.stdout.write(welcome(loaded.config));
@@ -129,7 +125,7 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
   const watch = await watchConfig({
     file,
     current: loaded,
-    load: (changed) => loadInThread(LOAD_ENTRY, changed),
+    load: loadInThread,
     async onConfig(changed) {
       await server.replace({ config: changed.config, hash: changed.hash });
       for (const notice of changed.config.notices) if (!known.includes(notice)) telemetry.log.warn(notice);

@@ -1,11 +1,12 @@
 // `postern user …`. What may change about a user while the service runs applies from the next request on, in every process.
 import type { Command } from 'commander';
 import { usernameFault } from '../config/text.ts';
+import { loadConfig } from '../config/load.ts';
 import { deleteUser, disable, setPassword, signOut } from '../users/acts.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
 import type { User } from '../users/user.ts';
-import { addVerb, checked, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, checked, jsonOption, type VerbOptions } from './configuration.ts';
 import { print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { addGrantedOptions, addNew, type GrantedOptions, newUser, registerSet } from './user-access.ts';
@@ -110,7 +111,7 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
   const context =
     file === undefined
       ? usualPasswordContext(username)
-      : passwordContext(await readConfig(file, { readSecrets: false, writeKeys: false }), { username });
+      : passwordContext(await loadConfig(file, { readSecrets: false, writeKeys: false }), { username });
   const passwordHash = await hashPassword(await readPassword(io, context));
   const id = newUserId();
   const name = JSON.stringify(username);

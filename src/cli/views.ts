@@ -4,10 +4,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Branding } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
 import { didYouMean } from '../config/wording.ts';
 import { checkViews, type ViewFault } from '../views/view-check.ts';
 import { BUILT_IN_FOLDER, listViewFiles } from '../views/view-files.ts';
-import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, Ended, EXIT, print, printDone } from './io.ts';
 
 type OwnViews = { readonly viewsFolder?: string | undefined; readonly branding: Branding };
@@ -31,7 +32,7 @@ export function registerViews(program: Command, io: CliIo): void {
 
 /** A designer's machine has no secrets, and needs none. */
 const readViews = ({ config: file }: VerbOptions) =>
-  readConfig(file, { writeKeys: false, readSecrets: false });
+  loadConfig(file, { writeKeys: false, readSecrets: false });
 
 function eject(
   typed: string,

@@ -1,17 +1,20 @@
-// The rules between top-level keys. Whether the signing keys' times are safe is said by keys/timing.ts.
+// The rules between top-level keys.
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { timingProblems, toTimingInput } from './key-times.ts';
 import type { Entry } from './rules.ts';
+import type { ResourceForm } from './schema-client.ts';
 import type { ServiceForm } from './schema.ts';
 
 const ANY_HOST = ['0.0.0.0', '::', '[::]'];
 
-export function checkService(service: Entry<ServiceForm>): void {
+export function checkService(service: Entry<ServiceForm>, resources: readonly Entry<ResourceForm>[]): void {
   const { listen, management, trusted_proxies: proxies } = service.value;
   const hosts = [listen.host, management.host];
   const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => ANY_HOST.includes(host));
   if (listen.port !== 0 && listen.port === management.port && isOneHost)
     service.report(['management'], 'must not be the same as listen');
   checkSignIns(service);
+  checkKeyTimes(service, resources);
   const faults = proxies.map(proxyFault);
   for (const [index, fault] of faults.entries()) if (fault) service.report(['trusted_proxies', index], fault);
   if (faults.some(Boolean)) return;
@@ -48,6 +51,18 @@ function checkSignIns({ value, report }: Entry<ServiceForm>): void {
   }
   if (lifetimes.refreshToken > lifetimes.refreshTokenAbsolute)
     report(['lifetimes'], 'refresh_token must not be longer than refresh_token_absolute');
+}
+
+function checkKeyTimes(
+  { value, report }: Entry<ServiceForm>,
+  resources: readonly Entry<ResourceForm>[],
+): void {
+  const input = toTimingInput({
+    lifetimes: value.lifetimes,
+    signingKeys: value.signing_keys,
+    resources: resources.map((resource) => ({ accessToken: resource.value.access_token })),
+  });
+  for (const message of timingProblems(input)) report(['signing_keys'], message);
 }
 
 function proxyFault(proxy: string): string | undefined {

@@ -13,7 +13,6 @@ export type RateLimits = ServiceForm['rate_limits'];
 /** All in seconds. */
 export type Lifetimes = ServiceForm['lifetimes'];
 export type Branding = ServiceForm['branding'];
-export type SigningKeys = ServiceForm['signing_keys'];
 /** Undefined where the file has no `sign_in`. */
 export type SignInSettings = ServiceForm['sign_in'];
 

@@ -10,10 +10,7 @@ import { withoutRemoved } from './removed-keys.ts';
 import type { Entry } from './rules.ts';
 
 /** What a configuration is read from, for watch.ts: files that were read or looked for, and patterns. All absolute. */
-export type SourceList = Readonly<{
-  files: Set<string>;
-  patterns: Set<string>;
-}>;
+export type SourceList = { readonly files: string[]; readonly patterns: string[] };
 
 /** Some objects of one kind in one document. */
 export type Listing = Readonly<{
@@ -32,11 +29,11 @@ export async function findFiles(
   for (const [index, pattern] of patterns.entries()) {
     const path = isAbsolute(pattern) ? pattern : join(dirname(configFile), pattern);
     const isPattern = /[*?[{]/.test(pattern);
-    if (isPattern) sources.patterns.add(resolve(path));
+    if (isPattern) sources.patterns.push(resolve(path));
     const found = isPattern ? await matchesOf(path) : [path];
     for (const file of found) {
       if (!files.has(file)) files.set(file, index);
-      sources.files.add(resolve(file));
+      sources.files.push(resolve(file));
     }
   }
   return files;

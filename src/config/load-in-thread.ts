@@ -1,5 +1,6 @@
 // Loads a configuration in a thread of its own, so that reading thousands of clients doesn't hold up requests.
 import { once } from 'node:events';
+import { extname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import { Worker } from 'node:worker_threads';
@@ -24,11 +25,14 @@ export type LoadOutcome =
   | { readonly parts: readonly Uint8Array[] }
   | { readonly problems: readonly ConfigProblem[]; readonly sources: ConfigSources };
 
-/** `entry`: the module that loads `file` and posts a LoadOutcome. Rejects with ConfigError as loading in this thread does. */
-export async function loadInThread(entry: URL, file: string): Promise<LoadedConfig> {
+/** `.ts` where the sources run as they are. */
+const ENTRY = new URL(`./load-config-entry${extname(import.meta.url)}`, import.meta.url);
+
+/** Rejects with ConfigError as loading in this thread does. */
+export async function loadInThread(file: string): Promise<LoadedConfig> {
   // Without what the operator loads into the process by --import.
   const signal = AbortSignal.timeout(LOAD_WITHIN_MS);
-  const thread = new Worker(entry, { workerData: { file, hung: hungFolders() }, execArgv: [] });
+  const thread = new Worker(ENTRY, { workerData: { file, hung: hungFolders() }, execArgv: [] });
   try {
     const [outcome] = (await once(thread, 'message', { signal })) as [LoadOutcome];
     if ('problems' in outcome) throw new ConfigError(outcome.problems, outcome.sources);

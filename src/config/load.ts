@@ -13,7 +13,7 @@ import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from '
 import { hashConfig } from './hash.ts';
 import { entriesOf, findFiles, type Listing, readListing, type SourceList } from './included-files.ts';
 import { isRecord, parse } from './parse-fields.ts';
-import { type Path, ProblemList, type Report } from './problems.ts';
+import { ProblemList, type Report } from './problems.ts';
 import { withoutRemoved } from './removed-keys.ts';
 import { toConfig } from './resolve.ts';
 import { Unreadable } from './regular-file.ts';
@@ -27,12 +27,8 @@ import { levelsOf } from './sign-in-levels.ts';
 import { resolveStore } from './store-location.ts';
 import { isLoopbackUrl } from './uri.ts';
 
-/** A rule of another folder, run when everything else is valid. */
-export type ConfigCheck = (config: Config) => readonly { readonly path: Path; readonly message: string }[];
-
 export type LoadOptions = Readonly<{
   env?: NodeJS.ProcessEnv;
-  checks?: readonly ConfigCheck[];
   /** false leaves the disk alone: keys that would be generated are only made up. */
   writeKeys?: boolean;
   /** false where the secrets aren't, as in CI: references aren't followed. The result is good for looking at only. */
@@ -68,13 +64,12 @@ const OF_CLIENTS = ['clients', 'clients_from', 'resources', 'client_documents'];
 /** What no command can do without. */
 const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
 
-const { clients_from: clientsFrom, users_from: usersFrom } = configSchema.shape;
 /** What leads to the objects, also in a file with other faults. */
 const listsSchema = z.object({
   clients: z.array(z.unknown()).catch([]),
   resources: z.array(z.unknown()).catch([]),
-  clients_from: clientsFrom.catch([]),
-  users_from: usersFrom.catch(undefined),
+  clients_from: configSchema.shape.clients_from.catch([]),
+  users_from: configSchema.shape.users_from.catch(undefined),
 });
 const serviceSchema = configSchema.extend({
   clients: z.array(z.unknown()).optional(),
@@ -88,45 +83,36 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
 
 /** The same, with what a watcher and a comparison need. The ConfigError it throws knows its sources too. */
 export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
-  const sources: SourceList = { files: new Set(), patterns: new Set() };
-  const list = () => ({ files: [...sources.files], patterns: [...sources.patterns] });
+  const { env = process.env, writeKeys = true, readSecrets, serviceOnly } = options;
   const readAt = Date.now();
-  try {
-    const loaded = await load(file, options, sources);
-    return { ...loaded, hash: hashConfig(loaded.config), sources: list(), readAt };
-  } catch (error) {
-    if (error instanceof Unreadable) throw new ConfigError([{ file, message: error.message }], list());
-    throw error instanceof ConfigError ? new ConfigError(error.problems, list()) : error;
-  }
-}
-
-async function load(file: string, options: LoadOptions, sources: SourceList) {
-  const { env = process.env, checks = [], writeKeys = true, readSecrets } = options;
+  const sources: SourceList = { files: [resolve(file)], patterns: [] };
   const problems = new ProblemList();
-  sources.files.add(resolve(file));
+  const refusal = () => new ConfigError(problems.list(), sources);
   const document = await readDocument(file, problems);
-  if (!document) throw new ConfigError(problems.list());
+  if (!document) throw refusal();
   const content = withoutRemoved(document, problems.notices);
-  const parts = await readParts(document, content, { problems, sources, serviceOnly: options.serviceOnly });
-  if (!parts) throw new ConfigError(problems.list());
+  const parts = await readParts(document, content, { problems, sources, serviceOnly }).catch(
+    (error: unknown) => {
+      if (!(error instanceof Unreadable)) throw error;
+      problems.add({ file, message: error.message });
+    },
+  );
+  if (!parts) throw refusal();
   const { service } = parts;
   const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
   checkParts(parts, issuerIsLoopback, problems.notices);
-  const noteFile = (secret: string): void => void sources.files.add(secret);
+  const noteFile = (secret: string): void => void sources.files.push(secret);
   const secretFiles = options.secretFiles ?? service.value.secret_files;
   const context = { env, noteFile, readSecrets, secretFiles, issuerIsLoopback };
   const { store, clientSecrets, keys: configured } = await resolveSecrets(parts, context);
-  if (!problems.isEmpty || !store) throw new ConfigError(problems.list());
+  if (!problems.isEmpty || !store) throw refusal();
   const generatedKeys = KEY_NAMES.filter((name) => configured[name].length === 0);
   // Only now, so that a refused file changes nothing.
-  const report = problems.reporter(document);
   const target = { folder: dataFolder(store, document.folder), write: writeKeys, secretFiles };
   const generated = await generateKeys(generatedKeys, target).catch((error: unknown) => {
-    report(
-      ['store'],
-      `keys could not be generated in ${target.folder}: ${error instanceof Error ? error.message : String(error)}`,
-    );
-    throw new ConfigError(problems.list());
+    const reason = error instanceof Error ? error.message : String(error);
+    service.report(['store'], `keys could not be generated in ${target.folder}: ${reason}`);
+    throw refusal();
   });
   const keys = { ...configured, ...generated.keys };
   const notices = [
@@ -136,9 +122,7 @@ async function load(file: string, options: LoadOptions, sources: SourceList) {
     ...usersNotice(parts),
   ];
   const config = toConfig(parts, { store, clientSecrets, keys, notices });
-  for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
-  if (!problems.isEmpty) throw new ConfigError(problems.list());
-  return { config, generatedKeys };
+  return { config, sources, hash: hashConfig(config), generatedKeys, readAt };
 }
 
 function usersNotice({ service, users }: Parts): readonly string[] {
@@ -176,9 +160,8 @@ async function readParts(
   }
   const heard = serviceOnly ? new ProblemList() : problems;
   const listed: typeof listings = [];
-  for (const name of (
-    await findFiles(lists.users_from === undefined ? [] : [lists.users_from], file, sources)
-  ).keys()) {
+  const usersFrom = lists.users_from === undefined ? [] : [lists.users_from];
+  for (const name of (await findFiles(usersFrom, file, sources)).keys()) {
     const at = (message: string): void => heard.reporter(document)(['users_from'], message);
     listed.push(await readListing(name, 'users', heard, at));
   }
@@ -206,7 +189,7 @@ function checkParts(
   issuerIsLoopback: boolean,
   notices: string[],
 ): void {
-  checkService(service);
+  checkService(service, resources.list);
   const { features, issuer, sign_in: signIn, client_documents: documents } = service.value;
   const owners = new Map(
     resources.list.flatMap((entry) => entry.value.scopes.map((scope) => [scope, entry])),

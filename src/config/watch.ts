@@ -34,7 +34,11 @@ export function watchConfig(parts: ConfigWatchParts): Promise<FileWatch> {
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       // Repairing any of these may be what makes it load.
-      sources = union(current.sources, error.sources);
+      const [one, other] = [current.sources, error.sources];
+      sources = {
+        files: [...one.files, ...other.files],
+        patterns: [...one.patterns, ...other.patterns],
+      };
       return async () => {
         onBroken(error);
         return 'broken';
@@ -57,11 +61,4 @@ async function listOf({ files, patterns }: ConfigSources): Promise<readonly stri
   // A folder that hangs is a problem of the load, and of no later look.
   const matches = await Promise.all(patterns.map((pattern) => matchesOf(pattern).catch(() => [])));
   return [...new Set([...files, ...matches.flat()])];
-}
-
-function union(left: ConfigSources, right: ConfigSources): ConfigSources {
-  return {
-    files: [...new Set([...left.files, ...right.files])],
-    patterns: [...new Set([...left.patterns, ...right.patterns])],
-  };
 }

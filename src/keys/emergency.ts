@@ -2,7 +2,7 @@
 import { ALGORITHMS } from '../config/signing-algorithms.ts';
 import { canSign, KeyringError, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
 import { withReserve } from './schedule.ts';
-import type { Timing } from './timing.ts';
+import type { Timing } from '../config/key-times.ts';
 
 /**
  * Takes `kid` out of the ring for ever, and starts a new timetable: where no other key may be signing, the reserve that verifiers have

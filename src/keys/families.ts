@@ -12,7 +12,7 @@ import {
   stateOf,
 } from './ring.ts';
 import { bury, type DueStep, plannedSteps, takeStep, verifiesUntil } from './schedule.ts';
-import type { Timing } from './timing.ts';
+import type { Timing } from '../config/key-times.ts';
 
 /** The ring as its rules see it (ring.ts, schedule.ts, emergency.ts). */
 export const familyOf = (ring: Ring, alg: Algorithm): Ring => ({

@@ -16,7 +16,7 @@ import {
   RING_ID,
   type DecodedRing,
 } from './ring-document.ts';
-import type { Timing } from './timing.ts';
+import type { Timing } from '../config/key-times.ts';
 import type { Vault } from './vault.ts';
 
 const PEPPER_BYTES = 32;

@@ -3,7 +3,7 @@ import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 import { generateKey } from './generate-key.ts';
 import { type KeySettings, KeyStore } from './key-store.ts';
-import { type TimingSettings, toTiming, toTimingInput } from './timing.ts';
+import { type TimingSettings, toTiming, toTimingInput } from '../config/key-times.ts';
 import { Vault } from './vault.ts';
 
 export type KeyConfig = TimingSettings & {

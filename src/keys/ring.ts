@@ -1,7 +1,7 @@
 // The ring of signing keys as plain data, and what each key is at a moment. All times are epoch milliseconds.
 import type { JWK } from 'jose';
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
-import type { Timing } from './timing.ts';
+import type { Timing } from '../config/key-times.ts';
 
 export type KeyState = 'published' | 'active' | 'retired' | 'removed' | 'compromised';
 

@@ -8,7 +8,7 @@ import type { KeyStore } from './key-store.ts';
 import { activeKey, stateOf, type Ring } from './ring.ts';
 import { runDueSteps } from './ring-actions.ts';
 import { KeyStoreError } from './ring-document.ts';
-import { PROPAGATION_SECONDS, SKEW_SECONDS } from './timing.ts';
+import { PROPAGATION_SECONDS, SKEW_SECONDS } from '../config/key-times.ts';
 
 /** Below the 5 s in which a compromised key must be gone everywhere, with room for the swap. */
 const POLL_MS = 4000;

@@ -11,7 +11,7 @@ import {
   type Ring,
   type RingKey,
 } from './ring.ts';
-import type { Timing } from './timing.ts';
+import type { Timing } from '../config/key-times.ts';
 
 /**
  * `publish`: a reserve is missing. `activate`: make the appointment at which the reserve takes over, and publish the one after

@@ -2,7 +2,7 @@
 // one of its own defaults runs.
 import type { Configuration } from 'oidc-provider';
 import type { Lifetimes } from '../config/config.ts';
-import { ID_TOKEN_SECONDS, type TimingSettings, toTimingInput } from '../keys/timing.ts';
+import { ID_TOKEN_SECONDS, type TimingSettings, toTimingInput } from '../config/key-times.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import type { Clock } from '../store/store.ts';
 

@@ -4,7 +4,7 @@ import { secretId } from '../config/secret-strength.ts';
 import { type Status, summaryOf } from '../http/management.ts';
 import type { Rotation } from '../keys/rotation.ts';
 import { nextFamilyStep } from '../keys/families.ts';
-import type { Timing } from '../keys/timing.ts';
+import type { Timing } from '../config/key-times.ts';
 import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
 import { measured, type OnOperation } from '../store/measured.ts';
 import type { Snapshot } from '../observability/metrics.ts';

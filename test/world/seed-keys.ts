@@ -2,7 +2,7 @@
 import type { Config } from '../../src/config/config.ts';
 import { generateKey, type KeyMaterial } from '../../src/keys/generate-key.ts';
 import { KeyStore } from '../../src/keys/key-store.ts';
-import { toTiming, toTimingInput } from '../../src/keys/timing.ts';
+import { toTiming, toTimingInput } from '../../src/config/key-times.ts';
 import { Vault } from '../../src/keys/vault.ts';
 import type { Store } from '../../src/store/store.ts';
 

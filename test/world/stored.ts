@@ -4,7 +4,7 @@ import { generateKey } from '../../src/keys/generate-key.ts';
 import { openPepper } from '../../src/keys/installation.ts';
 import { KeyStore } from '../../src/keys/key-store.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
-import { toTiming } from '../../src/keys/timing.ts';
+import { toTiming } from '../../src/config/key-times.ts';
 import { Vault } from '../../src/keys/vault.ts';
 import { createLimits, type Limits } from '../../src/limits/limits.ts';
 import { createKeyedHash, type KeyedHash } from '../../src/store/keyed-hash.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verify } from '@node-rs/argon2';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../../src/cli/configuration.ts';
+import { loadConfig } from '../../../src/config/load.ts';
 import { runProgram } from '../../world/process.ts';
 import { postern } from '../../world/terminal.ts';
 
@@ -20,7 +20,7 @@ describe('postern init', () => {
     expect(code).toBe(0);
     const file = join(folder, 'config/postern.yaml');
     expect(await postern(['check', '--config', file])).toMatchObject({ code: 0, stderr: '' });
-    const { users, clients, encryptionKeys, notices } = await readConfig(file);
+    const { users, clients, encryptionKeys, notices } = await loadConfig(file);
     expect(users.map(({ username }) => username)).toEqual(['alice']);
     await expect(verify(users[0]?.passwordHash ?? '', stdout.trim())).resolves.toBe(true);
     expect(clients.map(({ clientId }) => clientId)).toEqual(['demo']);
@@ -96,12 +96,12 @@ describe('postern init', () => {
     const folder = newFolder();
     const args = ['init', folder, '--issuer', 'https://id.example/auth', '-u', 'ann: "a"'];
     expect(await postern(args)).toMatchObject({ code: 0 });
-    const { issuer, users, clients } = await readConfig(join(folder, 'config/postern.yaml'));
+    const { issuer, users, clients } = await loadConfig(join(folder, 'config/postern.yaml'));
     expect([issuer, users[0]?.username]).toEqual(['https://id.example/auth', 'ann: "a"']);
     expect(clients).toEqual([]);
     const local = newFolder();
     await postern(['init', local, '--issuer', 'http://localhost:3001']);
-    const { listen, management, clients: demo } = await readConfig(join(local, 'config/postern.yaml'));
+    const { listen, management, clients: demo } = await loadConfig(join(local, 'config/postern.yaml'));
     expect([listen.port, management.port]).toEqual([3001, 3002]);
     expect(demo[0]?.redirectUris).toEqual(['http://localhost:3002/try/callback']);
   });

@@ -5,7 +5,7 @@ import type { Algorithm } from '../../../src/config/signing-algorithms.ts';
 import { generateKey, type KeyMaterial } from '../../../src/keys/generate-key.ts';
 import { KeyStore, type KeyStoreOptions } from '../../../src/keys/key-store.ts';
 import type { PublicJwk } from '../../../src/keys/ring.ts';
-import { toTiming } from '../../../src/keys/timing.ts';
+import { toTiming } from '../../../src/config/key-times.ts';
 import { Vault } from '../../../src/keys/vault.ts';
 import { MemoryDocuments } from './memory-documents.fixture.ts';
 

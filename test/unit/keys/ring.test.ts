@@ -10,7 +10,7 @@ import {
   type Ring,
 } from '../../../src/keys/ring.ts';
 import { rotateNow, withReserve } from '../../../src/keys/schedule.ts';
-import { toTiming } from '../../../src/keys/timing.ts';
+import { toTiming } from '../../../src/config/key-times.ts';
 import { DAY, HOUR, MINUTE, SECOND, START, TIMES, TIMING } from './keys.fixture.ts';
 
 function newKey(kid: string): NewKey {

@@ -1,5 +1,5 @@
 // How long each part of a signing key's life must last so that no live token outlives its key.
-import type { Lifetimes, Resource, SigningKeys } from '../config/config.ts';
+import type { Config, Resource } from './config.ts';
 
 /** What careful verifiers cache although we say less (mod_auth_openidc, AWS API Gateway): an hour. */
 const VERIFIER_CACHE_SECONDS = 3600;
@@ -10,11 +10,9 @@ export const PROPAGATION_SECONDS = 15;
 export const SKEW_SECONDS = 120;
 
 /** What of a configuration these times depend on. */
-export type TimingSettings = Readonly<{
-  lifetimes: Lifetimes;
-  resources: readonly Resource[];
-  signingKeys: SigningKeys;
-}>;
+export type TimingSettings = Pick<Config, 'lifetimes' | 'signingKeys'> & {
+  readonly resources: readonly Pick<Resource, 'accessToken'>[];
+};
 
 /** The configured side. All in seconds. */
 type TimingInput = Readonly<{

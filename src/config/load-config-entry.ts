@@ -1,14 +1,14 @@
 // The thread in which a changed configuration is loaded.
 import { parentPort, workerData } from 'node:worker_threads';
-import { ConfigError } from '../config/config.ts';
-import { inParts, type LoadJob, type LoadOutcome } from '../config/load-in-thread.ts';
-import { avoid } from '../config/regular-file.ts';
-import { readLoaded } from './configuration.ts';
+import { ConfigError } from './config.ts';
+import { loadConfigWithSources } from './load.ts';
+import { inParts, type LoadJob, type LoadOutcome } from './load-in-thread.ts';
+import { avoid } from './regular-file.ts';
 
 async function load({ file, hung }: LoadJob): Promise<LoadOutcome> {
   avoid(hung);
   try {
-    return { parts: inParts(await readLoaded(file)) };
+    return { parts: inParts(await loadConfigWithSources(file)) };
   } catch (error) {
     if (error instanceof ConfigError) return { problems: error.problems, sources: error.sources };
     throw error;

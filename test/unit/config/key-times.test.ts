@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { timingProblems, toTiming } from '../../../src/keys/timing.ts';
-import { TIMES } from './keys.fixture.ts';
+import { timingProblems, toTiming } from '../../../src/config/key-times.ts';
+import { TIMES } from '../keys/keys.fixture.ts';
 
 describe('the times of a signing key', () => {
   it('follow from the configuration', () => {
