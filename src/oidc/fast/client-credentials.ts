@@ -1,22 +1,15 @@
 // The answer to a plain, correct client_credentials request. The engine's own answer is the reference, and
 // test/flow/plain-client-credentials.test.ts compares the two.
 import { randomBytes } from 'node:crypto';
-import type { Client } from '../../config/config.ts';
 import { recordIssued } from '../audit-trail.ts';
-import {
-  credentialsOf,
-  type FastAnswer,
-  peekForm,
-  type RequestState,
-  type FastParts,
-} from './plain-request.ts';
+import { type FastAnswer, type FastParts, peekRequest, type RequestState } from './plain-request.ts';
 
 const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 /** As the engine's own token ids: 256 bits. */
 const TOKEN_ID_BYTES = 32;
 
 export function fastClientCredentials(parts: FastParts): FastAnswer {
-  const { clients, findRefusal, findDefault, secrets, tokens, audiences, now, audit, maySign } = parts;
+  const { findRefusal, findDefault, tokens, audiences, now, audit, maySign } = parts;
 
   async function issue(clientId: string, scopes: readonly string[], state: RequestState) {
     const scope = scopes.join(' ');
@@ -33,25 +26,18 @@ export function fastClientCredentials(parts: FastParts): FastAnswer {
   }
 
   return async function answerClientCredentials(request, state) {
-    const form = maySign() ? peekForm(request, FIELDS) : undefined;
-    if (form?.['grant_type'] !== 'client_credentials') return undefined;
-    const credentials = credentialsOf(request, form);
-    const client = credentials && clients.find(credentials.clientId);
+    const from = { endpoint: 'token', address: state.clientAddress } as const;
+    const plain = maySign() ? peekRequest(parts, request, FIELDS, from) : undefined;
+    if (plain?.form['grant_type'] !== 'client_credentials') return undefined;
+    const { form, client, count } = plain;
     const named = plainScopes(form['scope']);
-    if (credentials === undefined || client === undefined || named === undefined) return undefined;
-    if (!mayAskForItself(client)) return undefined;
+    if (named === undefined || !client.grantTypes.includes('client_credentials')) return undefined;
     const scopes = named.length > 0 ? named : findDefault({ client, isForUser: false });
     if (findRefusal({ client, scopes, isForUser: false }) !== undefined) return undefined;
-    const address = state.clientAddress;
-    const count = secrets.comparePlain({ endpoint: 'token', address }, client, credentials.secret);
-    if (count === undefined) return undefined;
     await count();
     return issue(client.clientId, scopes, state);
   };
 }
-
-const mayAskForItself = ({ grantTypes, tokenEndpointAuthMethod }: Client): boolean =>
-  tokenEndpointAuthMethod !== 'none' && grantTypes.includes('client_credentials');
 
 /** The requested scopes, each named once; undefined when the engine has something to say. */
 function plainScopes(requested: string | undefined): readonly string[] | undefined {

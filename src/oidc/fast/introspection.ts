@@ -1,13 +1,13 @@
 // The answer to an API that asks about a live access token (RFC 7662) and may see it. The engine's own answer is the reference,
 // and test/flow/plain-introspection.test.ts compares the two.
 import { isMachines } from '../../tokens/access-token.ts';
-import { credentialsOf, type FastAnswer, peekForm, type FastParts } from './plain-request.ts';
+import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts';
 
 /** A hint is only a hint: what is found is the same with any and with none (RFC 7662 §2.1). */
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
 export function fastIntrospection(parts: FastParts): FastAnswer {
-  const { clients, secrets, tokens, findMachineToken, provider, disclose, records } = parts;
+  const { tokens, findMachineToken, provider, disclose, records } = parts;
   const { issuer } = tokens;
 
   async function describeMachines(jwt: string, caller: string) {
@@ -39,15 +39,12 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
   }
 
   return async function answerIntrospection(request, { clientAddress: address }) {
-    const form = peekForm(request, FIELDS);
-    const credentials = form && credentialsOf(request, form);
-    const caller = credentials && clients.find(credentials.clientId);
-    const jwt = form?.['token'];
-    if (credentials === undefined || caller === undefined || jwt === undefined) return undefined;
-    const count = secrets.comparePlain({ endpoint: 'introspection', address }, caller, credentials.secret);
+    const plain = peekRequest(parts, request, FIELDS, { endpoint: 'introspection', address });
+    if (plain === undefined) return undefined;
+    const { form, client, count } = plain;
     // An outage is the engine's to answer.
-    const answer = count && (await describe(jwt, caller.clientId).catch(() => undefined));
-    if (answer !== undefined) await count?.();
+    const answer = await describe(form['token'] ?? '', client.clientId).catch(() => undefined);
+    if (answer !== undefined) await count();
     return answer;
   };
 }

@@ -3,7 +3,9 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type Provider from 'oidc-provider';
+import type { Client } from '../../config/config.ts';
 import type { App } from '../app.ts';
+import type { ClientRequest } from '../client-authentication.ts';
 
 export type FastParts = App & { readonly provider: Provider };
 
@@ -30,6 +32,12 @@ const UNUSUAL_HEADERS = [
 /** Fields by name; each was sent once. */
 type PlainForm = Readonly<Partial<Record<string, string>>>;
 type PlainCredentials = { readonly clientId: string; readonly secret: string };
+type PlainRequest = Readonly<{
+  form: PlainForm;
+  client: Client;
+  /** Awaited before anything is answered: see `comparePlain` in client-authentication.ts. */
+  count: () => Promise<void>;
+}>;
 
 const lengthOf = ({ headers }: IncomingMessage) => Number(headers['content-length']);
 
@@ -41,8 +49,21 @@ export function announcesForm(request: IncomingMessage): boolean {
   return isForm && UNUSUAL_HEADERS.every((name) => headers[name] === undefined);
 }
 
-/** The form, when it has arrived and holds `fields` only, each once. */
-export function peekForm(request: IncomingMessage, fields: ReadonlySet<string>): PlainForm | undefined {
+/** The form and the client that has shown its secret, when it has arrived and holds `fields` only, each once. */
+export function peekRequest(
+  { clients, secrets }: FastParts,
+  request: IncomingMessage,
+  fields: ReadonlySet<string>,
+  from: ClientRequest,
+): PlainRequest | undefined {
+  const form = peekForm(request, fields);
+  const credentials = form && credentialsOf(request, form);
+  const client = credentials && clients.find(credentials.clientId);
+  const count = client && secrets.comparePlain(from, client, credentials.secret);
+  return count && { form, client, count };
+}
+
+function peekForm(request: IncomingMessage, fields: ReadonlySet<string>): PlainForm | undefined {
   // Read and put back in one synchronous step, so that no other reader sees the stream in between.
   const body = request.read() as Buffer | null;
   if (body === null) return undefined;
@@ -69,7 +90,7 @@ function readPair(pair: string): readonly [name: string, value: string] {
 }
 
 /** One way of authenticating, without any need of decoding (RFC 6749 §2.3.1). */
-export function credentialsOf(
+function credentialsOf(
   { headers: { authorization } }: IncomingMessage,
   form: PlainForm,
 ): PlainCredentials | undefined {

@@ -3,13 +3,13 @@
 import { errors } from 'oidc-provider';
 import type Provider from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
-import { type Audit, originOf } from '../../observability/audit.ts';
+import { originOf } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { User } from '../../users/user.ts';
 import { recordIssued, UNCONFIRMED } from '../audit-trail.ts';
 import type { Decision } from '../policies/access.ts';
 import { issuedWithGrant } from '../signed-in-at.ts';
-import { credentialsOf, type FastAnswer, peekForm, type FastParts } from './plain-request.ts';
+import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts';
 
 /** `scope` and `resource` are the engine's to judge. */
 const FIELDS = new Set(['grant_type', 'refresh_token', 'client_id', 'client_secret']);
@@ -29,29 +29,22 @@ type Found = Readonly<{
 }>;
 
 export function fastRefresh(parts: FastParts): FastAnswer {
-  const { provider, config, clients, signInPolicy, secrets, audit, maySign, records } = parts;
+  const { provider, config, signInPolicy, audit, maySign, records } = parts;
   // An API that gets claims of the user needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
 
-  const isPlainClient = (client: Client | undefined): client is Client =>
-    client?.grantTypes.includes(GRANT_TYPE) === true && signInPolicy?.isRequiredAt(client) !== true;
+  const isPlainClient = (client: Client) =>
+    client.grantTypes.includes(GRANT_TYPE) && signInPolicy?.isRequiredAt(client) !== true;
 
   async function issue(found: Found) {
     const { old, grant, client } = found;
     const { accountId, grantId, expiresWithSession, sessionUid, sid } = old;
     await old.consume();
-    const ofBoth = {
-      client,
-      accountId,
-      grantId,
-      expiresWithSession,
-      sessionUid,
-      sid,
-      gty: withRefresh(old.gty),
-    };
+    const gty = withRefresh(old.gty);
+    const ofBoth = { client, accountId, grantId, expiresWithSession, sessionUid, sid, gty };
     const { acr, amr, authTime, claims, iiat, nonce, scope, rotations = 0 } = old;
-    const ofSignIn = { acr, amr, authTime, claims, iiat, nonce };
-    const next = new provider.RefreshToken({ ...ofBoth, ...ofSignIn, scope, rotations: rotations + 1 });
+    const ofSignIn = { acr, amr, authTime, claims, iiat, nonce, scope };
+    const next = new provider.RefreshToken({ ...ofBoth, ...ofSignIn, rotations: rotations + 1 });
     const refreshToken = await next.save();
     const token = new provider.AccessToken(ofBoth);
     token.claims = claims;
@@ -62,14 +55,10 @@ export function fastRefresh(parts: FastParts): FastAnswer {
   }
 
   return async function answerRefresh(request, state) {
-    const form = isPlainService && maySign() ? peekForm(request, FIELDS) : undefined;
-    if (form?.['grant_type'] !== GRANT_TYPE) return undefined;
-    const credentials = credentialsOf(request, form);
-    const client = credentials && clients.find(credentials.clientId);
-    if (credentials === undefined || !isPlainClient(client)) return undefined;
     const from = { endpoint: 'token', address: state.clientAddress } as const;
-    const count = secrets.comparePlain(from, client, credentials.secret);
-    if (count === undefined) return undefined;
+    const plain = isPlainService && maySign() ? peekRequest(parts, request, FIELDS, from) : undefined;
+    if (plain?.form['grant_type'] !== GRANT_TYPE || !isPlainClient(plain.client)) return undefined;
+    const { form, client, count } = plain;
     let answer: object | undefined;
     try {
       await records.run(async () => {
@@ -94,21 +83,19 @@ export function fastRefresh(parts: FastParts): FastAnswer {
     } catch (error) {
       // Another request used the token meanwhile, which ended its family: the engine says so.
       if (error instanceof errors.InvalidGrant) return undefined;
-      recordUnconfirmed(audit, { client, state, error });
+      // As the engine's failures are recorded.
+      if (error instanceof StoreUnavailable && error.mayBeDone)
+        audit.record('token_issued', 'failure', {
+          ...originOf(state),
+          client_id: client.clientId,
+          grant_type: GRANT_TYPE,
+          endpoint: from.endpoint,
+          reason: UNCONFIRMED,
+        });
       throw error;
     }
     return answer;
   };
-}
-
-/** As the engine's failures are recorded. */
-function recordUnconfirmed(
-  audit: Audit,
-  of: { readonly client: Client; readonly state: Readonly<Record<string, unknown>>; readonly error: unknown },
-): void {
-  if (!(of.error instanceof StoreUnavailable && of.error.mayBeDone)) return;
-  const what = { client_id: of.client.clientId, grant_type: GRANT_TYPE, endpoint: 'token' };
-  audit.record('token_issued', 'failure', { ...originOf(of.state), ...what, reason: UNCONFIRMED });
 }
 
 /** Undefined where the engine has something to say, or anything is unusual. */
