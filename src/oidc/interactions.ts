@@ -10,8 +10,8 @@ import { DocumentChanged } from '../store/documents.ts';
 import { type CollectionWrite, failingAs } from '../store/store.ts';
 import { interactionGone } from './adapter.ts';
 import { recordKey } from './record-key.ts';
-import { consentOf, findGrant, newGrant } from './policies/existing-grant.ts';
-import { addToGrant, WHOLE_API } from './policies/asked-for.ts';
+import { findGrant, grantWith } from './policies/existing-grant.ts';
+import { WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';
 import { type Details, type OpenInteraction, toOpenInteraction } from './open-interaction.ts';
 import type { Engine } from './provider.ts';
@@ -102,12 +102,10 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
       const consent = isPinned ? 'pinned' : 'explicit';
       const of = { accountId, clientId, generation: issued.generation, consent } as const;
       const before = await findGrant(provider, grantId, of);
-      const isOfSame = before !== undefined && (consentOf(before) ?? 'explicit') === consent;
-      const grant = isOfSame ? before : newGrant(provider, of);
-      addToGrant(grant, missing);
+      const grant = grantWith(provider, before, missing, of);
       const destination = await finishAndGoOn(ctx, interaction, async () => {
         const saved = await grant.save();
-        await consents.add(of, missing, issued);
+        await consents.add(accountId, clientId, missing, issued);
         return { consent: { grantId: saved } };
       });
       if (destination !== undefined)

@@ -8,7 +8,7 @@ import type { UnitOfWork } from '../../store/unit-of-work.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
 import type { Clients } from '../clients.ts';
 import type { AccessPolicy } from './access.ts';
-import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
+import type { RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/session-sign-in.ts';
 
 type ExistingGrantParts = Readonly<{
@@ -37,12 +37,23 @@ export async function findGrant(
   return isOf && generationOf(grant) === of.generation ? grant : undefined;
 }
 
-export function newGrant(provider: Provider, { accountId, clientId, generation, consent }: GrantOf): Grant {
-  return Object.assign(new provider.Grant({ accountId, clientId }), { generation, consent });
+/** `existing` or a new one, with what was allowed; not saved. What the user allowed stays apart from what the file does. */
+export function grantWith(
+  provider: Provider,
+  existing: Grant | undefined,
+  allowed: AskedFor,
+  { accountId, clientId, generation, consent }: GrantOf,
+): Grant {
+  // Undefined of what an earlier version made.
+  const { consent: before = consent === 'pinned' ? 'explicit' : consent } = (existing ??
+    {}) as Partial<GrantOf>;
+  const isOfSame = existing !== undefined && before === consent;
+  const grant = isOfSame
+    ? existing
+    : Object.assign(new provider.Grant({ accountId, clientId }), { generation, consent });
+  addToGrant(grant, allowed);
+  return grant;
 }
-
-/** Undefined of what an earlier version made. */
-export const consentOf = (grant: object) => (grant as Partial<GrantOf>).consent;
 
 /** Documents that name the clients which had `consent: implicit` once: there, a grant that doesn't say may be the file's. */
 export const ONCE_IMPLICIT = 'implicit-clients';
@@ -84,7 +95,7 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
     const of = { accountId, clientId, generation: generationOf(session), consent };
     const existing = await findGrant(provider, grantId, of);
     if (consent === 'implicit') return extend(provider, existing, askedFor(ctx), of);
-    const remembered = await consents.find({ accountId, clientId });
+    const remembered = await consents.find(accountId, clientId);
     return remembered === undefined ? existing : extend(provider, existing, remembered, of);
   }
 
@@ -94,23 +105,21 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
   };
 }
 
-/** What the user allowed stays apart from what the file does. */
 async function extend(provider: Provider, existing: Grant | undefined, allowed: AskedFor, of: GrantOf) {
   if (covers(existing, allowed)) return existing;
-  const isOfSame = existing !== undefined && (consentOf(existing) ?? of.consent) === of.consent;
-  const grant = isOfSame ? existing : newGrant(provider, of);
-  addToGrant(grant, allowed);
+  const grant = grantWith(provider, existing, allowed, of);
   await grant.save();
   return grant;
 }
 
 function covers(grant: Grant | undefined, consent: AskedFor): boolean {
-  const resources = Object.keys(consent.resourceScopes);
-  const granted = grant && {
-    scopes: grant.getOIDCScopeEncountered().split(' '),
-    resourceScopes: Object.fromEntries(
-      resources.map((one) => [one, grant.getResourceScopeEncountered(one).split(' ')]),
-    ),
-  };
-  return allowsAll(granted, consent);
+  const includes = (granted: string, asked: readonly string[]) =>
+    asked.every((one) => granted.split(' ').includes(one));
+  return (
+    grant !== undefined &&
+    includes(grant.getOIDCScopeEncountered(), consent.scopes) &&
+    Object.entries(consent.resourceScopes).every(([resource, asked]) =>
+      includes(grant.getResourceScopeEncountered(resource), asked),
+    )
+  );
 }

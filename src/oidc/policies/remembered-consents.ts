@@ -11,17 +11,7 @@ import type { AskedFor } from './asked-for.ts';
 
 const CONSENT = 'Consent';
 
-type ConsentForm = StoredForm &
-  AskedFor & {
-    readonly at: number;
-    readonly generation?: string;
-  };
-
-/** Who allowed which app. */
-type ConsentOf = Readonly<{
-  accountId: string;
-  clientId: string;
-}>;
+type ConsentForm = StoredForm & AskedFor & Pick<Issued, 'at' | 'generation'>;
 
 type ConsentParts = Readonly<{
   hash: KeyedHash;
@@ -39,7 +29,8 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
   const read = createReadRecord(onDamaged, CONSENT, 'scopes resourceScopes at');
   const keyOf = (accountId: string, clientId: string) => hash(`consent:${accountId}\n${clientId}`);
 
-  async function findForm(accountId: string, clientId: string): Promise<ConsentForm | undefined> {
+  /** Undefined also when everything of the user has ended since. */
+  async function find(accountId: string, clientId: string): Promise<ConsentForm | undefined> {
     if (lifetimeSeconds === 0 || isDocumentClient(clientId)) return undefined;
     const record = await records.find(CONSENT, keyOf(accountId, clientId));
     const form = record && (read(record) as ConsentForm | undefined);
@@ -50,13 +41,11 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
   }
 
   return {
-    /** Undefined also when everything of the user has ended since. */
-    find: ({ accountId, clientId }: ConsentOf): Promise<AskedFor | undefined> =>
-      findForm(accountId, clientId),
+    find,
     /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */
-    async add({ accountId, clientId }: ConsentOf, consent: AskedFor, issued: Issued): Promise<void> {
+    async add(accountId: string, clientId: string, consent: AskedFor, issued: Issued): Promise<void> {
       if (lifetimeSeconds === 0 || isDocumentClient(clientId)) return;
-      const form = await findForm(accountId, clientId);
+      const form = await find(accountId, clientId);
       const { generation, at } = issued;
       const given = { ...merge(form, consent), generation, at: at + clock.ahead };
       await records.save({
@@ -72,35 +61,16 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
   };
 }
 
-const includes = (allowed: readonly string[] = [], asked: readonly string[]) =>
-  asked.every((one) => allowed.includes(one));
-
-/** Whether all that is asked for was allowed. */
-export function allowsAll(consent: AskedFor | undefined, { scopes, resourceScopes }: AskedFor): boolean {
-  return (
-    consent !== undefined &&
-    includes(consent.scopes, scopes) &&
-    Object.entries(resourceScopes).every(([resource, asked]) =>
-      includes(consent.resourceScopes[resource], asked),
-    )
-  );
-}
-
 function merge(before: AskedFor | undefined, added: AskedFor): AskedFor {
+  const both = [before ?? NOTHING, added];
+  const resources = both.flatMap(({ resourceScopes }) => Object.keys(resourceScopes));
   return {
-    scopes: union(before?.scopes, added.scopes),
-    resourceScopes: unionByResource(before?.resourceScopes, added.resourceScopes),
+    scopes: union(both.map(({ scopes }) => scopes)),
+    resourceScopes: Object.fromEntries(
+      resources.map((one) => [one, union(both.map(({ resourceScopes }) => resourceScopes[one] ?? []))]),
+    ),
   };
 }
 
-function unionByResource(
-  left: AskedFor['resourceScopes'] = {},
-  right: AskedFor['resourceScopes'] = {},
-): AskedFor['resourceScopes'] {
-  const resources = Object.keys({ ...left, ...right });
-  return Object.fromEntries(resources.map((one) => [one, union(left[one], right[one])]));
-}
-
-function union(left: readonly string[] = [], right: readonly string[] = []): string[] {
-  return [...new Set([...left, ...right])];
-}
+const NOTHING: AskedFor = { scopes: [], resourceScopes: {} };
+const union = (lists: readonly (readonly string[])[]) => [...new Set(lists.flat())];
