@@ -5,6 +5,7 @@ import type { AccessRules, Grouped } from '../../config/access-rules.ts';
 import type { AccessSettings, Resource } from '../../config/config.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
+import { endGrantOf } from './asked-for.ts';
 import { scopesIn } from './scopes.ts';
 
 /** A request, or a code or a token that came of one. */
@@ -124,10 +125,8 @@ export function createAccessPolicy({ config, rules, audiences, audit }: AccessPo
         Object.assign(token, { scope: decision.left.join(' ') });
         return true;
       }
-      const { Grant: grant } = ctx.oidc.entities;
-      await grant?.destroy();
-      ctx.oidc.provider.emit('grant.revoked', ctx, grant?.jti ?? '');
-      record(ctx, grant?.accountId, decision.rule);
+      await endGrantOf(ctx);
+      record(ctx, ctx.oidc.entities.Grant?.accountId, decision.rule);
       throw new errors.InvalidGrant('the person may not use this client or API any more');
     },
   };

@@ -28,3 +28,10 @@ export function addToGrant(grant: Grant, { scopes, resourceScopes }: AskedFor): 
     if (owned.length > 0) grant.addResourceScope(resource, owned.join(' '));
   }
 }
+
+/** For good, with all that came of it. */
+export async function endGrantOf(ctx: KoaContextWithOIDC): Promise<void> {
+  const { Grant: grant } = ctx.oidc.entities;
+  await grant?.destroy();
+  ctx.oidc.provider.emit('grant.revoked', ctx, grant?.jti ?? '');
+}

@@ -112,9 +112,10 @@ async function extend(provider: Provider, existing: Grant | undefined, allowed: 
   return grant;
 }
 
+const includes = (granted: string, asked: readonly string[]) =>
+  asked.every((one) => granted.split(' ').includes(one));
+
 function covers(grant: Grant | undefined, consent: AskedFor): boolean {
-  const includes = (granted: string, asked: readonly string[]) =>
-    asked.every((one) => granted.split(' ').includes(one));
   return (
     grant !== undefined &&
     includes(grant.getOIDCScopeEncountered(), consent.scopes) &&

@@ -8,6 +8,7 @@ import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-metho
 import { canReach, type Factors, type FactorStore, hasSecondFactor } from '../../users/factors.ts';
 import { noticesFor } from '../../users/notices.ts';
 import type { Clients } from '../clients.ts';
+import { endGrantOf } from './asked-for.ts';
 import { scopesIn } from './scopes.ts';
 import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';
 
@@ -132,11 +133,9 @@ export function createSignInPolicy(parts: SignInPolicyParts) {
     mayUse,
     /** The same for the engine; at the token endpoint it ends the grant of one that may not, for good, and throws. */
     async admit(ctx: KoaContextWithOIDC, token: TokenOfSignIn): Promise<boolean> {
-      const { route, entities, provider } = ctx.oidc;
       const isAdmitted = await mayUse(token);
-      if (isAdmitted || route !== 'token') return isAdmitted;
-      await entities.Grant?.destroy();
-      provider.emit('grant.revoked', ctx, entities.Grant?.jti ?? '');
+      if (isAdmitted || ctx.oidc.route !== 'token') return isAdmitted;
+      await endGrantOf(ctx);
       throw new errors.InvalidGrant('the sign-in was weaker than the client requires');
     },
   };

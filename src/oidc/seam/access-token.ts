@@ -4,7 +4,7 @@ import { errors } from 'oidc-provider';
 import type { AccessTokens } from '../../tokens/access-token.ts';
 import { isMachines } from '../../tokens/access-token.ts';
 import type { Audience, AudienceRules } from '../../tokens/audience.ts';
-import type { ModelClass } from './model.ts';
+import { type ModelClass, signRecord } from './model.ts';
 import { jwtOf } from './presented-jwt.ts';
 
 /**
@@ -21,28 +21,14 @@ export function accessTokenModel(
     override async getValueAndPayload() {
       const { payload } = await super.getValueAndPayload();
       if (payload === undefined) throw new TypeError('the engine made an access token without a record');
-      const { jti, iat, exp, clientId, accountId, scope, aud, extra } = payload;
-      if (accountId === undefined) throw new TypeError('the engine made a person’s token without a person');
+      const { clientId, accountId: sub, scope } = payload;
+      if (sub === undefined) throw new TypeError('the engine made a person’s token without a person');
       const scopes = scope?.split(' ') ?? [];
       // Computed here and not assigned to the token: with `aud` set, the engine would move all claims into the ID token.
-      const audience = aud ?? audiences.audienceOf(scopes);
+      const { aud = audiences.audienceOf(scopes) } = payload;
       // A scope may have gone, or have another owner, since the code was given.
-      if (!audiences.isBacked(audience, scopes, clientId)) throw new errors.InvalidTarget();
-      const value = await tokens.sign(
-        {
-          sub: accountId,
-          aud: audience,
-          exp,
-          iat,
-          jti,
-          client_id: clientId,
-          // RFC 6749 §3.3: at least one token; a resource without scopes leaves none.
-          scope: scope === '' ? undefined : scope,
-        },
-        // null: see inAccessToken in claims.ts.
-        Object.fromEntries(Object.entries(extra ?? {}).filter(([, claim]) => claim !== null)),
-      );
-      return { value, payload };
+      if (!audiences.isBacked(aud, scopes, clientId)) throw new errors.InvalidTarget();
+      return { value: await signRecord(tokens, payload, { sub, aud }), payload };
     }
 
     static override async find(value: unknown, options?: object) {

@@ -3,7 +3,7 @@ import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
-import type { ModelClass } from './model.ts';
+import { type ModelClass, signRecord } from './model.ts';
 import { jwtOf } from './presented-jwt.ts';
 
 /** The class must be called ClientCredentials: the engine uses the name as record kind and ttl key. */
@@ -18,19 +18,8 @@ export function clientCredentialsModel(
     override async getValueAndPayload() {
       const { payload } = await super.getValueAndPayload();
       if (payload === undefined) throw new TypeError('the engine made a machine token without claims');
-      const { jti, iat, exp, clientId, scope, aud, extra } = payload;
-      const value = await tokens.sign(
-        {
-          sub: clientId,
-          aud: aud ?? audiences.audienceOf(scope?.split(' ') ?? []),
-          exp,
-          iat,
-          jti,
-          client_id: clientId,
-          scope,
-        },
-        extra,
-      );
+      const { clientId: sub, scope, aud = audiences.audienceOf(scope?.split(' ') ?? []) } = payload;
+      const value = await signRecord(tokens, payload, { sub, aud });
       // Without a payload the engine stores nothing.
       return { value, payload: undefined };
     }

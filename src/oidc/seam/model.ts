@@ -1,5 +1,7 @@
-// What the seam needs of the engine's model classes and the public types leave out or type too loosely. Types only;
-// the contract test fails when an upgrade makes them untrue.
+// What the seam needs of the engine's model classes and the public types leave out or type too loosely; the contract test fails when an
+// upgrade makes it untrue. And what both of our token models do with it.
+import type { AccessTokens } from '../../tokens/access-token.ts';
+import type { Audience } from '../../tokens/audience.ts';
 
 /** The stored form of a token, as the engine's `getValueAndPayload` hands it out. Times in epoch seconds. */
 type TokenPayload = Readonly<{
@@ -19,7 +21,7 @@ export interface Model {
   accountId?: string;
   scope?: string | undefined;
   /** The engine's type says string; introspection answers an array as it is. */
-  aud?: string | readonly string[] | undefined;
+  aud?: Audience | undefined;
   iat: number;
   exp: number;
   getValueAndPayload(): Promise<{ value: string; payload: TokenPayload | undefined }>;
@@ -30,4 +32,18 @@ export interface Model {
 export interface ModelClass {
   new (properties?: object): Model;
   find(value: unknown, options?: object): Promise<Model | undefined>;
+}
+
+/** The record as a JWT. */
+export function signRecord(
+  tokens: AccessTokens,
+  { jti, iat, exp, clientId, scope, extra = {} }: TokenPayload,
+  of: { readonly sub: string; readonly aud: Audience },
+): Promise<string> {
+  return tokens.sign(
+    // RFC 6749 §3.3: at least one scope; a resource without scopes leaves none.
+    { ...of, exp, iat, jti, client_id: clientId, scope: scope === '' ? undefined : scope },
+    // null: see inAccessToken in claims.ts.
+    Object.fromEntries(Object.entries(extra).filter(([, claim]) => claim !== null)),
+  );
 }

@@ -28,8 +28,6 @@ type SeamParts = Readonly<{
 }>;
 
 export type SeamHooks = Readonly<{
-  findClient: ContextParts['findClient'];
-  defaultScopeOf: ContextParts['defaultScopeOf'];
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
   compareClientSecret: (
     ctx: KoaContextWithOIDC | undefined,
@@ -42,7 +40,8 @@ export type SeamHooks = Readonly<{
   noteLogout: (ctx: KoaContextWithOIDC, ended: EndedSession) => void;
   /** Sends the answer of an authorization request in a form; undefined where that is off. */
   postAnswer: PostAnswer | undefined;
-}>;
+}> &
+  Omit<ContextParts, 'spell'>;
 
 /** Code or error, by the names of the wire. */
 export type Answer = Readonly<Record<string, string>>;
@@ -88,8 +87,7 @@ export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts, hooks: SeamHooks) {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers, takeBeforeUse } = parts;
-    const { findClient, defaultScopeOf, compareClientSecret, admitPublicClient } = hooks;
-    const { noteLogout, postAnswer } = hooks;
+    const { findClient, compareClientSecret, admitPublicClient, noteLogout, postAnswer } = hooks;
 
     if (postAnswer !== undefined) {
       super.registerResponseMode('form_post', (ctx, redirectUri, answer) =>
@@ -121,9 +119,8 @@ export class PosternProvider extends Provider {
       },
       OIDCContext: {
         value: contextClass(this.OIDCContext as unknown as Parameters<typeof contextClass>[0], this, {
+          ...hooks,
           spell: (resource) => audiences.findResource(resource)?.resource ?? resource,
-          findClient,
-          defaultScopeOf,
         }),
       },
     });

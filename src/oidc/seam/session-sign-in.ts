@@ -2,31 +2,24 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Place } from '../../users/user-index.ts';
 
-type OfGeneration = { generation?: unknown };
-type OfSignIn = OfGeneration & {
-  readonly loginTs?: number | undefined;
-  factorAt?: number | undefined;
-  sessionsSince?: number | undefined;
-  place?: Place | undefined;
-};
-export type SessionClass = {
-  readonly prototype: {
-    loginAccount: (this: OfSignIn, details: object) => void;
-    authTime: (this: OfSignIn) => number | undefined;
-  };
-};
-
-/** What our own login results have for `keepSignIn`. */
-type KeptOfLogin = Readonly<{
+/** Our login results have the same for `keepSignIn`. */
+type KeptOfSignIn = {
   /** That of the user (accounts.ts). */
-  generation: string | undefined;
+  generation?: string | undefined;
   /** Epoch seconds of the last second factor. */
   factorAt?: number | undefined;
   /** That of the user's factors. */
   sessionsSince?: number | undefined;
   /** Where users can see their sessions. */
   place?: Place | undefined;
-}>;
+};
+type OfSignIn = KeptOfSignIn & { readonly loginTs?: number | undefined };
+export type SessionClass = {
+  readonly prototype: {
+    loginAccount: (this: OfSignIn, details: object) => void;
+    authTime: (this: OfSignIn) => number | undefined;
+  };
+};
 
 /** The members that keepMembers has to know. */
 export const SIGN_IN_MEMBERS = ['generation', 'factorAt', 'sessionsSince', 'place'] as const;
@@ -37,11 +30,8 @@ export function keepSignIn({ prototype }: SessionClass, current: () => KoaContex
   prototype.loginAccount = function login(details) {
     loginAccount.call(this, details);
     // Ours: interactions.ts made it.
-    const kept = current()?.oidc.entities.Interaction?.result?.login as KeptOfLogin | undefined;
-    this.generation = kept?.generation;
-    this.factorAt = kept?.factorAt;
-    this.sessionsSince = kept?.sessionsSince;
-    this.place = kept?.place;
+    const kept = (current()?.oidc.entities.Interaction?.result?.login ?? {}) as KeptOfSignIn;
+    Object.assign(this, Object.fromEntries(SIGN_IN_MEMBERS.map((name) => [name, kept[name]])));
   };
   prototype.authTime = authTime;
 }
@@ -54,7 +44,7 @@ function authTime(this: OfSignIn): number | undefined {
 
 /** Undefined of what an earlier version made. */
 export function generationOf(model: object): string | undefined {
-  const { generation } = model as OfGeneration;
+  const { generation } = model as { readonly generation?: unknown };
   return typeof generation === 'string' ? generation : undefined;
 }
 
