@@ -5,43 +5,35 @@ import { settingsForRestart } from '../config/restart.ts';
 import type { ConfigStatus } from '../http/management.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 
-export type ConfigurationStatus = Readonly<{
-  /** `running` equals `wanted`, except for settings that wait for a restart. */
-  taken: (running: Config, wanted: Config, hash: string) => void;
-  /** The running configuration stays. */
-  refuse: (error: unknown) => void;
-  /** The files match the running configuration again. */
-  confirm: () => void;
-  read: () => ConfigStatus;
-  /** As in the file that was taken over last. */
-  wanted: () => Config;
-}>;
+export type ConfigurationStatus = ReturnType<typeof createConfigurationStatus>;
 
-export function createConfigurationStatus(
-  first: { readonly running: Config; readonly wanted: Config; readonly hash: string },
-  { log, audit }: Telemetry,
-): ConfigurationStatus {
-  let { running, wanted, hash } = first;
+/** `running` equals `wanted`, except for settings that wait for a restart. */
+type Taken = { readonly running: Config; readonly wanted: Config; readonly hash: string };
+
+export function createConfigurationStatus(taken: Taken, { log, audit }: Telemetry) {
+  let current = taken;
   let problem: string | undefined;
   let warning: string | undefined;
 
   function read(): ConfigStatus {
+    const { running, wanted, hash } = current;
     const pending = settingsForRestart(running, wanted);
     return { hash, problem, warning, pending: pending.length > 0 ? pending : undefined };
   }
 
   return {
-    taken(...next) {
-      warning = emptiedBy(wanted, next[1]);
-      [running, wanted, hash] = next;
+    take: (next: Taken): void => {
+      warning = emptiedBy(current.wanted, next.wanted);
+      current = next;
       problem = undefined;
+      const { hash, pending: keys } = read();
       log.info({ hash }, 'the configuration was taken over');
       audit.record('configuration_changed', 'success', { configuration: hash });
       if (warning) log.warn(warning);
-      const keys = settingsForRestart(running, wanted);
-      if (keys.length > 0) log.warn({ keys }, 'these settings take effect at the next start');
+      if (keys) log.warn({ keys }, 'these settings take effect at the next start');
     },
-    refuse(error) {
+    /** The running configuration stays. */
+    refuse: (error: unknown): void => {
       if (error instanceof ConfigError) {
         problem = error.message;
         log.error({ problems: error.problems }, 'the configuration is broken, the old one goes on');
@@ -53,14 +45,16 @@ export function createConfigurationStatus(
         problem = reason;
         log.error({ err: error }, 'the configuration could not be taken over');
       }
-      audit.record('configuration_changed', 'failure', { configuration: hash });
+      audit.record('configuration_changed', 'failure', { configuration: current.hash });
     },
-    confirm() {
+    /** The files match the running configuration again; an earlier refusal is cleared. */
+    confirm: (): void => {
       if (problem !== undefined) log.info('the configuration is in order again');
       problem = undefined;
     },
     read,
-    wanted: () => wanted,
+    /** As in the file that was taken over last. */
+    wanted: () => current.wanted,
   };
 }
 

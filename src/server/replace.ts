@@ -36,13 +36,6 @@ export type Change = Readonly<{
   views?: 'changed';
 }>;
 
-export type Replacing = Readonly<{
-  /** One at a time. Rejects when the new application doesn't work: the old one goes on then. */
-  replace: (change: Change) => Promise<void>;
-  /** Undefined before the first key set. */
-  serving: () => ApplicationParts | undefined;
-}>;
-
 /** `hasNewKeys`: this start found an empty store. Only the operator knows whether one was lost. */
 type First = Omit<ApplicationParts, 'keySet'> & { readonly hasNewKeys?: boolean };
 
@@ -59,7 +52,7 @@ type ReplacingParts = Readonly<{
   swap: (application: Application, parts: ApplicationParts) => Promise<void>;
 }>;
 
-export function createReplacing({ first, process, status, provideKeys, swap }: ReplacingParts): Replacing {
+export function createReplacing({ first, process, status, provideKeys, swap }: ReplacingParts) {
   let served: ApplicationParts | undefined;
   /** Replacements run one at a time, or two could finish in the wrong order. */
   let turn: Promise<void> = Promise.resolve();
@@ -84,7 +77,7 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
   async function report(change: Change, old: First, now: ApplicationParts): Promise<void> {
     const { config, keySet, hash = '' } = change;
     if (now.views !== old.views) process.log.info('the views were read again');
-    if (config !== undefined) status.taken(now.config, config, hash);
+    if (config !== undefined) status.take({ running: now.config, wanted: config, hash });
     if (keySet !== undefined) reportKeys(keySet, old.hasNewKeys === true, process);
   }
 
@@ -98,11 +91,13 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
   }
 
   return {
-    replace(change) {
+    /** One at a time. Rejects when the new application doesn't work: the old one goes on then. */
+    replace: (change: Change): Promise<void> => {
       const next = turn.then(() => replaceOrRefuse(change));
       turn = next.catch(() => undefined);
       return next;
     },
+    /** Undefined before the first key set. */
     serving: () => served,
   };
 }

@@ -5,13 +5,12 @@ import { keepUntilRestart } from '../config/restart.ts';
 import { passwordThreads } from '../config/threads.ts';
 import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
-import { createListener, type Listener } from '../http/server.ts';
+import { createListener } from '../http/server.ts';
 import { createTryOut } from '../http/try-out.ts';
 import { keySettingsOf, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
 import { type Outgoing, outgoingOf } from '../outgoing/guard.ts';
-import type { Audit } from '../observability/audit.ts';
 import { createReportedLimits } from '../limits/report.ts';
 import { toText } from '../observability/metrics.ts';
 import { silentTelemetry, type Telemetry } from '../observability/telemetry.ts';
@@ -29,8 +28,8 @@ import { createUserEventDelivery, createUserEvents } from '../users/user-events.
 import { createPasswords } from '../users/passwords.ts';
 import { createViews } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
-import { type ConfigurationStatus, createConfigurationStatus } from './configuration-status.ts';
-import { createReplacing, type Replacing, viewsOf } from './replace.ts';
+import { createConfigurationStatus } from './configuration-status.ts';
+import { createReplacing, viewsOf } from './replace.ts';
 import { sealAnew, watchSealed } from './sealed.ts';
 import { readinessOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
 
@@ -47,22 +46,7 @@ export type ServerOptions = Readonly<{
   rotationTimer?: Timer;
 }>;
 
-export interface Server {
-  /** Resolves when both listeners accept. Rejects with one clear line for the operator. */
-  start(): Promise<void>;
-  /** See replace.ts. A configuration that isn't taken over is in the log, the audit trail, the metrics and at /readyz. */
-  readonly replace: Replacing['replace'];
-  /** A configuration that could not be loaded. */
-  readonly refuse: ConfigurationStatus['refuse'];
-  /** The files match the running configuration; an earlier refusal is cleared. */
-  readonly confirm: ConfigurationStatus['confirm'];
-  /** What /readyz says. */
-  status(): Promise<Status>;
-  /** Lets requests in flight end, 8 s at most, then closes everything. */
-  stop(): Promise<void>;
-  /** Lets requests in flight end without the store: what isn't saved yet is not saved, and is answered with 503. */
-  abandon(): Promise<void>;
-}
+export type Server = Awaited<ReturnType<typeof createServer>>;
 
 /** About one second of work on two cores; further sign-ins are answered with 503 and Retry-After. */
 const PASSWORDS_WAITING = 200;
@@ -76,7 +60,7 @@ type First = Readonly<{
 }>;
 
 /** Reads the keys and builds the first application; nothing listens yet. */
-export async function createServer(first: First, options: ServerOptions = {}): Promise<Server> {
+export async function createServer(first: First, options: ServerOptions = {}) {
   const { telemetry = silentTelemetry() } = options;
   const config = first.started === undefined ? first.config : keepUntilRestart(first.started, first.config);
   const opened = options.store ?? (await openStore(config.store, options.now, telemetry.log));
@@ -204,67 +188,44 @@ async function compose(
   metrics.describe(() => logoutJobs.snapshot());
   await rotation.start();
 
-  return {
-    ...createLifecycle({
-      listeners: hasManagement ? [listen, management] : [listen],
-      cutStore: watched.cutStore,
-      closing: [
-        viewsWatch,
-        rotation,
-        userEventDelivery,
-        logoutSender,
-        uses,
-        { stop: () => passwords.close() },
-        { stop: () => store.close() },
-      ],
-      audit,
-      configurationHash,
-    }),
-    replace,
-    refuse: status.refuse,
-    confirm: status.confirm,
-    status: readStatus,
-  };
-}
-
-type LifecycleParts = Readonly<{
-  listeners: readonly Listener[];
-  cutStore: () => void;
-  /** In this order, once no request is in flight. */
-  closing: readonly { readonly stop: () => Promise<void> }[];
-  audit: Audit;
-  configurationHash: string;
-}>;
-
-function createLifecycle(parts: LifecycleParts) {
-  const { listeners, cutStore, closing, audit, configurationHash: configuration } = parts;
+  const listeners = hasManagement ? [listen, management] : [listen];
+  const drain = () => Promise.all(listeners.map((listener) => listener.stop()));
   let hasStarted = false;
 
-  async function close(): Promise<void> {
-    await Promise.all(listeners.map((listener) => listener.stop()));
-  }
-
   async function stop(): Promise<void> {
-    await close();
-    for (const one of closing) await one.stop();
+    await drain();
+    // In this order, once no request is in flight.
+    for (const one of [viewsWatch, rotation, userEventDelivery, logoutSender, uses]) await one.stop();
+    await passwords.close();
+    await store.close();
     if (hasStarted) audit.record('service_stopped', 'success', {});
   }
 
   return {
-    async start() {
+    /** Resolves when both listeners accept. Rejects with one clear line for the operator. */
+    async start(): Promise<void> {
       try {
         for (const listener of listeners) await listener.start();
         hasStarted = true;
-        audit.record('service_started', 'success', { configuration });
+        audit.record('service_started', 'success', { configuration: configurationHash });
       } catch (error) {
         await stop();
         throw error;
       }
     },
+    /** See replace.ts. A configuration that isn't taken over is in the log, the audit trail, the metrics and at /readyz. */
+    replace,
+    /** A configuration that could not be loaded. */
+    refuse: status.refuse,
+    confirm: status.confirm,
+    /** What /readyz says. */
+    status: readStatus,
+    /** Lets requests in flight end, 8 s at most, then closes everything. */
     stop,
-    abandon() {
-      cutStore();
-      return close();
+    /** Lets requests in flight end without the store: what isn't saved yet is not saved, and is answered with 503. */
+    async abandon(): Promise<void> {
+      watched.cutStore();
+      await drain();
     },
   };
 }
