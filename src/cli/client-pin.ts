@@ -25,14 +25,14 @@ export function registerClientPin(client: Command, io: CliIo): void {
         checked(scopeFault),
       ),
     )
-    .action(async (source: string, options: PinOptions) => {
-      const config = await loadConfig(options.config, { writeKeys: false, readSecrets: false });
-      await pin(source, config, options, io);
-    });
+    .action((source: string, options: PinOptions) => pin(source, options, io));
 }
 
-async function pin(source: string, config: Config, options: PinOptions, io: CliIo): Promise<void> {
-  const scope = scopeOf(options, config);
+async function pin(source: string, options: PinOptions, io: CliIo): Promise<void> {
+  const config = await loadConfig(options.config, { writeKeys: false, readSecrets: false });
+  const scope = options.scope === undefined ? config.clientDocuments?.scope : splitScope(options.scope);
+  if (!scope)
+    throw new CommandError('say what the client may ask for: --scope, or client_documents.scope of the file');
   const vet = (document: ClientDocument) => vetClientDocument(document, scope);
   const isUrl = /^https?:/i.test(source);
   const { clientId, vetted } = isUrl ? await vetPublished(source, config, vet) : await vetFile(source, vet);
@@ -44,12 +44,6 @@ async function pin(source: string, config: Config, options: PinOptions, io: CliI
 }
 
 type Vet = (document: ClientDocument) => VettedDocument;
-
-function scopeOf({ scope }: PinOptions, { clientDocuments }: Config): readonly string[] {
-  const allowed = scope === undefined ? (clientDocuments?.scope ?? []) : splitScope(scope);
-  if (allowed.length > 0) return allowed;
-  throw new CommandError('say what the client may ask for: --scope, or client_documents.scope of the file');
-}
 
 async function vetPublished(url: string, config: Config, vet: Vet) {
   const fault = clientIdUrlFault(url);
@@ -68,8 +62,9 @@ async function vetFile(file: string, vet: Vet) {
 }
 
 /** The client as an entry of `clients`, in the order in which people read one. Without its logo, which a page would load. */
-function toPinnedFields(client: Client): Readonly<Record<string, unknown>> {
-  const fields = {
+function toPinnedFields(client: Client) {
+  // Neither YAML nor JSON has what is undefined.
+  return {
     client_id: client.clientId,
     client_name: client.clientName,
     client_uri: client.clientUri,
@@ -83,5 +78,4 @@ function toPinnedFields(client: Client): Readonly<Record<string, unknown>> {
     token_endpoint_auth_method: client.tokenEndpointAuthMethod,
     scope: client.scopes.join(' '),
   };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
