@@ -2,29 +2,18 @@
 // the machine can read.
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { type PasswordContext, passwordFault } from '../users/password-rules.ts';
 import { CommandError, type CliIo } from './io.ts';
 
 /** A new password: typed twice, or all of stdin without its last newline. Throws CommandError. */
 export async function readPassword(io: CliIo, context: PasswordContext): Promise<string> {
-  const password = io.stdin.isTTY ? await askTwice(io) : (await readAll(io)).replace(/\r?\n$/, '');
+  const password = io.stdin.isTTY ? await askTwice(io) : (await text(io.stdin)).replace(/\r?\n$/, '');
   if (/[\r\n\u2028\u2029]/.test(password))
     throw new CommandError('stdin has more than one line: give the password once');
   const fault = await passwordFault(password, context);
   if (fault) throw new CommandError(fault);
   return password;
-}
-
-async function readAll({ stdin }: CliIo): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of stdin) {
-    const buffer = Buffer.from(chunk);
-    bytes += buffer.length;
-    if (bytes > 64 * 1024) throw new CommandError('stdin holds more than a password');
-    chunks.push(buffer);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 async function askTwice({ stdin, stderr }: CliIo): Promise<string> {
