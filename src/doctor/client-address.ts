@@ -7,13 +7,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { AuditConfig } from '../config/config.ts';
 import { isLoopbackHost } from '../config/uri.ts';
 import { createClientAddress } from '../http/client-address.ts';
+import { isPublicAddress } from '../outgoing/special-use.ts';
 import { askEndpoint, Skipped, type ReportFault, type Target } from './check.ts';
 
 /** RFC 5737: an address that no host has. */
 const FORGED = '192.0.2.66';
 const LOOPBACK = '127.0.0.1';
-/** RFC 1918, RFC 4193 and link-local: not the address of a caller from the Internet. */
-const PRIVATE = /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|f[cd]|fe[89ab])/;
 /** A second address on this machine, so that requests of the doctor differ from those of a proxy beside it. */
 const ANOTHER_LOOPBACK = '127.0.0.99';
 /** Records are written in the background, and others are written meanwhile. */
@@ -42,18 +41,17 @@ export async function checkClientAddress(target: Target, report: ReportFault): P
       throw new Skipped(`${plain.from} is one of trusted_proxies: run the doctor from another machine`);
     report('forwarded-for-forged', 'Postern believes the X-Forwarded-For that anybody sends');
   }
-  judgeSeen(seen, plain.from, { trustedProxies, report });
+  const lost = judgeSeen(seen, plain.from, trustedProxies);
+  const message = `Postern takes callers from ${plain.from} for ${seen}, and limits them together with all others there`;
+  if (lost) report('client-address-lost', message, lost);
   return `limits count by the address that the proxy sees, here ${seen}`;
 }
 
-type Judged = { readonly trustedProxies: readonly string[]; readonly report: ReportFault };
-
 /** What differs may rightly be that of a gateway between this machine and the proxy. */
-function judgeSeen(seen: string, from: string, { trustedProxies, report }: Judged): void {
-  const isProxy = [LOOPBACK, asCounted('::1')].includes(seen) || isTrusted(trustedProxies, seen);
-  if (seen === asCounted(from) || !(isProxy || PRIVATE.test(seen))) return;
-  const message = `Postern takes callers from ${from} for ${seen}, and limits them together with all others there`;
-  report('client-address-lost', message, isProxy ? 'problem' : 'warning');
+function judgeSeen(seen: string, from: string, trustedProxies: readonly string[]) {
+  if (seen === asCounted(from)) return undefined;
+  if ([LOOPBACK, asCounted('::1')].includes(seen) || isTrusted(trustedProxies, seen)) return 'problem';
+  return isPublicAddress(withoutPrefix(seen)) ? undefined : 'warning';
 }
 
 /** TLS ends at a proxy, which is on this machine where nothing else reaches the service. */
@@ -63,7 +61,9 @@ function lacksProxy(trustedProxies: readonly string[], host: string): boolean {
 }
 
 const isTrusted = (trustedProxies: readonly string[], address: string): boolean =>
-  createClientAddress(trustedProxies)(address.replace(/\/64$/, ''), FORGED) === FORGED;
+  createClientAddress(trustedProxies)(withoutPrefix(address), FORGED) === FORGED;
+
+const withoutPrefix = (address: string) => address.replace(/\/64$/, '');
 
 /** As the limits count it: IPv6 by /64. */
 const asCounted = (address: string): string => createClientAddress([])(address, undefined);

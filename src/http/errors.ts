@@ -72,11 +72,9 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
     } catch (error) {
       const answer = toAnswer(error, ctx);
       if (error instanceof UnreadableForm) metrics.recordDamaged(error.collection);
-      if (error instanceof FormRefusal) {
-        formRefused(ctx.state, routeName({ path: ctx.path, status: 403 }), error.reason);
-      }
+      const route = routeName({ path: ctx.path, status: answer.status });
+      if (error instanceof FormRefusal) formRefused(ctx.state, route, error.reason);
       if (answer.status >= 500) {
-        const route = routeName({ path: ctx.path, status: answer.status });
         const failure = { requestId: ctx.state['requestId'], route, err: error };
         // Anybody can name a document whose host is away.
         if (error instanceof DocumentUnavailable) {

@@ -1,6 +1,7 @@
 // A listening socket with the deadlines that keep slow callers from holding it, and a stop that lets requests finish.
+import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { DrainingServer } from './draining-server.ts';
 
 const SECOND = 1000;
@@ -44,7 +45,9 @@ export function createListener(name: string, { host, port }: Address, maxConnect
     },
     /** Resolves the address in use; rejects with one clear line when it can't be had. */
     async start(): Promise<Address> {
-      await listen(server, name, { host, port });
+      await once(server.listen(port, host), 'listening').catch((cause: Error) => {
+        throw new StartError(`${name} ${host}:${port} can't be used: ${cause.message}`, { cause });
+      });
       return { host, port: (server.address() as AddressInfo).port };
     },
     /** Stops accepting, lets requests in flight end, closes the rest after 8 s. */
@@ -60,16 +63,6 @@ function keepAddress(socket: Socket): void {
   const address = socket.remoteAddress;
   if (address === undefined) socket.destroy();
   else Object.defineProperty(socket, 'remoteAddress', { value: address });
-}
-
-async function listen(server: Server, name: string, { host, port }: Address): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      reject(new StartError(`${name} ${host}:${port} can't be used: ${cause.message}`, { cause }));
-    });
-    server.listen(port, host, resolve);
-  });
-  server.removeAllListeners('error');
 }
 
 /** Why the service can't start, in one line for the operator. */

@@ -10,11 +10,7 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const FAILURES = [500, 503];
 
 /** The values of labels, as far as they are known before anything happens. */
-type KnownLabels = Readonly<{
-  routes: readonly string[];
-  limits: readonly string[];
-  storeOperations: readonly string[];
-}>;
+type KnownLabels = Readonly<Record<'routes' | 'limits' | 'storeOperations', readonly string[]>>;
 
 /** What is known only when somebody asks: the name of a gauge, its value, and its labels. Times are in epoch seconds. */
 export type Snapshot = readonly (readonly [
@@ -39,7 +35,7 @@ const GAUGES = {
   lines_waiting_bytes:
     "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
 };
-const GAUGE_LABELS: Readonly<Partial<Record<keyof typeof GAUGES, string[]>>> = {
+const GAUGE_LABELS: Readonly<Record<string, string[]>> = {
   configuration_info: ['hash'],
   client_secret_expiry_timestamp_seconds: ['client_id', 'secret'],
   encryption_key_missing: ['key'],
@@ -88,15 +84,11 @@ export function createMetrics() {
   const register = new Registry();
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
   const of = createInstruments(register);
+  const registers = [register];
   const gauges = new Map<string, Gauge>(
-    (Object.keys(GAUGES) as (keyof typeof GAUGES)[]).map((name) => [
+    Object.entries(GAUGES).map(([name, help]) => [
       name,
-      new Gauge({
-        name: `postern_${name}`,
-        help: GAUGES[name],
-        labelNames: GAUGE_LABELS[name] ?? [],
-        registers: [register],
-      }),
+      new Gauge({ name: `postern_${name}`, help, labelNames: GAUGE_LABELS[name] ?? [], registers }),
     ]),
   );
 
