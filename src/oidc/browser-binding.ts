@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
-import { cookieNames, cookieOptions } from './cookie-names.ts';
+import { cookieNames, cookieOptions, cookiesOf } from './cookie-names.ts';
 
 /** Per browser. */
 const MAX_OPEN = 10;
@@ -28,7 +28,7 @@ export function createBrowserBinding(issuer: string, hash: KeyedHash, now: Clock
 
   /** The newest that the browser sent, by name. The others go, a few with each answer: its headers have a limit too. */
   function keepNewest(ctx: Cookies, most: number): ReadonlyMap<string, string> {
-    const ended = [ctx.response.headers['set-cookie'] ?? []].flat().join();
+    const ended = cookiesOf(ctx).join();
     const open = [...ctx.get('Cookie').matchAll(pattern)]
       .map(([, name = '', value = '']) => [name, value] as const)
       .filter(([name]) => !ended.includes(`${name}=`))

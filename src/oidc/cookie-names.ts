@@ -1,4 +1,5 @@
 // What every cookie of one issuer is called, and the attributes of those that aren't the engine's.
+import type { Context } from 'koa';
 
 /** RFC 6265bis §4.1.3: the prefixes make a browser refuse a cookie that a neighbour or plain http planted. */
 export function cookieNames(issuer: string) {
@@ -26,6 +27,15 @@ export function cookieOptions(issuer: string) {
     sameSite: 'lax' as const,
     secure: issuer.startsWith('https:'),
   };
+}
+
+/** Those that the answer sets. */
+export const cookiesOf = ({ response }: Pick<Context, 'response'>): readonly string[] =>
+  [response.headers['set-cookie'] ?? []].flat();
+
+export function setCookies(ctx: Pick<Context, 'remove' | 'set'>, cookies: readonly string[]): void {
+  ctx.remove('Set-Cookie');
+  if (cookies.length > 0) ctx.set('Set-Cookie', [...cookies]);
 }
 
 const toHex = (character: string): string => `.${character.charCodeAt(0).toString(16)}`;

@@ -24,13 +24,11 @@ type ListsParts = RecordParts & {
 export function userListsOf(config: Config, store: Store, parts: ListsParts, consents: RememberedConsents) {
   const logoutClients = logoutClientsOf(config.clients);
   if (!config.account && logoutClients.size === 0) return undefined;
-  const { hash, clock, tombstoneSeconds, onDamaged, audit, logoutJobs } = parts;
-  const { findLive, findLiveNow } = parts.accounts;
   // The store itself: looking something up by its second name ends the unit of work of a request.
   const { records, documents } = store;
-  const index = createUserIndex(documents, () => Math.floor(clock.now() / 1000));
-  const found = { index, records, hash, clock, onDamaged, findLive, findLiveNow, tombstoneSeconds, audit };
-  const userSessions = createUserSessions(found, logoutJobs, logoutClients);
+  const index = createUserIndex(documents, () => Math.floor(parts.clock.now() / 1000));
+  const found = { ...parts, ...parts.accounts, index, records };
+  const userSessions = createUserSessions(found, parts.logoutJobs, logoutClients);
   return {
     index,
     userSessions,

@@ -5,8 +5,10 @@ import type { Adapter, KoaContextWithOIDC, Session } from 'oidc-provider';
 import type { Audit } from '../observability/audit.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordSignOut } from './audit-trail.ts';
+import { cookiesOf, setCookies } from './cookie-names.ts';
 import { type EnginePages, redirectWith } from './engine-pages.ts';
 import type { Logouts } from './logouts.ts';
+import { grantsEndingWith } from './user-sessions.ts';
 
 const POLICY = 'Content-Security-Policy';
 
@@ -43,7 +45,7 @@ export function signOutAtOnce(parts: SignOutAtOnceParts): Middleware {
       await records.flush();
       // As the engine's confirmation does: what lives with the session ends with it.
       logouts.noteAll(ctx, session);
-      await Promise.all(grantsOf(session).map((grantId) => grants.destroy(grantId)));
+      await Promise.all(grantsEndingWith(session).map((grantId) => grants.destroy(grantId)));
       await forget(ctx, session, policy);
       records.afterwards(() => recordSignOut(audit, ctx, 'another_person_signed_in'));
       redirectWith(ctx, resume, {});
@@ -58,21 +60,16 @@ function answerNobody(ctx: KoaContextWithOIDC, enginePages: EnginePages): void {
   return redirectWith(ctx, uri, typeof state === 'string' ? { state } : {});
 }
 
-function grantsOf({ authorizations = {} }: Session): readonly string[] {
-  return Object.values(authorizations).flatMap(({ grantId, persistsLogout }) =>
-    grantId === undefined || persistsLogout ? [] : [grantId],
-  );
-}
-
 /** The session, the cookies that this answer would have set for it, and the script that its page would have run. */
 async function forget(ctx: KoaContextWithOIDC, session: Session, policy: string): Promise<void> {
   // One to which nobody has signed in was never stored.
   if (session.accountId !== undefined) await session.destroy();
   if (policy !== '') ctx.set(POLICY, policy);
   const name = ctx.oidc.provider.cookieName('session');
-  const set = [ctx.response.headers['set-cookie'] ?? []].flat().filter((one) => !one.startsWith(name));
-  ctx.remove('Set-Cookie');
-  if (set.length > 0) ctx.set('Set-Cookie', set);
+  setCookies(
+    ctx,
+    cookiesOf(ctx).filter((one) => !one.startsWith(name)),
+  );
   for (const cookie of [name, `${name}.sig`]) {
     ctx.cookies.set(cookie, null, { signed: false, httpOnly: true, sameSite: 'lax' });
   }

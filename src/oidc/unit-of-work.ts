@@ -9,7 +9,7 @@ import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { Accounts } from '../users/accounts.ts';
 import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
-import { cookieNames } from './cookie-names.ts';
+import { cookieNames, cookiesOf, setCookies } from './cookie-names.ts';
 import { recordKey } from './record-key.ts';
 import { sessionsSinceOf } from './seam/session-sign-in.ts';
 import { RESUMED } from './sign-out-at-once.ts';
@@ -101,14 +101,6 @@ function sessionOf({ oidc, state }: Partial<KoaContextWithOIDC>): Session | unde
   if (oidc === undefined) return state?.['session'] as Session | undefined;
   // The user wasn't there to begin with: the engine asks for another sign-in, which needs the cookie.
   return RESUMED.has(oidc.route) && oidc.account === undefined ? undefined : oidc.session;
-}
-
-const cookiesOf = ({ response }: ParameterizedContext): readonly string[] =>
-  [response.headers['set-cookie'] ?? []].flat();
-
-function setCookies(ctx: ParameterizedContext, cookies: readonly string[]): void {
-  ctx.remove('Set-Cookie');
-  if (cookies.length > 0) ctx.set('Set-Cookie', [...cookies]);
 }
 
 /** Another request used the code, the token or the sign-in while this one was being answered: what is said to a second use. */

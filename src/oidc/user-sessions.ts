@@ -1,6 +1,7 @@
 // Where a user is signed in, and the end of it in another browser than the one that asks. Ending one does what a sign-out in that
 // browser does: what lives with the session ends with it, and what was allowed to last goes on.
-import { type Accounts } from '../users/accounts.ts';
+import type { AdapterPayload } from 'oidc-provider';
+import type { Accounts } from '../users/accounts.ts';
 import { parseForm } from '../store/form.ts';
 import { GRANT, type NewRecord, type RecordStore, type StoredRecord } from '../store/store.ts';
 import { endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
@@ -21,6 +22,12 @@ export function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): Ne
   return { ...ended, isConsumed: true, isConfirmed: true };
 }
 
+/** The grants of what ends with it. */
+export const grantsEndingWith = ({ authorizations = {} }: Pick<AdapterPayload, 'authorizations'>) =>
+  Object.values(authorizations)
+    .filter(({ persistsLogout }) => persistsLogout !== true)
+    .flatMap(({ grantId }) => grantId ?? []);
+
 type SessionsParts = RecordParts & {
   readonly index: Pick<UserIndex, 'sessionsOf'>;
   readonly records: Pick<RecordStore, 'findByAlias' | 'save' | 'revokeGrant'>;
@@ -32,16 +39,7 @@ type SessionsParts = RecordParts & {
 type Found = Readonly<{
   uid: string;
   record: StoredRecord;
-  session: {
-    readonly loginTs?: number | undefined;
-    readonly place?: Place;
-    readonly authorizations?: Readonly<Record<string, Authorization>> | undefined;
-  };
-}>;
-type Authorization = Readonly<{
-  sid?: string | undefined;
-  grantId?: string | undefined;
-  persistsLogout?: boolean | undefined;
+  session: AdapterPayload & { readonly place?: Place };
 }>;
 
 function createFind(parts: SessionsParts) {
@@ -84,10 +82,8 @@ export function createUserSessions(
 
   async function endFound(accountId: string, { record, session }: Found): Promise<void> {
     await logoutJobs.add(endedSessionsOf({ ...session, accountId }, logoutClients));
-    for (const { grantId, persistsLogout } of Object.values(session.authorizations ?? {})) {
-      if (grantId === undefined || persistsLogout === true) continue;
+    for (const grantId of grantsEndingWith(session))
       await records.revokeGrant(recordKey(hash, GRANT, grantId), tombstoneSeconds);
-    }
     await records.save(toEnded(record));
   }
 
