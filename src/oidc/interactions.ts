@@ -5,7 +5,7 @@ import { errors } from 'oidc-provider';
 import { isDocumentClient } from '../config/client-id-url.ts';
 import type { Issued } from '../users/accounts.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
-import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
+import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { DocumentChanged } from '../store/documents.ts';
 import { type CollectionWrite, failingAs } from '../store/store.ts';
 import { interactionGone } from './adapter.ts';
@@ -13,9 +13,9 @@ import { recordKey } from './record-key.ts';
 import { findGrant, grantWith } from './policies/existing-grant.ts';
 import { WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';
-import { type Details, type OpenInteraction, toOpenInteraction } from './open-interaction.ts';
+import { type OpenInteraction, toOpenInteraction } from './open-interaction.ts';
+import { placeOf } from './place.ts';
 import type { Engine } from './provider.ts';
-import type { Place } from '../users/user-index.ts';
 
 const DECLINED = 'the person declined the request';
 
@@ -39,16 +39,7 @@ type GivenResult = Result | (() => Promise<Result>);
 
 export type Interactions = ReturnType<typeof createInteractions>;
 
-/** `placeOf`: undefined where nobody asks where a user is signed in. */
-export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => Place) {
-  const { audit } = engine;
-  async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
-    const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res));
-    // The cookie names the interaction; the path must name the same one.
-    if (details?.uid !== uid || details.result !== undefined) return undefined;
-    return engine.browsers.isOf(ctx, details) ? details : undefined;
-  }
-
+export function createInteractions(engine: Engine) {
   const finish = (ctx: Context, { uid }: OpenInteraction, result: GivenResult, spends?: CollectionWrite) =>
     orGone(finishOnce(engine, ctx, uid, result, { spends }));
   /** Not where this request has changed what the engine looks at. */
@@ -57,21 +48,21 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
   const deny = (ctx: Context, interaction: OpenInteraction, description: string) =>
     finishAndGoOn(ctx, interaction, { error: 'access_denied', error_description: description });
 
-  const toLogin = createToLogin(engine, placeOf);
-
   // `finish…`: the URL to go on with, or ANSWERED; undefined when somebody else finished the interaction first.
   return {
     /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
     async find(ctx: Context, uid: string): Promise<OpenInteraction | undefined> {
-      const details = await detailsOf(ctx, uid);
-      return details && toOpenInteraction(engine, details);
+      const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res));
+      // The cookie names the interaction; the path must name the same one.
+      if (details?.uid !== uid || details.result !== undefined) return undefined;
+      return engine.browsers.isOf(ctx, details) ? toOpenInteraction(engine, details) : undefined;
     },
 
     /** `spends`: written together with it; throws DocumentChanged where that is of an older version. */
     finishLogin(ctx: Context, interaction: OpenInteraction, login: Login, spends?: CollectionWrite) {
       // A user who signs in has chosen their account.
       const chosen = interaction.prompt === 'select_account' && { select_account: {} };
-      const result = { login: toLogin(ctx, login), ...chosen };
+      const result = { login: toLogin(engine, ctx, login), ...chosen };
       if (login.proved?.factorAt === undefined) return finishAndGoOn(ctx, interaction, result);
       return finish(ctx, interaction, result, spends);
     },
@@ -81,7 +72,7 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
       const { accountId, issued } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
       // Without `login` the engine leaves the session as it is, and asks again.
-      const login = toLogin(ctx, { accountId, ...issued, proved });
+      const login = toLogin(engine, ctx, { accountId, ...issued, proved });
       return finish(ctx, interaction, { second_factor: {}, login }, spends);
     },
 
@@ -109,7 +100,7 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
         return { consent: { grantId: saved } };
       });
       if (destination !== undefined)
-        recordConsent(audit, ctx, interaction, 'success', { scope: scopeOf(missing) });
+        recordConsent(engine, ctx, interaction, 'success', { scope: scopeOf(missing) });
       return destination;
     },
 
@@ -122,7 +113,7 @@ export function createInteractions(engine: Engine, placeOf?: (ctx: Context) => P
       const hadAccess = interaction.prompt !== 'access';
       const destination = await deny(ctx, interaction, hadAccess ? DECLINED : NO_ACCESS);
       if (destination !== undefined && hadAccess)
-        recordConsent(audit, ctx, interaction, 'failure', { reason: 'declined' });
+        recordConsent(engine, ctx, interaction, 'failure', { reason: 'declined' });
       return destination;
     },
   };
@@ -139,20 +130,24 @@ async function hasLostAccess(
 }
 
 /** What the engine takes as a sign-in, with what keepSignIn looks for in it. */
-function createToLogin({ signInPolicy }: Engine, placeOf: ((ctx: Context) => Place) | undefined) {
+function toLogin(
+  { signInPolicy, account }: Engine,
+  ctx: Context,
+  { accountId, at, generation, proved }: Login,
+) {
   const { levels } = signInPolicy ?? {};
-  return (ctx: Context, { accountId, at, generation, proved }: Login) => ({
+  return {
     accountId,
     // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
     ts: at,
     generation,
     ...(proved && levels && { ...proved, amr: [...proved.amr], acr: levels.nameOf(levelOf(proved.amr)) }),
-    place: placeOf?.(ctx),
-  });
+    place: account && placeOf(ctx),
+  };
 }
 
 function recordConsent(
-  audit: Audit,
+  { audit }: Engine,
   { state }: Context,
   { settings, accountId }: OpenInteraction,
   outcome: Outcome,
@@ -172,7 +167,7 @@ async function finishOnce(
   ctx: Context,
   uid: string,
   result: GivenResult,
-  { spends, goesOn }: { readonly spends?: CollectionWrite | undefined; readonly goesOn?: boolean },
+  { spends, goesOn = false }: { readonly spends?: CollectionWrite | undefined; readonly goesOn?: boolean },
 ): Promise<string> {
   const { provider, records, hash } = engine;
   const key = recordKey(hash, 'Interaction', uid);
@@ -181,7 +176,7 @@ async function finishOnce(
     const made = typeof result === 'function' ? await result() : result;
     const merge = { mergeWithLastSubmission: true };
     const destination = await provider.interactionResult(ctx.req, ctx.res, made, merge);
-    const isHere = goesOn === true && used === 'pending';
+    const isHere = goesOn && used === 'pending';
     if (isHere) await resume(engine, ctx, uid, destination);
     await records.flush();
     return isHere ? ANSWERED : destination;

@@ -1,9 +1,7 @@
 // An authorization request that waits for a user, as the sign-in pages read it.
 import type Provider from 'oidc-provider';
-import type { Session } from 'oidc-provider';
 import type { Level } from '../config/sign-in-levels.ts';
 import { BY_PASSWORD } from '../users/authentication-methods.ts';
-import type { Client } from '../config/config.ts';
 import { toClientModel } from './client-model.ts';
 import { type AskedFor, WHOLE_API } from './policies/asked-for.ts';
 import type { Engine } from './provider.ts';
@@ -15,47 +13,24 @@ export const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'a
 /** What the user is asked for. */
 export type Prompt = (typeof PROMPTS)[number];
 
-export type OpenInteraction = NonNullable<ReturnType<typeof interactionOf>>;
+export type OpenInteraction = NonNullable<Awaited<ReturnType<typeof toOpenInteraction>>>;
 
-export type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
-
-/** Undefined for an app that was removed meanwhile: there is nobody to send the user back to. */
-export async function toOpenInteraction(
-  { clients, provider }: Engine,
-  details: Details,
-): Promise<OpenInteraction | undefined> {
-  const settings = await clients.load(String(details.params['client_id']));
-  if (settings === undefined) return undefined;
-  const { uid } = details.session ?? {};
-  // The engine has just looked for it.
-  const session = uid === undefined ? undefined : await provider.Session.findByUid(uid);
-  return interactionOf(details, settings, provider.issuer, session);
-}
+type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 
 /** Reasons of the engine that the same user can answer with their password. */
 const CONFIRMATIONS = new Set(['login_prompt', 'max_age']);
 /** Reasons to ask a user for what they may have allowed before. */
 const ASKS_AGAIN = new Set(['consent_prompt', 'native_client_prompt']);
 
-function interactionOf(details: Details, settings: Client, issuer: string, session: Session | undefined) {
+/** Undefined for an app that was removed meanwhile: there is nobody to send the user back to. */
+export async function toOpenInteraction({ clients, provider, issuer }: Engine, details: Details) {
+  const settings = await clients.load(String(details.params['client_id']));
   const { name, reasons, details: prompted } = details.prompt;
   const prompt = PROMPTS.find((one) => one === name);
-  if (prompt === undefined) return undefined;
-  const { missingOIDCScope, missingResourceScopes, missingApis, level } = prompted as {
-    readonly missingOIDCScope?: readonly string[];
-    readonly missingResourceScopes?: AskedFor['resourceScopes'];
-    readonly missingApis?: readonly string[];
-    readonly level?: Level;
-  };
+  if (settings === undefined || prompt === undefined) return undefined;
+  // The engine has just looked for it.
+  const session = details.session && (await provider.Session.findByUid(details.session.uid));
   const scopes = scopesIn(details.params['scope']);
-  const asksAgain = reasons.some((reason) => ASKS_AGAIN.has(reason));
-  const missing: AskedFor = {
-    scopes: asksAgain ? scopes : (missingOIDCScope ?? []),
-    resourceScopes: {
-      ...missingResourceScopes,
-      ...Object.fromEntries((missingApis ?? []).map((resource) => [resource, [WHOLE_API]])),
-    },
-  };
   return {
     uid: details.uid,
     /** Where its pages are. */
@@ -72,7 +47,7 @@ function interactionOf(details: Details, settings: Client, issuer: string, sessi
     /** Epoch seconds of the second factor. */
     factorAt: session && factorAtOf(session),
     /** What a `second_factor` prompt asks for. */
-    needed: level,
+    needed: prompted['level'] as Level | undefined,
     /** What the user has granted the app in this session so far. */
     grantId: details.grantId,
     loginHint: textOf(details.params['login_hint']),
@@ -85,7 +60,23 @@ function interactionOf(details: Details, settings: Client, issuer: string, sessi
     /** What the app asks for, granted or not. */
     asked: { scopes, resource: textOf(details.params['resource']) },
     /** What is still to be granted, or everything where the app has the user asked again; the only source of what a consent grants. */
-    missing,
+    missing: missingOf(details.prompt, scopes),
+  };
+}
+
+function missingOf({ reasons, details }: Details['prompt'], scopes: readonly string[]): AskedFor {
+  const { missingOIDCScope, missingResourceScopes, missingApis } = details as {
+    readonly missingOIDCScope?: readonly string[];
+    readonly missingResourceScopes?: AskedFor['resourceScopes'];
+    readonly missingApis?: readonly string[];
+  };
+  const asksAgain = reasons.some((reason) => ASKS_AGAIN.has(reason));
+  return {
+    scopes: asksAgain ? scopes : (missingOIDCScope ?? []),
+    resourceScopes: {
+      ...missingResourceScopes,
+      ...Object.fromEntries((missingApis ?? []).map((resource) => [resource, [WHOLE_API]])),
+    },
   };
 }
 

@@ -8,7 +8,6 @@ import { type ApplicationParts, openApp, type Process } from '../oidc/app.ts';
 import { createBrowserSessions } from '../oidc/browser-session.ts';
 import { createInteractions } from '../oidc/interactions.ts';
 import { createOwnClient } from '../oidc/own-client.ts';
-import { placeOf } from '../oidc/place.ts';
 import { createEngine } from '../oidc/provider.ts';
 import { secondFactorsOf } from './second-factors.ts';
 
@@ -18,11 +17,11 @@ export type Application = Awaited<ReturnType<typeof createApplication>>;
 export async function createApplication(process: Process, given: ApplicationParts) {
   const config = withOwnClient(given.config);
   const engine = await createEngine(openApp(process, { ...given, config }));
-  const { account, hash, issuer, logouts } = engine;
+  const { hash, issuer, logouts } = engine;
   const host: Host = {
     ...engine,
     sessions: createBrowserSessions(engine),
-    interactions: createInteractions(engine, account && placeOf),
+    interactions: createInteractions(engine),
     csrf: createCsrf(hash),
     cookie: createDeviceCookie(issuer),
     second: secondFactorsOf(engine),
