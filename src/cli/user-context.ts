@@ -54,7 +54,7 @@ async function openContext(config: Config, store: Store, audit: Audit) {
   const hash = pepper && createKeyedHash(openPepper(pepper.value, new Vault(config.encryptionKeys)));
   const users = openUsers(documents, hash ?? (() => 'none'));
   const { states, factors } = users;
-  const accounts = createAccounts({ config, clock, ...users });
+  const accounts = createAccounts({ config, ...users });
   return {
     config,
     accounts,

@@ -135,7 +135,7 @@ async function open({ links, accounts, second, factors }: Host, token: string): 
   if (link === undefined) return { reason: 'unknown' };
   if (link.isUsed || link.isOver) return { reason: link.isUsed ? 'used' : 'ended', link };
   const generation = toGeneration([link.passwordSince, link.stateSince]);
-  const account = await accounts.findLive(link.accountId, { generation, at: 0 });
+  const account = await accounts.findLive(link.accountId, { generation });
   if (account === undefined) return { reason: 'ended', link };
   // It is for the first one; who has one adds further ones by themselves.
   const own = link.purpose === 'factors' ? second && (await factors.get(account.id)) : NO_FACTORS;

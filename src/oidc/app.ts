@@ -82,7 +82,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
 
   // Users.
   const remembered = openUsers(records.documents, hash);
-  const accounts = createAccounts({ config, clock, states, storedUsers, remembered });
+  const accounts = createAccounts({ config, states, storedUsers, remembered });
   const { findLive } = accounts;
   const factors = { ...process.factors, get: remembered.factors.get };
   const trustedBrowsers = createTrustedBrowsers(hash, now);

@@ -1,5 +1,5 @@
-// When the user behind a token signed in: what voids sign-ins before a moment voids everything that came of them, also what
-// was issued a moment later by a request that was under way, or before by a machine whose clock is ahead of the operator's.
+// The sign-in behind a session or a token: what voids it voids everything that came of it, also what was issued a moment later by a
+// request that was under way.
 
 import type Provider from 'oidc-provider';
 import type { Session } from 'oidc-provider';
@@ -7,13 +7,7 @@ import type { Issued } from '../users/accounts.ts';
 import { levelOf } from '../users/authentication-methods.ts';
 import { generationOf } from './seam/session-sign-in.ts';
 
-/** What the engine's tokens have of it: codes and refresh tokens `authTime`, access tokens what went into their claims. */
-export type TokenOfUser = Readonly<{
-  iat: number;
-  grantId?: string | undefined;
-  authTime?: number | undefined;
-  extra?: { readonly auth_time?: unknown } | undefined;
-}>;
+export type TokenOfUser = { readonly grantId?: string | undefined };
 
 export function issuedBySession(session: Pick<Session, 'loginTs' | 'amr'>): Issued {
   const isByPassword = levelOf(session.amr) === 'password';
@@ -21,17 +15,8 @@ export function issuedBySession(session: Pick<Session, 'loginTs' | 'amr'>): Issu
 }
 
 /** The engine asks for the grant of each token anyway: within a request it is read once. */
-export async function issuedByToken(provider: Provider, token: TokenOfUser): Promise<Issued> {
-  const grant = token.grantId === undefined ? undefined : await provider.Grant.find(token.grantId);
-  return issuedWithGrant(grant, token);
+export async function issuedByToken(provider: Provider, { grantId }: TokenOfUser) {
+  return issuedWithGrant(grantId === undefined ? undefined : await provider.Grant.find(grantId));
 }
 
-export function issuedWithGrant(grant: object | undefined, token: TokenOfUser): Issued {
-  return { generation: grant && generationOf(grant), at: signedInAt(token) };
-}
-
-/** Epoch seconds; never later than the token itself. */
-function signedInAt({ iat, authTime, extra }: TokenOfUser): number {
-  const times = [iat, authTime, extra?.auth_time];
-  return Math.min(...times.filter((time) => typeof time === 'number'));
-}
+export const issuedWithGrant = (grant: object | undefined) => ({ generation: grant && generationOf(grant) });

@@ -6,7 +6,7 @@ import type { UserSessions } from './user-sessions.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { createRecordForm, type RecordParts } from './record-payload.ts';
-import { generationOf } from './seam/session-sign-in.ts';
+import { issuedWithGrant } from './signed-in-at.ts';
 
 export type AllowedApp = Readonly<{
   clientId: string;
@@ -32,8 +32,7 @@ export function createUserGrants(parts: GrantsParts, sessions: UserSessions, con
   async function find(accountId: string, { key }: GrantEntry): Promise<Grant | undefined> {
     const grant = payloadOf(await records.find(GRANT, key));
     if (grant?.accountId !== accountId) return undefined;
-    const issued = { generation: generationOf(grant), at: grant.iat ?? 0 };
-    return (await findLive(accountId, issued)) && (grant as Grant);
+    return (await findLive(accountId, issuedWithGrant(grant))) && (grant as Grant);
   }
 
   return {

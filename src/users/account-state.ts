@@ -11,10 +11,7 @@ const FORM_WITH_FACTORS = 2;
 
 export type AccountState = Readonly<{
   disabled: boolean;
-  /**
-   * Changes whenever everything of the user ends; 0 before. Epoch seconds: what is of a version that didn't keep the user's
-   * generation, and was issued before, is void.
-   */
+  /** Changes whenever everything of the user ends; 0 before. Epoch seconds. */
   validAfter: number;
   /** Epoch milliseconds of when an operator last enabled them: failed sign-ins from before don't count any more. */
   attemptsSince?: number | undefined;
@@ -31,7 +28,6 @@ const INITIAL: AccountState = { disabled: false, validAfter: 0 };
 /** `after` (epoch seconds), or later: two acts never get the same moment, also within one second. */
 export const nextValidAfter = (before: number, after: number): number => Math.max(after, before + 1);
 
-/** What is of an earlier version goes by whole seconds: what was issued in this one is void, too. */
 export const nextSecond = (now: Clock) => Math.floor(now() / 1000) + 1;
 export const laterThan = (validAfter: number, now: Clock) => nextValidAfter(validAfter, nextSecond(now));
 

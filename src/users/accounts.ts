@@ -2,7 +2,6 @@
 // passwords.ts has the password, sign-in.ts the act of signing in.
 import type { Config, UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
-import type { StoreClock } from '../store/store.ts';
 import type { AccountState } from './account-state.ts';
 import type { OpenUsers } from './open-users.ts';
 import { costOf } from './passwords.ts';
@@ -10,13 +9,16 @@ import { type User, userOfFile } from './user.ts';
 
 /** When the sign-in was that something came of. */
 export type Issued = Readonly<{
-  /** The user's generation then. Records of an earlier version have none, and go by the second. */
+  /** The user's generation then. */
   generation: string | undefined;
   /** Epoch seconds. */
   at: number;
   /** Of a session that proved no second factor. */
   isByPassword?: boolean | undefined;
 }>;
+
+/** What voids it. */
+type OfSignIn = Omit<Issued, 'at'>;
 
 /** Who was meant by a name, and what attempts with it are counted by. */
 export type Found = Readonly<{
@@ -37,8 +39,6 @@ type Stored = Pick<OpenUsers, 'states' | 'storedUsers'>;
 type AccountsParts = Stored & {
   /** Without `sign_in`, a password, or a session by one, isn't enough for users who have a second factor. */
   readonly config: Pick<Config, 'users' | 'signIn'>;
-  /** `validAfter` is a time of the store. */
-  readonly clock: Pick<StoreClock, 'ahead'>;
   /** The same, each read once a request, if there are requests. Signing in reads again: the password takes time to compare. */
   readonly remembered?: Stored;
 };
@@ -53,7 +53,7 @@ type Ends = readonly [number, number];
 export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts(parts: AccountsParts) {
-  const { config, states, storedUsers, remembered = parts, clock } = parts;
+  const { config, states, storedUsers, remembered = parts } = parts;
   const factorsAreOff = config.signIn === undefined;
   const declared = config.users.map(userOfFile);
   const byId = new Map(declared.map((user) => [user.id, user]));
@@ -66,17 +66,11 @@ export function createAccounts(parts: AccountsParts) {
     return isHidden ? undefined : ofStore;
   }
 
-  function isVoid(issued: Issued | undefined, ends: Ends): boolean {
-    if (issued === undefined) return false;
-    if (issued.generation !== undefined) return issued.generation !== toGeneration(ends);
-    return issued.at + clock.ahead < Math.max(...ends);
-  }
-
-  const isOut = ({ disabled, hasFactors }: AccountState, issued: Issued | undefined) =>
+  const isOut = ({ disabled, hasFactors }: AccountState, issued: OfSignIn | undefined) =>
     disabled || (factorsAreOff && hasFactors === true && issued?.isByPassword === true);
 
   function liveIn(stored: Stored) {
-    return async function findLive(id: string, issued?: Issued): Promise<User | undefined> {
+    return async function findLive(id: string, issued?: OfSignIn): Promise<User | undefined> {
       const ofFile = byId.get(id);
       const [ofStore, state] = await Promise.all([
         ofFile === undefined ? stored.storedUsers.findById(id) : undefined,
@@ -84,7 +78,8 @@ export function createAccounts(parts: AccountsParts) {
       ]);
       const user = choose(ofFile, ofStore);
       if (user === undefined || user.disabled || isOut(state, issued)) return undefined;
-      return isVoid(issued, [user.validAfter, state.validAfter]) ? undefined : user;
+      const generation = toGeneration([user.validAfter, state.validAfter]);
+      return issued === undefined || issued.generation === generation ? user : undefined;
     };
   }
 

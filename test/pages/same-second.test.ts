@@ -12,7 +12,6 @@ import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE } from '../world/world.ts';
 import { standingClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
 import { runVerb } from '../world/command-line.ts';
-import type { Store } from '../../src/store/store.ts';
 
 const CONFIG = { ...GENEROUS, lifetimes: { consent: '10d' } };
 const [FIRST, SECOND] = ['river otter jazz 47', 'quiet lantern moss 12'];
@@ -110,24 +109,6 @@ const DEAD = {
   refresh: 400,
 };
 
-let isEarlierVersion = false;
-
-/** What an earlier version would have stored: it knew no generation. */
-function handStore(store: Store): Store {
-  const { records } = store;
-  return {
-    ...store,
-    records: {
-      ...records,
-      save: ({ payload, ...record }) =>
-        records.save({
-          ...record,
-          payload: isEarlierVersion ? payload.replaceAll(/,"generation":"[^"]*"/g, '') : payload,
-        }),
-    },
-  };
-}
-
 eachStore(
   'within one second',
   (world) => {
@@ -160,21 +141,6 @@ eachStore(
       await setPasswordOfFile(world());
       expect(await outcomes(world(), between)).toEqual(DEAD);
     });
-
-    it('RD-33: what an earlier version stored lives on, and ends with the second', async () => {
-      const who = { username: 'dora', password: FIRST };
-      await user(world(), ['add', who.username], `${FIRST}\n`);
-      isEarlierVersion = true;
-      const [first, second] = [await begin(world(), who), await begin(world(), who)];
-      isEarlierVersion = false;
-      expect((await enter(world(), newBrowser(world()), who)).wasAsked).toBe(false);
-      expect(await outcomes(world(), first)).toEqual(ALIVE);
-      await user(world(), ['sign-out', who.username]);
-      expect(await outcomes(world(), second)).toEqual(DEAD);
-      const again = await begin(world(), who, second.browser);
-      expect(again.wasAsked).toBe(true);
-      expect(await outcomes(world(), again)).toEqual(ALIVE);
-    });
   },
-  { config: CONFIG, handStore },
+  { config: CONFIG },
 );

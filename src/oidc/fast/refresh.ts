@@ -109,7 +109,7 @@ async function find(
   if (!isPlain(old) || old.clientId !== clientId) return undefined;
   const grant = await provider.Grant.find(old.grantId);
   if (grant?.clientId !== clientId || grant.accountId !== old.accountId) return undefined;
-  const account = await findLive(old.accountId, issuedWithGrant(grant, old));
+  const account = await findLive(old.accountId, issuedWithGrant(grant));
   const client = await provider.Client.find(clientId);
   if (account === undefined || client === undefined) return undefined;
   const refusal = findRefusal({ client: settings, scopes: [...old.scopes], isForUser: true });

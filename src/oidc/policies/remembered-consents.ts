@@ -35,8 +35,8 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
     const record = await records.find(CONSENT, keyOf(accountId, clientId));
     const form = record && (read(record) as ConsentForm | undefined);
     if (form === undefined) return undefined;
-    const { at, generation } = form;
-    const account = await findLive(accountId, { generation, at: at - clock.ahead });
+    const { generation } = form;
+    const account = await findLive(accountId, { generation });
     return account && form;
   }
 

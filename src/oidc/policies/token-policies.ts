@@ -72,7 +72,7 @@ export function createDisclose(parts: TokenPolicyParts) {
     if (client === undefined) return undefined;
     // RFC 9068 §2.2: the subject of a client's own token is the client.
     if (token.accountId === undefined) return { sub: token.clientId };
-    const account = await findLive(token.accountId, issuedWithGrant(grant, token));
+    const account = await findLive(token.accountId, issuedWithGrant(grant));
     if (account === undefined) return undefined;
     if (access !== undefined && !isLeft(token, access.decide(account, token))) return undefined;
     if ((await signInPolicy?.mayUse(token)) === false) return undefined;

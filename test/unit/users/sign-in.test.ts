@@ -69,7 +69,7 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
   const stored = openUsers(store.documents, createKeyedHash(Buffer.alloc(32, 1)));
   const config = { users, signIn: undefined };
   const signIn = createSignIn({
-    accounts: createAccounts({ config, clock: store.clock, ...stored }),
+    accounts: createAccounts({ config, ...stored }),
     storedUsers: stored.storedUsers,
     passwords: {
       ...passwords,
