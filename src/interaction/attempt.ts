@@ -13,10 +13,17 @@ import type { Form } from './form.ts';
 import { answerAgain, goOn } from './go-on.ts';
 import type { Host } from './host.ts';
 import type { Opened } from './open.ts';
-import type { Show } from './show.ts';
+import type { Show, Shown } from './show.ts';
 
 /** What a user typed is shown again, within reason. */
 export const MAX_USERNAME_LENGTH = 256;
+
+/** Every other reason looks the same. */
+const REFUSALS: Partial<Record<string, readonly [Shown['error'], number]>> = {
+  factors_off: ['factors_off', 403],
+  busy: ['busy', 503],
+  too_many_attempts: ['too_many_attempts', 429],
+};
 
 const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
 
@@ -37,11 +44,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
     if (result.user === undefined) {
       record('failure', { account_id: result.meant?.id, reason: result.reason });
       if ('failures' in result) await recordLock(host, ctx, result);
-      if ('cause' in result) return showLater(ctx, interaction, username, result);
-      const [error, status] = refusalOf(result);
-      show.login(ctx, interaction, { username, error });
-      ctx.status = status;
-      return undefined;
+      return refuse(ctx, interaction, username, result);
     }
     if ('pending' in result) return beginSecondStep(ctx, interaction, result);
     const { user, device, at, generation } = result;
@@ -62,6 +65,18 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
     }
   };
 
+  function refuse(
+    ctx: Context,
+    interaction: OpenInteraction,
+    username: string,
+    result: Refused | NotDecided,
+  ): void {
+    if (result.reason === 'unavailable') throw result.cause;
+    const [error, status] = REFUSALS[result.reason] ?? (['invalid_credentials', 401] as const);
+    show.login(ctx, interaction, { username, error });
+    answerAgain(ctx, status, 'cause' in result ? result.cause.retryAfterSeconds : undefined);
+  }
+
   /** The page of this interaction is the second step from now on; nothing else remembers the password. */
   async function beginSecondStep(
     ctx: Context,
@@ -76,21 +91,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
     audit.record('password_accepted', 'success', { ...originOf(ctx.state), ...who });
     goOn(ctx, interaction, pageUrl);
   }
-
-  function showLater(
-    ctx: Context,
-    interaction: OpenInteraction,
-    username: string,
-    { reason, cause }: NotDecided,
-  ): void {
-    if (reason === 'unavailable') throw cause;
-    show.login(ctx, interaction, { username, error: reason });
-    answerAgain(ctx, reason === 'busy' ? 503 : 429, cause.retryAfterSeconds);
-  }
 }
-
-const refusalOf = ({ reason }: Refused) =>
-  reason === 'factors_off' ? ([reason, 403] as const) : (['invalid_credentials', 401] as const);
 
 /** Guessing at a user that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
 async function recordLock(host: Host, ctx: Context, { meant, failures }: Refused) {

@@ -159,8 +159,7 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
         needed: neededOf(host, second, visitor),
       });
       if (removed === 'still_needed') return list(ctx, visitor, { list: removed });
-      if (removed !== undefined)
-        await host.sessions.update(ctx, { sessionsSince: removed.factors.sessionsSince });
+      if (removed !== undefined) await host.sessions.update(ctx, { sessionsSince: removed.sessionsSince });
       return seeOther(ctx, page.url);
     },
 

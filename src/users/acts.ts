@@ -4,9 +4,9 @@ import type { Audit, AuditEvent, AuditFields, Origin } from '../observability/au
 import type { Clock } from '../store/store.ts';
 import { type AccountState, type AccountStates, laterThan, nextSecond } from './account-state.ts';
 import type { Enrolled } from './enrolment.ts';
-import { type FactorStore, forgiven, type Method } from './factors.ts';
+import { type Factors, type FactorStore, forgiven, type Method } from './factors.ts';
 import type { LinkPurpose, OneTimeLink, OneTimeLinks } from './one-time-links.ts';
-import { ONE_TIME_CODES, type Removal, type Removed, removeFactor } from './remove-factor.ts';
+import { ONE_TIME_CODES, type Removal, removeFactor } from './remove-factor.ts';
 import type { NewUser, StoredUsers } from './stored-users.ts';
 import type { User } from './user.ts';
 import { newUserEvent, type UserEvents } from './user-events.ts';
@@ -173,9 +173,16 @@ export async function makeLink(
 
 type FactorNote = Pick<AuditFields, 'client_id' | 'method' | 'reason'> & { readonly action: string };
 
-function noteFactor(parts: ActsParts, actor: Actor, accountId: string, note: FactorNote): void {
+/** `what`: for the user's activity, where it is done. */
+async function noteFactor(
+  parts: ActsParts,
+  actor: Actor,
+  accountId: string,
+  [what, note]: readonly [SecurityEvent['what'], FactorNote],
+): Promise<void> {
   const outcome = note.reason === undefined ? 'success' : 'failure';
   record(parts, actor, ['factor_changed', outcome], { account_id: accountId, ...note });
+  if (outcome === 'success') await noteInActivity(parts, actor, accountId, { what });
 }
 
 type Adding = Readonly<{
@@ -192,14 +199,10 @@ export async function addFactor<Fault extends string>(
   add: () => Promise<Enrolled | Fault>,
 ): Promise<Enrolled | Fault> {
   const enrolled = await add();
-  const isAdded = typeof enrolled !== 'string';
-  noteFactor(parts, actor, accountId, {
-    client_id: clientId,
-    method,
-    action: isAdded ? enrolled.what.replace(/^factor_|^authenticator_/, '') : 'added',
-    reason: isAdded ? undefined : enrolled,
-  });
-  if (isAdded) await noteInActivity(parts, actor, accountId, { what: enrolled.what });
+  const [what, reason] =
+    typeof enrolled === 'string' ? (['factor_added', enrolled] as const) : [enrolled.what];
+  const action = what.replace(/^factor_|^authenticator_/, '');
+  await noteFactor(parts, actor, accountId, [what, { client_id: clientId, method, action, reason }]);
   return enrolled;
 }
 
@@ -209,16 +212,13 @@ export async function removeOwnFactor(
   actor: Actor,
   signIn: Parameters<typeof removeFactor>[1],
   removal: Removal,
-): Promise<Removed | 'still_needed' | undefined> {
+): Promise<Factors | 'still_needed' | undefined> {
   const { accountId, factorId } = removal;
   const removed = await removeFactor(parts.factors, signIn, removal);
-  if (removed === 'still_needed') {
-    const method = factorId === ONE_TIME_CODES ? 'one_time_code' : 'passkey';
-    noteFactor(parts, actor, accountId, { action: 'removed', method, reason: removed });
-  } else if (removed !== undefined) {
-    noteFactor(parts, actor, accountId, { action: 'removed', method: removed.method });
-    await noteInActivity(parts, actor, accountId, { what: 'factor_removed' });
-  }
+  if (removed === undefined) return undefined;
+  const method = factorId === ONE_TIME_CODES ? 'one_time_code' : 'passkey';
+  const reason = removed === 'still_needed' ? removed : undefined;
+  await noteFactor(parts, actor, accountId, ['factor_removed', { action: 'removed', method, reason }]);
   return removed;
 }
 
@@ -257,8 +257,8 @@ export async function makeRecoveryCodes(
 ): Promise<readonly string[] | undefined> {
   const codes = await make();
   const reason = codes === undefined ? 'not_yours' : undefined;
-  noteFactor(parts, actor, accountId, { action: 'made', method: 'recovery_codes', reason });
-  if (codes !== undefined) await noteInActivity(parts, actor, accountId, { what: 'recovery_codes_made' });
+  const note = { action: 'made', method: 'recovery_codes', reason };
+  await noteFactor(parts, actor, accountId, ['recovery_codes_made', note]);
   return codes;
 }
 
@@ -282,17 +282,17 @@ export async function endSessions(parts: ActsParts, actor: Actor, sessions: Ende
   if (hasEnded && what !== undefined) await noteInActivity(parts, actor, accountId, { what });
 }
 
-type Grants = { readonly withdraw: (accountId: string, clientId: string) => Promise<boolean> };
+type Withdrawal = Readonly<{
+  grants: { readonly withdraw: (accountId: string, clientId: string) => Promise<boolean> };
+  accountId: string;
+  clientId: string;
+}>;
 
 /** Every token of the app for this user ends. False: there was nothing. */
 export async function withdrawApp(
   parts: ActsParts,
   actor: Actor,
-  {
-    grants,
-    accountId,
-    clientId,
-  }: { readonly grants: Grants; readonly accountId: string; readonly clientId: string },
+  { grants, accountId, clientId }: Withdrawal,
 ): Promise<boolean> {
   if (!(await grants.withdraw(accountId, clientId))) return false;
   const fields = { account_id: accountId, client_id: clientId, reason: 'withdrawn_by_the_person' };

@@ -17,7 +17,7 @@ import {
   toDescriptor,
 } from './passkeys.ts';
 
-type ProvedPasskey = Readonly<{
+export type ProvedPasskey = Readonly<{
   accountId: string;
   proof: Proof;
   factors: Factors;
@@ -27,7 +27,7 @@ type OwnPasskeys = { readonly factors: Factors; readonly needed: Level };
 
 export type PasskeyAuthentication = ReturnType<typeof createPasskeyAuthentication>;
 
-type Answer = Readonly<{
+export type PasskeyAnswer = Readonly<{
   binding: string;
   response: string;
   accountId?: string | undefined;
@@ -110,7 +110,7 @@ export function createPasskeyAuthentication(parts: PasskeysParts) {
       } satisfies PublicKeyCredentialRequestOptionsJSON),
 
     /** Without `accountId` the passkey says whose it is, and must have verified its user. Throws StoreUnavailable. */
-    async authenticate(answer: Answer): Promise<ProvedPasskey | RefusedPasskey> {
+    async authenticate(answer: PasskeyAnswer): Promise<ProvedPasskey | RefusedPasskey> {
       const { binding, response: text, accountId: known, needed } = answer;
       const response = parseCredential(text) as AuthenticationResponseJSON | undefined;
       if (response === undefined) return { refused: 'malformed' };

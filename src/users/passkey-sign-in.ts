@@ -2,29 +2,14 @@
 import { type Limits, TooManyRequests } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
-import type { Proof } from './authentication-methods.ts';
-import type { Factors } from './factors.ts';
-import type { PasskeyAuthentication } from './passkey-authentication.ts';
+import type { PasskeyAnswer, PasskeyAuthentication, ProvedPasskey } from './passkey-authentication.ts';
 import type { PasskeyFault } from './passkeys.ts';
+import type { Credentials, SignedIn } from './sign-in.ts';
 import type { TrustedBrowsers } from './trusted-browsers.ts';
 
-type PasskeyAnswer = Readonly<{
-  binding: string;
-  response: string;
-  address: string;
-  /** What the browser remembers (trusted-browsers.ts), or nothing. */
-  device: string;
-}>;
+type Sent = Pick<PasskeyAnswer, 'binding' | 'response'> & Pick<Credentials, 'address' | 'device'>;
 
-type SignedInByPasskey = Readonly<{
-  accountId: string;
-  /** Epoch seconds, as in SignedIn. */
-  at: number;
-  generation: string;
-  device: string;
-  proof: Proof;
-  factors: Factors;
-}>;
+type SignedInByPasskey = Omit<SignedIn, 'user'> & ProvedPasskey;
 
 /** For the audit trail alone. */
 type RefusedSignIn = Readonly<{
@@ -33,7 +18,7 @@ type RefusedSignIn = Readonly<{
   retryAfterSeconds?: number | undefined;
 }>;
 
-export type SignInByPasskey = (answer: PasskeyAnswer) => Promise<SignedInByPasskey | RefusedSignIn>;
+export type SignInByPasskey = (answer: Sent) => Promise<SignedInByPasskey | RefusedSignIn>;
 
 type PasskeySignInParts = Readonly<{
   accounts: Pick<Accounts, 'findLive' | 'findByUsername' | 'maySignIn'>;
@@ -55,7 +40,7 @@ export function createPasskeySignIn(
     return isSame && (await accounts.maySignIn(found)) ? found : undefined;
   }
 
-  async function decide({ binding, response, address, device }: PasskeyAnswer, takeBack: () => void) {
+  async function decide({ binding, response, address, device }: Sent, takeBack: () => void) {
     const at = Math.floor(now() / 1000);
     const proved = (await passkeys?.authenticate({ binding, response })) ?? { refused: 'unknown' as const };
     if ('refused' in proved) return { accountId: proved.accountId, reason: proved.refused };

@@ -43,8 +43,7 @@ export function passwordContext(
   return { ...passwords, names: typeof email === 'string' ? [...names, email] : names };
 }
 
-const PASSWORD_FAULTS = ['too_short', 'too_long', 'guessable'] as const;
-export type PasswordFault = (typeof PASSWORD_FAULTS)[number];
+export type PasswordFault = 'too_short' | 'too_long' | 'guessable';
 
 /** What is wrong with a new password, or nothing. */
 export async function judgePassword(

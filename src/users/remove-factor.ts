@@ -19,8 +19,6 @@ export type Removal = Readonly<{
   by?: string | undefined;
 }>;
 
-export type Removed = { readonly method: Method; readonly factors: Factors };
-
 type Left = Pick<Factors, 'passkeys' | 'oneTimeCode'> & { readonly method: Method };
 
 function without({ passkeys, oneTimeCode }: Factors, factorId: string): Left | undefined {
@@ -31,12 +29,12 @@ function without({ passkeys, oneTimeCode }: Factors, factorId: string): Left | u
   return left.length < passkeys.length ? { method: 'passkey', passkeys: left, oneTimeCode } : undefined;
 }
 
-/** Sessions that rested on it end, but for the one that goes on with what this resolves. Undefined: it was gone. Throws StoreUnavailable. */
+/** Sessions that rested on it end, but for the one that goes on with the factors that are left. Undefined: it was gone. Throws StoreUnavailable. */
 export async function removeFactor(
   factors: FactorStore,
   signIn: SignInSettings,
   { accountId, factorId, needed = [], at, by }: Removal,
-): Promise<Removed | 'still_needed' | undefined> {
+): Promise<Factors | 'still_needed' | undefined> {
   const reached = (own: Factors, when: number) =>
     needed.filter((level) => canReach(signIn, own, level, when)).length;
   let result: Method | 'still_needed' | undefined;
@@ -55,9 +53,6 @@ export async function removeFactor(
     const recoveryCodes = hasSecondFactor({ ...before, ...rest }) ? before.recoveryCodes : [];
     return { ...rest, recoveryCodes, sessionsSince: before.sessionsSince + 1, notices };
   });
-  if (changed === undefined || result === undefined || result === 'still_needed') {
-    return result === 'still_needed' ? result : undefined;
-  }
   if (result === 'passkey') await factors.releaseCredential(factorId);
-  return { method: result, factors: changed };
+  return result === 'still_needed' ? result : changed;
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { COLORS_CSS } from './assets.ts';
 import type { BrandingModel } from './models.ts';
 import { compileTemplate, type Template, type TemplateSet } from './templates.ts';
-import { createTexts, loadLocaleFiles, type Texts } from './texts.ts';
+import { createTexts, loadLocaleFiles } from './texts.ts';
 import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from './view-files.ts';
 
 export type ViewsOptions = ViewsSettings & {
@@ -15,28 +15,24 @@ export type ViewsOptions = ViewsSettings & {
 export type Report = (file: string, cause: unknown) => void;
 
 /** Everything that was read from files at one time. */
-export type LoadedViews = Readonly<{
-  builtIn: TemplateSet;
-  /** The operator's. */
-  custom: TemplateSet;
-  texts: Texts;
-  branding: BrandingModel;
-  stylesheets: readonly string[];
-}>;
+export type LoadedViews = ReturnType<typeof loadViews>;
+
+const NO_TEMPLATES: TemplateSet = new Map();
 
 function refuse(file: string, cause: unknown): never {
   throw new Error(`A built-in view is broken: ${file}`, { cause });
 }
 
 /** What is broken of the operator's is reported and left out. Throws when a built-in view is broken. */
-export function loadViews(options: ViewsOptions, report: Report): LoadedViews {
+export function loadViews(options: ViewsOptions, report: Report) {
   const { overrideFolder: folder } = options;
   const builtIn = loadTemplates(BUILT_IN_FOLDER, refuse);
   if (folder !== undefined && !existsSync(folder)) report(folder, 'The folder of your views does not exist');
   const texts = folder && attempt(folder, () => loadLocaleFiles(folder, report), report);
   return {
     builtIn,
-    custom: folder === undefined ? new Map() : loadTemplates(folder, report),
+    /** The operator's. */
+    custom: folder === undefined ? NO_TEMPLATES : loadTemplates(folder, report),
     texts: createTexts(loadLocaleFiles(BUILT_IN_FOLDER, refuse), texts || new Map()),
     branding: resolveBranding(options, report),
     stylesheets: stylesheetsOf(options),

@@ -14,13 +14,7 @@ export type LocaleFiles = ReadonlyMap<string, LocaleFile>;
 export type TextPart = { readonly text: string; readonly isValue: boolean };
 export type TextValues = Readonly<Record<string, string>>;
 
-export interface Texts {
-  readonly locales: readonly string[];
-  /** The language's own name. */
-  nameOf(locale: string): string;
-  /** Undefined when no language has the key. */
-  find(locale: string, key: string): string | undefined;
-}
+export type Texts = ReturnType<typeof createTexts>;
 
 const LOCALE_FILE = /^locales\/([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*)\.json$/;
 
@@ -51,10 +45,11 @@ export function parseLocaleFile(text: string): LocaleFile {
 }
 
 /** `custom` wins key by key; it may add languages. */
-export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles): Texts {
-  const locales = [...new Set([...builtIn.keys(), ...custom.keys()])].toSorted();
+export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles) {
+  const locales: readonly string[] = [...new Set([...builtIn.keys(), ...custom.keys()])].toSorted();
   const fallback = [custom.get(DEFAULT_LOCALE), builtIn.get(DEFAULT_LOCALE)];
 
+  /** Undefined when no language has the key. */
   function find(locale: string, key: string): string | undefined {
     const files = [custom.get(locale), builtIn.get(locale), ...fallback];
     return files.find((file) => file?.has(key))?.get(key);
@@ -63,32 +58,25 @@ export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles): Texts {
   return {
     locales,
     find,
-    nameOf(locale) {
+    /** The language's own name. */
+    nameOf(locale: string): string {
       const own = custom.get(locale)?.get('language') ?? builtIn.get(locale)?.get('language');
       return own ?? new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;
     },
   };
 }
 
-const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}/g;
-
 export const placeholdersOf = (text: string): string[] =>
-  [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+  [...text.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name = '']) => name);
 
 /** The sentence in pieces, for a page that sets values in another type. A placeholder without a value stays. */
 export function toParts(text: string, values: TextValues): readonly TextPart[] {
-  const parts: TextPart[] = [];
-  let at = 0;
-  for (const match of text.matchAll(PLACEHOLDER)) {
-    const name = match[1] ?? '';
-    const inserted = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (inserted === undefined) continue;
-    if (match.index > at) parts.push({ text: text.slice(at, match.index), isValue: false });
-    parts.push({ text: inserted, isValue: true });
-    at = match.index + match[0].length;
-  }
-  if (at < text.length) parts.push({ text: text.slice(at), isValue: false });
-  return parts;
+  const pieces = text.split(/(\{\{\s*\w+\s*\}\})/).filter((piece) => piece !== '');
+  return pieces.map((piece) => {
+    const [name = ''] = placeholdersOf(piece);
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    return { text: value ?? piece, isValue: value !== undefined };
+  });
 }
 
 export function fill(text: string, values: TextValues): string {
