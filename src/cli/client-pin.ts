@@ -36,8 +36,7 @@ async function pin(source: string, options: PinOptions, io: CliIo): Promise<void
   const vet = (document: ClientDocument) => vetClientDocument(document, scope);
   const isUrl = /^https?:/i.test(source);
   const { clientId, vetted } = isUrl ? await vetPublished(source, config, vet) : await vetFile(source, vet);
-  if (!('client' in vetted))
-    throw new CommandError(`${clientId}: ${'failed' in vetted ? vetted.failed : vetted.refused}`);
+  if (!('client' in vetted)) throw new CommandError(`${clientId}: ${vetted.refused}`);
   const fields = toPinnedFields(vetted.client);
   const yaml = `${HEAD}${stringify([fields], { lineWidth: 0 })}`;
   print(io, options, { value: fields, text: yaml });

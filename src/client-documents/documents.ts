@@ -2,6 +2,8 @@
 // begins, and believed for a while.
 import type { Client } from '../config/config.ts';
 import { isListedDocument } from '../config/client-id-url.ts';
+import { toClient } from '../config/resolve.ts';
+import { clientSchema } from '../config/schema-client.ts';
 import { Remembered } from '../limits/bounded-map.ts';
 import { type Limits, TooManyRequests } from '../limits/limits.ts';
 import type { Audit } from '../observability/audit.ts';
@@ -111,20 +113,17 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     if ('client' in fetched) {
       report(clientId, before);
       const { believedSeconds, ...vetted } = fetched;
-      const taken = {
-        ...vetted,
-        believedUntil: at + believedSeconds * 1000,
-        isUsed: before?.isUsed === true,
-      };
+      const isUsed = before?.isUsed === true;
+      const taken = { ...vetted, believedUntil: at + believedSeconds * 1000, isUsed };
       await kept.save(taken);
       return taken;
     }
-    if ('failed' in fetched) {
-      report(clientId, before, fetched.failed, true);
-      pauses.add(clientId, { until: at + FAILED_MS, failure: fetched.failed });
-      throw new DocumentUnavailable(fetched.failed, FAILED_MS);
+    const { refused: reason, hasFailed } = fetched;
+    report(clientId, before, reason, hasFailed);
+    if (hasFailed) {
+      pauses.add(clientId, { until: at + FAILED_MS, failure: reason });
+      throw new DocumentUnavailable(reason, FAILED_MS);
     }
-    report(clientId, before, fetched.refused);
     const refusedAt = before?.refusedAt ?? at;
     const goesOn = before?.isUsed === true && at < refusedAt + CONFIRMED_MS;
     const left = goesOn ? { ...before, refusedAt } : undefined;
@@ -191,20 +190,6 @@ const toBegin = (document: Before) => (document?.refusedAt === undefined ? docum
 
 /** Enough to end what it has: it may ask for nothing. */
 function endingClient(clientId: string): Client {
-  return {
-    clientId,
-    applicationType: 'web',
-    tokenEndpointAuthMethod: 'none',
-    grantTypes: ['refresh_token'],
-    responseModes: ['query'],
-    scopes: [],
-    redirectUris: [],
-    postLogoutRedirectUris: [],
-    secrets: [],
-    rateLimits: {},
-    consent: 'explicit',
-    idTokenClaims: 'minimal',
-    idTokenSignedResponseAlg: 'RS256',
-    requirePkce: true,
-  };
+  const said = { token_endpoint_auth_method: 'none', grant_types: ['refresh_token'], scope: 'openid' };
+  return { ...toClient(clientSchema.parse({ client_id: clientId, ...said }), []), scopes: [] };
 }

@@ -6,10 +6,8 @@ import { type ClientDocument, MOST_DOCUMENT_BYTES, type VettedDocument } from '.
 
 type FetchedDocument =
   | { readonly client: Client; readonly document: ClientDocument; readonly believedSeconds: number }
-  /** There is none, or not one that is taken. */
-  | { readonly refused: string }
-  /** Its host didn't say: it may in a moment. */
-  | { readonly failed: string };
+  /** There is none, or not one that is taken. `hasFailed`: its host didn't say, and may in a moment. */
+  | { readonly refused: string; readonly hasFailed?: boolean };
 
 type FetchDocumentParts = Readonly<{
   outgoing: Outgoing;
@@ -26,7 +24,7 @@ export async function fetchDocument(parts: FetchDocumentParts, clientId: string)
     return await ask(parts, clientId);
   } catch (error) {
     if (!(error instanceof OutgoingRefused)) throw error;
-    return REFUSALS.has(error.reason) ? { refused: error.message } : { failed: error.message };
+    return { refused: error.message, hasFailed: !REFUSALS.has(error.reason) };
   }
 }
 
@@ -38,8 +36,7 @@ async function ask({ outgoing, vet }: FetchDocumentParts, clientId: string): Pro
     // The page of a proxy that says 503 may be long, and says nothing else.
     readsBody: (code) => code === 200,
   });
-  if (isFailure(status)) return { failed: `its host answered ${status}` };
-  if (status !== 200) return { refused: `its host answered ${status}` };
+  if (status !== 200) return { refused: `its host answered ${status}`, hasFailed: isFailure(status) };
   const document = { clientId, contentType: headers['content-type'], body };
   const vetted = vet(document);
   if ('refused' in vetted) return vetted;

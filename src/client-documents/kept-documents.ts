@@ -27,7 +27,7 @@ export type KeptDocument = Readonly<{
 
 /** As it stands in the store, with the version of its form. */
 type Stored = Pick<ClientDocument, 'contentType'> &
-  Omit<KeptDocument, 'client' | 'document'> & { readonly body: string };
+  Omit<KeptDocument, 'client' | 'document'> & { readonly body: string; readonly v: number };
 
 export type KeptDocumentsParts = Readonly<{
   /** The store itself: what is fetched belongs to no request. */
@@ -77,12 +77,12 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
       const { clientId, contentType, body } = document;
       const { believedUntil, isUsed } = rest;
       // It was vetted, so it is UTF-8.
-      const stored: Stored = { body: Buffer.from(body).toString(), contentType, ...rest };
+      const stored: Stored = { v: FORM_VERSION, body: Buffer.from(body).toString(), contentType, ...rest };
       const graceSeconds = Math.ceil((believedUntil + GRACE_MS - clock.now()) / 1000);
       await records.save({
         kind: KIND,
         key: keyOf(clientId),
-        payload: JSON.stringify({ ...stored, v: FORM_VERSION }),
+        payload: JSON.stringify(stored),
         ttlSeconds: Math.max(1, graceSeconds, isUsed ? parts.tokenSeconds : 0),
       });
       copies.add(clientId, kept);

@@ -1,7 +1,9 @@
 // Judges the metadata document of a client that nobody registered, fetched or from a file, and makes of it a client like
 // those of the configuration: draft-ietf-oauth-client-id-metadata-document-02, RFC 7591.
+import { isUtf8 } from 'node:buffer';
 import { checkClients } from '../config/check-clients.ts';
 import type { Client } from '../config/config.ts';
+import { parseJson } from '../config/document.ts';
 import { isRecord, parse } from '../config/parse-fields.ts';
 import { formatPath, type Path } from '../config/problems.ts';
 import { toClient } from '../config/resolve.ts';
@@ -34,7 +36,6 @@ export function vetClientDocument(document: ClientDocument, scope: readonly stri
   }
 }
 
-const NO_OBJECT = 'it is no JSON object';
 /** `jwks` with certificates needs four. */
 const MOST_LEVELS = 6;
 
@@ -48,41 +49,20 @@ function parseDocument({ clientId, contentType = '', body }: ClientDocument): Me
     throw new DocumentRefused('its Content-Type is not application/json or application/…+json');
   if (body.length > MOST_DOCUMENT_BYTES)
     throw new DocumentRefused(`it has more than ${MOST_DOCUMENT_BYTES} bytes`);
-  const metadata = parseJson(body);
+  const metadata = parseBody(body);
   // Draft §4: compared as it is written, without any normalization.
   if (metadata['client_id'] !== clientId) throw new DocumentRefused('its client_id is not its URL');
   // RFC 7592 §2.2 has null for what is absent, and some libraries write every field that they know.
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null));
 }
 
-function parseJson(body: Uint8Array): Metadata {
-  let text: string;
-  let metadata: unknown;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    metadata = JSON.parse(text);
-  } catch {
-    throw new DocumentRefused(NO_OBJECT);
-  }
-  if (!isRecord(metadata)) throw new DocumentRefused(NO_OBJECT);
-  refuseAmbiguous(text);
-  return metadata;
-}
-
-/** What another parser may read otherwise than ours. Of JSON that parses. */
-function refuseAmbiguous(text: string): void {
-  const open: Set<string>[] = [];
-  for (const [token, name] of text.matchAll(/[{}[\]]|("(?:[^"\\]|\\.)*")(?:\s*:)?/g)) {
-    if ('{['.includes(token)) open.push(new Set());
-    else if ('}]'.includes(token)) open.pop();
-    else if (token.endsWith(':')) {
-      const member = String(JSON.parse(name ?? ''));
-      if (open.at(-1)?.has(member) || member === '__proto__')
-        throw new DocumentRefused('it has a member twice, or __proto__');
-      open.at(-1)?.add(member);
-    }
-    if (open.length > MOST_LEVELS) throw new DocumentRefused(`it is nested more than ${MOST_LEVELS} deep`);
-  }
+/** Only what every parser reads as ours does. */
+function parseBody(body: Uint8Array): Metadata {
+  const metadata = isUtf8(body) ? parseJson(Buffer.from(body).toString(), MOST_LEVELS - 1) : undefined;
+  if (isRecord(metadata)) return metadata;
+  throw new DocumentRefused(
+    `it is no JSON object, has a member twice or __proto__, or is nested more than ${MOST_LEVELS} deep`,
+  );
 }
 
 const SHARED_SECRETS = ['client_secret_basic', 'client_secret_post', 'client_secret_jwt'];

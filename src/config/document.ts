@@ -86,7 +86,7 @@ const JSON_KEY = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
  * A list or map in JSON, with a tenth of the YAML parser's time and memory. Undefined for what only that one judges: other text, and
  * what JSON.parse hides (a key that is there twice, `__proto__`, deep nesting).
  */
-function parseJson(source: string): unknown {
+export function parseJson(source: string, deepest = DEEPEST): unknown {
   if (!/^\s*[[{]/.test(source)) return undefined;
   let content: unknown;
   try {
@@ -97,7 +97,7 @@ function parseJson(source: string): unknown {
   let keys = 0;
   const isPlain = (node: unknown, depth: number): boolean => {
     if (typeof node !== 'object' || node === null) return true;
-    if (depth > DEEPEST || Object.hasOwn(node, '__proto__')) return false;
+    if (depth > deepest || Object.hasOwn(node, '__proto__')) return false;
     const values: readonly unknown[] = Object.values(node);
     if (!Array.isArray(node)) keys += values.length;
     return values.every((value) => isPlain(value, depth + 1));
