@@ -2,7 +2,10 @@
 import type { Clock } from './store.ts';
 
 /** Whole milliseconds, so that both stores can compare and print it exactly. */
-export const readClock = (now: Clock): number => Math.floor(now());
+export const inWholeMs =
+  (now: Clock): Clock =>
+  () =>
+    Math.floor(now());
 
 /** Milliseconds of a record's life. Throws TypeError for what would live for ever or never. */
 export function toLifeMs(ttlSeconds: number): number {

@@ -45,16 +45,12 @@ export const isStoreMade = (config: StoreConfig): boolean =>
   config.engine !== 'lmdb' || existsSync(path.join(config.folder, 'data.mdb'));
 
 /** What is wrong with the servers of a Redis. Rejects with one line, without a password. */
-export async function inspectServers(url: string) {
-  const { inspectRedis } = await import('./redis/administration.ts');
-  return inspectRedis(url);
-}
+export const inspectServers = async (url: string) =>
+  (await import('./redis/administration.ts')).inspectRedis(url);
 
 /** See lmdb/administration.ts. */
-export async function backupFolder(folder: string, to: string): Promise<void> {
-  const { backup } = await import('./lmdb/administration.ts');
-  await backup(folder, to);
-}
+export const backupFolder = async (folder: string, to: string) =>
+  (await import('./lmdb/administration.ts')).backup(folder, to);
 
 /**
  * Puts the documents of a folder into a Redis that has none, with the versions that they had; the service must not run on either

@@ -42,10 +42,9 @@ type Lose = (result: Exclude<ConsumeResult, 'consumed'>) => Promise<never>;
 /** `isLock`: what the request saves is the winner's alone. */
 type LockOptions = UseOptions & { readonly isLock?: boolean };
 
-export function createUnitOfWork(
-  { records, documents }: Pick<Store, 'records' | 'documents'>,
-  now: Clock,
-): UnitOfWork {
+type Stored = Pick<Store, 'records' | 'documents'>;
+
+export function createUnitOfWork({ records, documents }: Stored, now: Clock): UnitOfWork {
   const units = new AsyncLocalStorage<Unit>();
   /** What runs on after the answer is no part of the request any more. */
   const current = () => {
@@ -65,7 +64,8 @@ export function createUnitOfWork(
       ...documents,
       get(collection, id) {
         const ask = () => documents.get(collection, id);
-        return current()?.document(`${collection}:${id}`, ask) ?? ask();
+        const unit = current();
+        return unit === undefined ? ask() : remember(unit.readDocuments, `${collection}:${id}`, ask);
       },
     },
     async run(work) {
@@ -106,8 +106,9 @@ class Unit implements RecordStore {
   readonly saved = new Set<string>();
   readonly afterwards: (() => void)[] = [];
   readonly beside: (() => Promise<unknown>)[] = [];
+  readonly readDocuments = new Map<string, Promise<StoredDocument | undefined>>();
   readonly #store: RecordStore;
-  readonly #stored: Pick<DocumentStore, 'put'>;
+  readonly #documents: DocumentStore;
   readonly #now: Clock;
   /** What the store has, and on top of it what is still to be saved. */
   readonly #found = new Map<string, Found>();
@@ -115,13 +116,12 @@ class Unit implements RecordStore {
   /** Destroyed, or saved as consumed: no later save of this request brings it back. */
   readonly #ended = new Set<string>();
   readonly #revoked = new Map<string, Promise<void>>();
-  readonly #documents = new Map<string, Promise<StoredDocument | undefined>>();
   /** Goes out with what is saved. */
   #use: Use | undefined;
 
-  constructor({ records, documents }: Pick<Store, 'records' | 'documents'>, now: Clock) {
+  constructor({ records, documents }: Stored, now: Clock) {
     this.#store = records;
-    this.#stored = documents;
+    this.#documents = documents;
     this.#now = now;
   }
 
@@ -163,7 +163,7 @@ class Unit implements RecordStore {
     const id = idOf(use.kind, use.key);
     const before = this.#use;
     if (isAtOnce || (before && id !== idOf(before.kind, before.key)))
-      return useAtOnce({ records: this, documents: this.#stored }, use);
+      return useAtOnce({ records: this, documents: this.#documents }, use);
     // The caller has read it; whether another request was first since then is decided by the store.
     this.#use = before ? { ...use, ...before, destroys: use.destroys === true, isFirst: true } : use;
     const found = await this.#found.get(id);
@@ -191,10 +191,6 @@ class Unit implements RecordStore {
   async revokeGrant(grant: string, ttlSeconds: number): Promise<void> {
     await remember(this.#revoked, `${grant}:${ttlSeconds}`, () => this.#store.revokeGrant(grant, ttlSeconds));
     this.#found.clear();
-  }
-
-  document(id: string, ask: () => Promise<StoredDocument | undefined>): Promise<StoredDocument | undefined> {
-    return remember(this.#documents, id, ask);
   }
 
   async writeBeside(): Promise<void> {
@@ -266,7 +262,7 @@ class Unit implements RecordStore {
 
 /** The document first: what it says is used up is so from then on, whatever becomes of the rest. */
 async function useAtOnce(
-  { records, documents }: { readonly records: RecordStore; readonly documents: Pick<DocumentStore, 'put'> },
+  { records, documents }: Stored,
   { kind, key, lose, document, destroys = false }: Use,
 ): Promise<'done'> {
   if (document !== undefined) {

@@ -1,6 +1,5 @@
 // Counters in lmdb: fixed windows that every worker of the machine shares. Knows nothing of limits.
 import { toKeyName } from '../key-name.ts';
-import { readClock } from '../lifetime.ts';
 import type { CounterRow, LmdbTables } from './tables.ts';
 import type { Clock, CounterStore } from '../store.ts';
 
@@ -27,7 +26,7 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
     async increment(key, by, windowMs, renew = false) {
       const name = toKeyName(key);
       return tables.write(() => {
-        const at = readClock(now);
+        const at = now();
         const row = findRow(name, at);
         // Giving back after the window ended must not open the next one.
         if (row === undefined && by <= 0) return { count: 0, resetsInMs: 0 };
@@ -45,7 +44,7 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
     async read(key) {
       const name = toKeyName(key);
       return tables.read(() => {
-        const at = readClock(now);
+        const at = now();
         const row = findRow(name, at);
         return row && { count: row.count, resetsInMs: row.endsAt - at };
       });
@@ -53,7 +52,7 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
 
     async set(key, count, windowMs) {
       const name = toKeyName(key);
-      await tables.write(() => open(name, { count: Math.max(0, count), endsAt: readClock(now) + windowMs }));
+      await tables.write(() => open(name, { count: Math.max(0, count), endsAt: now() + windowMs }));
     },
 
     async remove(key) {

@@ -4,6 +4,7 @@ import { createLmdbCounters } from './counters.ts';
 import { createLmdbDocuments } from './documents.ts';
 import { assertRoom, prepareFiles, watchDataFiles } from './files.ts';
 import { createLmdbRecords } from './records.ts';
+import { inWholeMs } from '../lifetime.ts';
 import { startSweep } from './sweep.ts';
 import { type LmdbTables, openTables } from './tables.ts';
 import type { Clock, Store } from '../store.ts';
@@ -21,7 +22,12 @@ type LmdbOptions = Readonly<{
 }>;
 
 /** Rejects with one line that names the folder when it can't be used. */
-export async function openLmdb({ folder, now, sweepEveryMs = SWEEP_EVERY_MS }: LmdbOptions): Promise<Store> {
+export async function openLmdb({
+  folder,
+  sweepEveryMs = SWEEP_EVERY_MS,
+  ...options
+}: LmdbOptions): Promise<Store> {
+  const now = inWholeMs(options.now);
   const tables = await openFolder(folder);
   const assertSame = await watchDataFiles(folder);
   const stopSweep = startSweep(tables, { now, everyMs: sweepEveryMs });

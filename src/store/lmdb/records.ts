@@ -2,7 +2,7 @@
 // never apart. Doesn't sweep: what has expired is invisible here and deleted by sweep.ts.
 import { putDocuments } from './documents.ts';
 import { toRecordId, toKeyName } from '../key-name.ts';
-import { readClock, toLifeMs } from '../lifetime.ts';
+import { toLifeMs } from '../lifetime.ts';
 import type { LmdbTables, RecordRow } from './tables.ts';
 import type {
   Clock,
@@ -20,32 +20,32 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
   return {
     async save(record) {
       const put = prepare(tables, record);
-      return tables.write(() => put(readClock(now)));
+      return tables.write(() => put(now()));
     },
 
     async find(kind, key) {
       const id = toRecordId(kind, key);
-      return tables.read(() => toStored(kind, findRow(tables, id, readClock(now))));
+      return tables.read(() => toStored(kind, findRow(tables, id, now())));
     },
 
     async findByAlias(kind, alias) {
       const aliasId = toRecordId(kind, alias);
       return tables.read(() => {
         const id = tables.aliases.get(aliasId);
-        return id === undefined ? undefined : toStored(kind, findRow(tables, id, readClock(now)));
+        return id === undefined ? undefined : toStored(kind, findRow(tables, id, now()));
       });
     },
 
     async consume(kind, key) {
       const id = toRecordId(kind, key);
-      return tables.write(() => use(tables, id, readClock(now)));
+      return tables.write(() => use(tables, id, now()));
     },
 
     async exchange(kind, key, records, options) {
       const id = toRecordId(kind, key);
       const puts = records.map((record) => prepare(tables, record));
       return tables.write(() => {
-        const at = readClock(now);
+        const at = now();
         const result = use(tables, id, at, options);
         return result === 'consumed' ? puts.map((put) => put(at)) : result;
       });
@@ -65,7 +65,7 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
       const name = toKeyName(grant);
       const lifeMs = toLifeMs(ttlSeconds);
       await tables.write(() => {
-        bury(tables, name, readClock(now) + lifeMs);
+        bury(tables, name, now() + lifeMs);
         dropGrant(tables, name);
       });
     },

@@ -1,7 +1,6 @@
 // Deletes what has expired, from the index by time. Reads never depend on it: it only keeps the file small. Every process sweeps;
 // two that meet do the same harmless thing.
 import { setTimeout as delay } from 'node:timers/promises';
-import { readClock } from '../lifetime.ts';
 import { dropRecord, readRow } from './records.ts';
 import type { ExpiryKey, LmdbTables } from './tables.ts';
 import type { Clock } from '../store.ts';
@@ -23,7 +22,7 @@ export function startSweep(
 
   async function sweepAll(): Promise<void> {
     tables.forgetDeadReaders();
-    for (let begin = performance.now(); await sweepBatch(tables, readClock(now)); begin = performance.now()) {
+    for (let begin = performance.now(); await sweepBatch(tables, now()); begin = performance.now()) {
       const pauseMs = PAUSE * (performance.now() - begin);
       const ms = Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, pauseMs));
       await delay(ms, undefined, { ref: false, signal: stopped.signal });

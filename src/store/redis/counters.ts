@@ -1,5 +1,4 @@
 // Counters in Redis: fixed windows that every node shares, one key each.
-import { readClock } from '../lifetime.ts';
 import type { RedisConnection } from './connection.ts';
 import { counterKey } from './keys.ts';
 import type { Clock, CounterStore } from '../store.ts';
@@ -7,7 +6,7 @@ import type { Clock, CounterStore } from '../store.ts';
 export function createRedisCounters(connection: RedisConnection, now: Clock): CounterStore {
   return {
     async increment(key, by, windowMs, renew = false) {
-      const at = readClock(now);
+      const at = now();
       const reply = await connection.run(
         'incrementCounter',
         [counterKey(key)],
@@ -21,12 +20,12 @@ export function createRedisCounters(connection: RedisConnection, now: Clock): Co
       const [count, ends] = await connection.ask(counterKey(key), (redis) =>
         redis.hmget(counterKey(key), 'n', 'e'),
       );
-      const resetsInMs = Number(ends ?? 0) - readClock(now);
+      const resetsInMs = Number(ends ?? 0) - now();
       return resetsInMs > 0 ? { count: Number(count) || 0, resetsInMs } : undefined;
     },
 
     async set(key, count, windowMs) {
-      const args = [Math.max(0, count), readClock(now) + windowMs, windowMs];
+      const args = [Math.max(0, count), now() + windowMs, windowMs];
       await connection.run('setCounter', [counterKey(key)], args);
     },
 

@@ -1,10 +1,9 @@
 // Records in Redis. No operation spans slots. What must hold between keys is held by the tombstone: it is written before anything
 // is deleted, and reading believes it. A record, its place in the grant's index and its alias are written at once; should only
 // some of them arrive, a record outside the index is dead with its grant all the same, and ends by its time to live.
-import { toRecordId } from '../key-name.ts';
-import { readClock, toLifeMs } from '../lifetime.ts';
+import { toLifeMs } from '../lifetime.ts';
 import { probe, type RedisConnection } from './connection.ts';
-import { aliasKey, grantDeadKey, grantIndexKey, redisRecordKey } from './keys.ts';
+import { aliasKey, grantDeadKey, grantIndexKey, recordKey } from './keys.ts';
 import {
   type Clock,
   type ConsumeResult,
@@ -25,24 +24,22 @@ type Name = { readonly kind: string; readonly key: string };
 
 export function createRedisRecords(connection: RedisConnection, now: Clock): RecordStore {
   return {
-    async save(record) {
-      return save(connection, record, { at: readClock(now), lifeMs: toLifeMs(record.ttlSeconds) });
-    },
+    save: (record) => save(connection, record, now()),
 
-    find: (kind, key) => findRecord(connection, { kind, key }, readClock(now)),
+    find: (kind, key) => findRecord(connection, { kind, key }, now()),
 
     async findByAlias(kind, alias) {
       const pointer = aliasKey(kind, alias);
       const key = await connection.ask(pointer, (redis) => redis.get(pointer));
       if (key === null) return undefined;
-      const record = await findRecord(connection, { kind, key }, readClock(now));
+      const record = await findRecord(connection, { kind, key }, now());
       // The record may have been saved again without the alias.
       return record?.alias === alias ? record : undefined;
     },
 
     async consume(kind, key, found) {
-      const at = readClock(now);
-      const id = redisRecordKey(toRecordId(kind, key));
+      const at = now();
+      const id = recordKey(kind, key);
       // Asked before the mark is set, never after it: who comes second revokes the grant, and the first has won.
       const grant = found === undefined ? await liveGrantOf(connection, id, at) : (found.grant ?? '');
       if (grant === undefined) return 'gone';
@@ -57,31 +54,35 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
     },
 
     async revokeGrant(grant, ttlSeconds) {
-      await revoke(connection, grant, { at: readClock(now), lifeMs: toLifeMs(ttlSeconds) });
+      const members = await bury(connection, grant, { at: now(), lifeMs: toLifeMs(ttlSeconds) });
+      // From here on everything is dead; the rest only cleans up, and a repeat finds what an outage left behind.
+      for (let start = 0; start < members.length; start += BATCH) {
+        const batch = members.slice(start, start + BATCH);
+        await Promise.all(batch.map((member) => drop(connection, toName(member), grant)));
+      }
+      const index = grantIndexKey(grant);
+      if (members.length > 0) await connection.ask(index, (redis) => redis.unlink(index));
     },
   };
 }
 
-async function save(
-  connection: RedisConnection,
-  record: NewRecord,
-  { at, lifeMs }: Span,
-): Promise<SaveResult> {
+async function save(connection: RedisConnection, record: NewRecord, at: number): Promise<SaveResult> {
   const { kind, key, grant = '' } = record;
+  const span = { at, lifeMs: toLifeMs(record.ttlSeconds) };
   // In one round trip, and where one connection has them all in this order.
   const [isIndexed, isAlive, hasAlias] = await Promise.all([
-    grant === '' || indexRecord(connection, grant, [at, at + lifeMs, `${kind}:${key}`]),
-    writeRecord(connection, record, { at, lifeMs }),
-    record.alias === undefined || writeAlias(connection, record, { at, lifeMs }),
+    grant === '' || indexRecord(connection, grant, [at, at + span.lifeMs, `${kind}:${key}`]),
+    writeRecord(connection, record, span),
+    record.alias === undefined || writeAlias(connection, record, span),
   ]);
   if (!isIndexed) {
-    await drop(connection, { kind, key }, grant);
+    await drop(connection, record, grant);
     return 'grant_revoked';
   }
   if (isAlive && hasAlias) return 'saved';
   if (!isAlive && record.alias !== undefined) await dropAlias(connection, record, key);
   // It was made to follow a record that another one has followed: nobody has its key.
-  if (!hasAlias && record.follows !== undefined) await drop(connection, { kind, key });
+  if (!hasAlias && record.follows !== undefined) await drop(connection, record);
   return 'ended';
 }
 
@@ -128,7 +129,7 @@ async function writeRecord(
   { kind, key, payload, grant = '', alias = '', isConsumed, isConfirmed, isAwaited }: NewRecord,
   { at, lifeMs }: Span,
 ): Promise<boolean> {
-  const id = redisRecordKey(toRecordId(kind, key));
+  const id = recordKey(kind, key);
   const consumedAt = isConsumed ? Math.floor(at / 1000) : '';
   const toArgs = (mark: string) => [at, payload, at + lifeMs, lifeMs, grant, alias, mark, consumedAt];
   if (!connection.isConfirmed || !(isConfirmed || isAwaited)) {
@@ -147,7 +148,7 @@ async function findRecord(
   { kind, key }: Name,
   at: number,
 ): Promise<StoredRecord | undefined> {
-  const id = redisRecordKey(toRecordId(kind, key));
+  const id = recordKey(kind, key);
   // A grant's own record says beforehand which tombstone to look for.
   const ahead = kind === GRANT ? isRevoked(connection, key, at) : undefined;
   // Where the record can't be read either, that failure is the one to report.
@@ -220,7 +221,7 @@ async function bury(
  * replica needs to confirm it.
  */
 async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = ''): Promise<boolean> {
-  const id = redisRecordKey(toRecordId(kind, key));
+  const id = recordKey(kind, key);
   const row = await dropRow(connection, id, onlyOf);
   const [grant = '', alias = '', mark] = row;
   const index = grantIndexKey(grant);
@@ -241,17 +242,6 @@ async function dropRow(connection: RedisConnection, id: string, onlyOf: string):
   const row = (await connection.confirm('dropRecord', [id], ['', 'd'], hasItems)) as readonly string[];
   if (row.length > 0) await connection.run('settleRecord', [id], []);
   return row;
-}
-
-async function revoke(connection: RedisConnection, grant: string, span: Span): Promise<void> {
-  const members = await bury(connection, grant, span);
-  // From here on everything is dead; the rest only cleans up, and a repeat finds what an outage left behind.
-  for (let start = 0; start < members.length; start += BATCH) {
-    const batch = members.slice(start, start + BATCH);
-    await Promise.all(batch.map((member) => drop(connection, toName(member), grant)));
-  }
-  const index = grantIndexKey(grant);
-  if (members.length > 0) await connection.ask(index, (redis) => redis.unlink(index));
 }
 
 /** A member of an index. A kind holds no colon. */

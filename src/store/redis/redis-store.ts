@@ -5,6 +5,7 @@ import { createServerClock, type ServerClock } from './clock.ts';
 import { createRedisCounters } from './counters.ts';
 import { createRedisDocuments } from './documents.ts';
 import { createRedisRecords } from './records.ts';
+import { inWholeMs } from '../lifetime.ts';
 import { type Clock, type RecordStore, type Store, StoreRefused, StoreTakesNoWrites } from '../store.ts';
 
 type RedisStoreOptions = Readonly<{
@@ -29,7 +30,8 @@ const PROBE = {
 
 /** Rejects with one line, without the password, when the server can't be reached or isn't fit to hold tokens. */
 export async function openRedis(options: RedisStoreOptions): Promise<Store> {
-  const { url, now, followsServer = false, onWarning } = options;
+  const { url, followsServer = false, onWarning } = options;
+  const now = inWholeMs(options.now);
   const connection = await connectRedis(url);
   const clock = createServerClock(now);
   const records = createRedisRecords(connection, clock.now);
