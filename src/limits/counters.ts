@@ -31,8 +31,6 @@ export function createCounters(store: CounterStore, hash: KeyedHash) {
     /** What stands there, or undefined where no window is open. */
     read: (quota: Quota) => store.read(keyOf(quota)),
     clear: (quota: Quota) => store.remove(keyOf(quota)),
-    /** Stands at one from now on, for a whole window. */
-    mark: (quota: Quota) => store.set(keyOf(quota), 1, windowOf(quota)),
   };
 }
 

@@ -86,7 +86,8 @@ function quotasOf({ account, since, exists, address, device }: SignInAttempt, qu
       // Which says when the last one was.
       isRenewed: true,
     },
-    knownAddress: of('known_address', KNOWN_ADDRESS, `${counted}\n${address}`),
+    /** Since the last sign-in from there. */
+    knownAddress: { ...of('known_address', KNOWN_ADDRESS, `${counted}\n${address}`), isRenewed: true },
     known: of('known_failures', KNOWN, `${guessed}\n${device === undefined ? address : `device ${device}`}`),
     pair: quotaOf('sign_in.account_failures', `${guessed}\n${address}`),
     places: placesOf(address, quotaOf),
@@ -108,7 +109,8 @@ export function createSignInAttempts({ counters, attempts, quotaOf, refuse }: Si
   /** The whole sign-in is done: earlier failures of the user no longer count, and the address is known. */
   async function finish(attempt: SignInAttempt): Promise<void> {
     const { row, pace, known, knownAddress } = quotasOf(attempt, quotaOf);
-    await Promise.all([...[row, pace, known].map((one) => counters.clear(one)), counters.mark(knownAddress)]);
+    const cleared = [row, pace, known].map((one) => counters.clear(one));
+    await Promise.all([...cleared, counters.add(knownAddress, 1)]);
   }
 
   const giveAllBack = (quotas: readonly Quota[]) => quotas.forEach((quota) => giveBack(counters.add, quota));

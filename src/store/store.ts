@@ -129,8 +129,6 @@ export interface CounterStore {
    */
   increment(key: string, by: number, windowMs: number, renew?: boolean): Promise<Count>;
   read(key: string): Promise<Count | undefined>;
-  /** Sets the counter and opens a new window. */
-  set(key: string, count: number, windowMs: number): Promise<void>;
   remove(key: string): Promise<void>;
 }
 

@@ -109,7 +109,7 @@ class Side {
     // As in production: at debug everything goes through the middleware.
     world.recorded.telemetry.log.level = 'info';
     const { counters } = world.openedStore;
-    for (const name of ['increment', 'set', 'remove'] as const) {
+    for (const name of ['increment', 'remove'] as const) {
       const own = counters[name].bind(counters) as (key: string, ...rest: unknown[]) => Promise<unknown>;
       vi.spyOn(counters, name).mockImplementation((async (key: string, ...rest: unknown[]) => {
         // Readiness writes when time has passed, not for a request.

@@ -9,12 +9,6 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
     return row !== undefined && row.endsAt > at ? row : undefined;
   }
 
-  function open(name: string, row: CounterRow): void {
-    drop(name);
-    void tables.counters.put(name, row);
-    void tables.expiry.put([row.endsAt, 'counter', name], true);
-  }
-
   function drop(name: string): void {
     const old = tables.counters.get(name);
     if (old === undefined) return;
@@ -33,7 +27,9 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
         const count = Math.max(0, (row?.count ?? 0) + by);
         // The last: the clock was set back, and the window would last that much longer.
         if (row === undefined || (renew && by > 0) || row.endsAt - at > windowMs) {
-          open(name, { count, endsAt: at + windowMs });
+          drop(name);
+          void tables.counters.put(name, { count, endsAt: at + windowMs });
+          void tables.expiry.put([at + windowMs, 'counter', name], true);
           return { count, resetsInMs: windowMs };
         }
         void tables.counters.put(name, { ...row, count });
@@ -48,11 +44,6 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
         const row = findRow(name, at);
         return row && { count: row.count, resetsInMs: row.endsAt - at };
       });
-    },
-
-    async set(key, count, windowMs) {
-      const name = toKeyName(key);
-      await tables.write(() => open(name, { count: Math.max(0, count), endsAt: now() + windowMs }));
     },
 
     async remove(key) {

@@ -42,7 +42,7 @@ export async function openLmdb({
       await assertSame();
       if (performance.now() - probedAt < PROBE_COUNTS_MS) return;
       await assertRoom(folder);
-      await counters.set('readiness', 0, PROBE_LIFE_MS);
+      await counters.increment('readiness', 1, PROBE_LIFE_MS);
       probedAt = performance.now();
     },
     async close() {

@@ -24,11 +24,6 @@ export function createRedisCounters(connection: RedisConnection, now: Clock): Co
       return resetsInMs > 0 ? { count: Number(count) || 0, resetsInMs } : undefined;
     },
 
-    async set(key, count, windowMs) {
-      const args = [Math.max(0, count), now() + windowMs, windowMs];
-      await connection.run('setCounter', [counterKey(key)], args);
-    },
-
     async remove(key) {
       await connection.ask(counterKey(key), (redis) => redis.unlink(counterKey(key)));
     },

@@ -140,12 +140,6 @@ redis.call('HSET', KEYS[1], 'n', string.format('%.0f', count), 'e', ends)
 redis.call('PEXPIRE', KEYS[1], window)
 return {count, tonumber(window)}`;
 
-const setCounter = `
-local count, ends, window = unpack(ARGV)
-redis.call('HSET', KEYS[1], 'n', count, 'e', ends)
-redis.call('PEXPIRE', KEYS[1], window)
-return 1`;
-
 /** Registered on the connection under these names; the second of a pair of keys is in the slot of the first. */
 export const SCRIPTS = {
   ...toScripts(1, {
@@ -161,7 +155,6 @@ export const SCRIPTS = {
     importDocument,
     removeDocument,
     incrementCounter,
-    setCounter,
   }),
   ...toScripts(2, { indexRecord, buryGrant }),
 };

@@ -35,7 +35,6 @@ const client = (clientId: string, own?: Rate) =>
 const DOWN: CounterStore = {
   increment: () => Promise.reject(new StoreUnavailable()),
   read: () => Promise.reject(new StoreUnavailable()),
-  set: () => Promise.reject(new StoreUnavailable()),
   remove: () => Promise.reject(new StoreUnavailable()),
 };
 
