@@ -19,48 +19,44 @@ type TimingInput = Readonly<{
   /** The longest of all audiences. */
   accessToken: number;
   rotateEvery: number;
-  publishAhead: number;
-}>;
-
-/** All in seconds. */
-export type Timing = Readonly<{
-  /** C: what a verifier may cache. */
-  cache: number;
-  /** P: until a change is on every node. */
-  propagation: number;
-  /** S: between any two clocks. */
-  skew: number;
-  /** L: the longest life of a token that these keys sign. */
-  tokenLife: number;
-  /** C + P + S: the least time between a key's publication and its first signature. */
-  publishToActivate: number;
-  /** L + C + S: how long a retired key goes on verifying. */
-  retireToRemove: number;
-  rotateEvery: number;
   /** How long before a planned change the key after the next one is published. */
   publishAhead: number;
 }>;
 
+/** All in seconds. */
+export type Timing = Omit<TimingInput, 'accessToken'> &
+  Readonly<{
+    /** C: what a verifier may cache. */
+    cache: number;
+    /** P: until a change is on every node. */
+    propagation: number;
+    /** S: between any two clocks. */
+    skew: number;
+    /** L: the longest life of a token that these keys sign. */
+    tokenLife: number;
+    /** C + P + S: the least time between a key's publication and its first signature. */
+    publishToActivate: number;
+    /** L + C + S: how long a retired key goes on verifying. */
+    retireToRemove: number;
+  }>;
+
 export function toTimingInput({ lifetimes, resources, signingKeys }: TimingSettings): TimingInput {
-  return {
-    accessToken: Math.max(lifetimes.accessToken, ...resources.map(({ accessToken }) => accessToken ?? 0)),
-    rotateEvery: signingKeys.rotateEvery,
-    publishAhead: signingKeys.publishAhead,
-  };
+  const { rotateEvery, publishAhead } = signingKeys;
+  const accessToken = Math.max(lifetimes.accessToken, ...resources.map((one) => one.accessToken ?? 0));
+  return { accessToken, rotateEvery, publishAhead };
 }
 
 /** The times that follow from a configuration; they are only safe when `timingProblems` finds nothing. */
-export function toTiming(input: TimingInput): Timing {
-  const tokenLife = Math.max(input.accessToken, ID_TOKEN_SECONDS);
+export function toTiming({ accessToken, ...planned }: TimingInput): Timing {
+  const tokenLife = Math.max(accessToken, ID_TOKEN_SECONDS);
   return {
+    ...planned,
     cache: VERIFIER_CACHE_SECONDS,
     propagation: PROPAGATION_SECONDS,
     skew: SKEW_SECONDS,
     tokenLife,
     publishToActivate: VERIFIER_CACHE_SECONDS + PROPAGATION_SECONDS + SKEW_SECONDS,
     retireToRemove: tokenLife + VERIFIER_CACHE_SECONDS + SKEW_SECONDS,
-    rotateEvery: input.rotateEvery,
-    publishAhead: input.publishAhead,
   };
 }
 

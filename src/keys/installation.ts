@@ -33,16 +33,16 @@ export const sealPepper = (pepper: Buffer, vault: Vault): string => vault.seal(p
 export const openPepper = (sealed: string, vault: Vault): Buffer =>
   opening(SEAL_NAME, () => vault.open(sealed, SEAL_NAME));
 
-/** The pepper is sealed with another encryption key than the first. */
-export async function pepperNeedsRewrap(documents: DocumentStore, vault: Vault): Promise<boolean> {
+/** The pepper, where it is sealed with another encryption key than the first. */
+export async function findOutdatedPepper(documents: DocumentStore, vault: Vault) {
   const stored = await documents.get(KEYS_COLLECTION, PEPPER_ID);
-  return stored !== undefined && vault.needsRewrap(stored.value);
+  return stored !== undefined && vault.needsRewrap(stored.value) ? stored : undefined;
 }
 
 /** Wraps the pepper under the first encryption key. */
 export async function rewrapPepper(documents: DocumentStore, vault: Vault): Promise<void> {
-  const stored = await documents.get(KEYS_COLLECTION, PEPPER_ID);
-  if (!stored || !vault.needsRewrap(stored.value)) return;
+  const stored = await findOutdatedPepper(documents, vault);
+  if (stored === undefined) return;
   // Where another process was first, it wrote the same.
   const rewrapped = vault.rewrap(stored.value, SEAL_NAME);
   await documents.put(KEYS_COLLECTION, PEPPER_ID, rewrapped, stored.version);

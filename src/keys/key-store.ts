@@ -57,7 +57,8 @@ export class KeyStore {
   /** The newest ring that was read or written here. */
   #newest: Ring | undefined;
   #pepper: Buffer | undefined;
-  #isNew = false;
+  /** `ensure` found an empty store, and made ring and pepper. */
+  isNew = false;
 
   constructor(options: KeyStoreOptions) {
     this.#options = options;
@@ -80,11 +81,6 @@ export class KeyStore {
   get pepper(): Buffer {
     if (!this.#pepper) throw new Error('the keys have not been opened');
     return this.#pepper;
-  }
-
-  /** `ensure` found an empty store, and made ring and pepper. */
-  get isNew(): boolean {
-    return this.#isNew;
   }
 
   /**
@@ -162,7 +158,7 @@ export class KeyStore {
     // Another process was first.
     if (!(await this.#write(ring, 0, pepper))) return this.ensure();
     this.#pepper = pepper;
-    this.#isNew = true;
+    this.isNew = true;
     return ring;
   }
 

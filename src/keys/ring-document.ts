@@ -38,17 +38,15 @@ export class KeyStoreError extends Error {
   }
 }
 
-/** 2: with keys that an earlier version would take for RS256. */
-type Version = 1 | 2;
-/** `body` is text inside the text, so that the checksum covers exactly the bytes that are read. */
-type Envelope = { readonly v: Version; readonly body: string; readonly checksum: string };
 type Body = { readonly writtenAs: number; readonly ring: Ring };
 
 /** `version`: the one the document will have once it is written. An older text put back through the store then has another. */
 export function encodeRing(ring: Ring, version: number, vault: Vault): string {
+  // Text inside the text, so that the checksum covers exactly the bytes that are read.
   const body = JSON.stringify({ writtenAs: version, ring } satisfies Body);
+  // 2: with keys that an earlier version would take for RS256.
   const v = ring.keys.every(({ alg }) => alg === 'RS256') ? 1 : 2;
-  return JSON.stringify({ v, body, checksum: vault.checksum(PURPOSE, body) } satisfies Envelope);
+  return JSON.stringify({ v, body, checksum: vault.checksum(PURPOSE, body) });
 }
 
 export type DecodedRing = Readonly<{
@@ -59,15 +57,6 @@ export type DecodedRing = Readonly<{
 
 /** Throws KeyStoreError `unsupported`, `unreadable`, `tampered` or `empty`, naming the encryption key. */
 export function decodeRing(value: string, version: number, vault: Vault): DecodedRing {
-  const { body, checksum } = parseEnvelope(value);
-  opening('the key ring', () => vault.verify(PURPOSE, body, checksum));
-  // The checksum held, so this is what encodeRing wrote.
-  const { ring, writtenAs }: Body = JSON.parse(body);
-  if (ring.keys.length === 0) throw new KeyStoreError('empty', 'the key ring in the store has no key');
-  return { ring, isInPlace: writtenAs === version };
-}
-
-function parseEnvelope(value: string): Envelope {
   const { v, body, checksum } = parseJsonObject(value) ?? {};
   if (v !== undefined && v !== 1 && v !== 2) {
     throw new KeyStoreError(
@@ -78,7 +67,11 @@ function parseEnvelope(value: string): Envelope {
   if (v === undefined || typeof body !== 'string' || typeof checksum !== 'string') {
     throw new KeyStoreError('tampered', 'the key ring in the store is not a key ring');
   }
-  return { v, body, checksum };
+  opening('the key ring', () => vault.verify(PURPOSE, body, checksum));
+  // The checksum held, so this is what encodeRing wrote.
+  const { ring, writtenAs }: Body = JSON.parse(body);
+  if (ring.keys.length === 0) throw new KeyStoreError('empty', 'the key ring in the store has no key');
+  return { ring, isInPlace: writtenAs === version };
 }
 
 /** Runs `open` on `what`, and says for operators why the vault can't. Throws KeyStoreError `unreadable` or `tampered`. */

@@ -123,12 +123,9 @@ export function createRing(
   now: number,
   timing: Timing,
 ): Ring {
-  const empty: Ring = { generation: 0, keys: [], gone: [] };
-  assertNew(empty, keys.active);
   // Dated back by the skew, so that no node waits for its own slower clock to have a key.
   const active = { ...keys.active, publishedAt: now, activateAt: now - ms(timing.skew) };
-  assertNew({ ...empty, keys: [active] }, keys.reserve);
-  return { ...empty, generation: 1, keys: [active, { ...keys.reserve, publishedAt: now }] };
+  return { generation: 1, keys: [active, { ...keys.reserve, publishedAt: now }], gone: [] };
 }
 
 /** Throws when the ring has, or ever had, this kid. */

@@ -1,14 +1,7 @@
 // Envelope encryption of small secrets under the configured encryption keys (KEKs), and a keyed checksum for records that must not
 // be altered.
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createHmac,
-  hkdfSync,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { isSameHash } from '../store/keyed-hash.ts';
 
 const VERSION = 'v1';
 const KEY_BYTES = 32;
@@ -60,8 +53,8 @@ export class Vault {
   /** Encrypts under a fresh data key. `aad` is bound, not stored: the same text is needed to open. */
   seal(plaintext: Buffer, aad: string): string {
     const dataKey = randomBytes(KEY_BYTES);
-    const ciphertext = encrypt(dataKey, plaintext, dataAad(aad), randomBytes(NONCE_BYTES));
-    const wrapped = encrypt(this.#first, dataKey, wrapAad(this.kekId, aad), randomBytes(NONCE_BYTES));
+    const ciphertext = encrypt(dataKey, plaintext, dataAad(aad));
+    const wrapped = encrypt(this.#first, dataKey, wrapAad(this.kekId, aad));
     dataKey.fill(0);
     return [VERSION, this.kekId, wrapped, ciphertext].join('.');
   }
@@ -100,19 +93,14 @@ export class Vault {
 
   /** Keyed checksum of `text`, under a key of its own for each purpose. */
   checksum(purpose: string, text: string): string {
-    return [VERSION, this.kekId, checksumOf(this.#first, purpose, text).toString('base64url')].join('.');
+    return checksumOf(this.#first, purpose, text);
   }
 
   /** Throws VaultError unless `checksum` was made for exactly this purpose and text under a configured KEK. */
   verify(purpose: string, text: string, checksum: string): void {
-    const [version, id, encoded, ...rest] = checksum.split('.');
-    if (version !== VERSION || !id || !encoded || rest.length > 0) {
-      throw new VaultError('corrupt', purpose, id);
-    }
-    const expected = checksumOf(this.#pick(id, purpose), purpose, text);
-    const actual = decode(encoded);
-    if (actual?.length !== expected.length || !timingSafeEqual(actual, expected)) {
-      throw new VaultError('corrupt', purpose, id);
+    const kekId = checksum.split('.')[1];
+    if (!kekId || !isSameHash(checksumOf(this.#pick(kekId, purpose), purpose, text), checksum)) {
+      throw new VaultError('corrupt', purpose, kekId);
     }
   }
 
@@ -128,7 +116,8 @@ const wrapAad = (kekId: string, aad: string): Buffer =>
 const dataAad = (aad: string): Buffer => Buffer.from(JSON.stringify([VERSION, 'data', aad]));
 
 /** nonce ‖ ciphertext ‖ tag, base64url. */
-function encrypt(key: Buffer, plaintext: Buffer, aad: Buffer, nonce: Buffer): string {
+function encrypt(key: Buffer, plaintext: Buffer, aad: Buffer): string {
+  const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(aad);
   const body = Buffer.concat([cipher.update(plaintext), cipher.final()]);
   return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url');
@@ -157,7 +146,8 @@ function decode(encoded: string): Buffer | undefined {
 }
 
 // RFC 5869: a key of its own, so that no checksum is ever computed with a key that also encrypts.
-function checksumOf(kek: Buffer, purpose: string, text: string): Buffer {
+function checksumOf(kek: Buffer, purpose: string, text: string): string {
   const key = Buffer.from(hkdfSync('sha256', kek, '', `postern ${VERSION} checksum ${purpose}`, KEY_BYTES));
-  return createHmac('sha256', key).update(text).digest();
+  const sum = createHmac('sha256', key).update(text).digest('base64url');
+  return [VERSION, toKekId(kek), sum].join('.');
 }

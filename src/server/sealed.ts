@@ -1,7 +1,7 @@
 // What is sealed in the store: sealed anew by a start, and tried with the encryption keys of another configuration.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config, StoreConfig } from '../config/config.ts';
-import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
+import { findOutdatedPepper, rewrapPepper } from '../keys/installation.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { type KeyConfig, keyStoreFor } from '../keys/open-keys.ts';
 import { rewrapRing } from '../keys/ring-actions.ts';
@@ -43,7 +43,7 @@ export async function sealAnew(
   const vault = new Vault(encryptionKeys);
   const mark = await documents.get(...MARK);
   if (encryptionKeys.length === 1 && mark?.value === markOf(vault.kekId)) return { keys: [] };
-  const isChanged = await pepperNeedsRewrap(documents, vault);
+  const isChanged = (await findOutdatedPepper(documents, vault)) !== undefined;
   if (isChanged) await rewrapRing(keyStore, vault);
   const unreadable = await rewrapOneTimeCodes(openUsers(documents, () => '').factors, vault);
   if (isChanged) {
