@@ -1,7 +1,7 @@
 // The names of everything in Redis. One operation touches one slot: only what belongs to a grant shares a hash tag.
 import { toKeyName, toRecordId } from '../key-name.ts';
 
-export const recordKey = (kind: string, key: string) => `postern:record:${toRecordId(kind, key)}`;
+export const redisRecordKey = (kind: string, key: string) => `postern:record:${toRecordId(kind, key)}`;
 
 export const aliasKey = (kind: string, alias: string) => `postern:alias:${toRecordId(kind, alias)}`;
 

@@ -3,7 +3,7 @@
 // some of them arrive, a record outside the index is dead with its grant all the same, and ends by its time to live.
 import { toLifeMs } from '../lifetime.ts';
 import { probe, type RedisConnection } from './connection.ts';
-import { aliasKey, grantDeadKey, grantIndexKey, recordKey } from './keys.ts';
+import { aliasKey, grantDeadKey, grantIndexKey, redisRecordKey } from './keys.ts';
 import {
   type Clock,
   type ConsumeResult,
@@ -39,7 +39,7 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
 
     async consume(kind, key, found) {
       const at = now();
-      const id = recordKey(kind, key);
+      const id = redisRecordKey(kind, key);
       // Asked before the mark is set, never after it: who comes second revokes the grant, and the first has won.
       const grant = found === undefined ? await liveGrantOf(connection, id, at) : (found.grant ?? '');
       if (grant === undefined) return 'gone';
@@ -129,7 +129,7 @@ async function writeRecord(
   { kind, key, payload, grant = '', alias = '', isConsumed, isConfirmed, isAwaited }: NewRecord,
   { at, lifeMs }: Span,
 ): Promise<boolean> {
-  const id = recordKey(kind, key);
+  const id = redisRecordKey(kind, key);
   const consumedAt = isConsumed ? Math.floor(at / 1000) : '';
   const toArgs = (mark: string) => [at, payload, at + lifeMs, lifeMs, grant, alias, mark, consumedAt];
   if (!connection.isConfirmed || !(isConfirmed || isAwaited)) {
@@ -148,7 +148,7 @@ async function findRecord(
   { kind, key }: Name,
   at: number,
 ): Promise<StoredRecord | undefined> {
-  const id = recordKey(kind, key);
+  const id = redisRecordKey(kind, key);
   // A grant's own record says beforehand which tombstone to look for.
   const ahead = kind === GRANT ? isRevoked(connection, key, at) : undefined;
   // Where the record can't be read either, that failure is the one to report.
@@ -221,7 +221,7 @@ async function bury(
  * replica needs to confirm it.
  */
 async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = ''): Promise<boolean> {
-  const id = recordKey(kind, key);
+  const id = redisRecordKey(kind, key);
   const row = await dropRow(connection, id, onlyOf);
   const [grant = '', alias = '', mark] = row;
   const index = grantIndexKey(grant);
