@@ -23,10 +23,18 @@ export function rememberFaults(provider: Provider): void {
 export function adjustAnswers(
   config: Pick<Config, 'issuer' | 'features' | 'groups' | 'scopes' | 'clientDocuments'>,
 ): Middleware {
-  const scopes = userScopes(config);
-  const { responseModes: modes } = config.features;
-  // draft-ietf-oauth-client-id-metadata-document-02 §6: its own feature would fetch, and remember, by itself.
-  const documents = config.clientDocuments && { client_id_metadata_document_supported: true };
+  /**
+   * RFC 8414 §2: what is offered. The engine names response modes that aren't, members that are defaults, and the scopes of all
+   * resources, which needn't be advertised.
+   */
+  const discovered = {
+    claims_parameter_supported: undefined,
+    claim_types_supported: undefined,
+    scopes_supported: userScopes(config),
+    response_modes_supported: config.features.responseModes,
+    // draft-ietf-oauth-client-id-metadata-document-02 §6: its own feature would fetch, and remember, by itself.
+    ...(config.clientDocuments && { client_id_metadata_document_supported: true }),
+  };
   return async function adjustAnswer(ctx, next) {
     await next();
     const fault: unknown = ctx.state['fault'];
@@ -35,9 +43,7 @@ export function adjustAnswers(
     const engineCtx = ctx as unknown as EngineContext;
     const route = engineCtx['_matchedRouteName'] as string | undefined;
     if (route === undefined) return;
-    if (route === 'discovery' && ctx.status === 200) {
-      ctx.body = { ...toDiscovery(ctx.body as Metadata, scopes, modes), ...documents };
-    }
+    if (route === 'discovery' && ctx.status === 200) ctx.body = { ...(ctx.body as object), ...discovered };
     if (callerOf(route) === 'client') {
       if (isUnauthenticated(engineCtx)) {
         ctx.status = 401;
@@ -53,21 +59,6 @@ export function adjustAnswers(
       if (route === 'revocation') answerRevoked(engineCtx);
       ctx.set(CLIENT_ANSWER_HEADERS);
     }
-  };
-}
-
-type Metadata = Record<string, unknown>;
-
-/**
- * RFC 8414 §2: what is offered. The engine names response modes that aren't, members that are defaults, and the scopes of all
- * resources, which needn't be advertised.
- */
-function toDiscovery(metadata: Metadata, scopes: readonly string[], modes: readonly string[]): Metadata {
-  const { claims_parameter_supported: _added, claim_types_supported: _default, ...offered } = metadata;
-  return {
-    ...offered,
-    scopes_supported: scopes,
-    response_modes_supported: modes,
   };
 }
 

@@ -25,18 +25,19 @@ const SIGN_OUT_REFUSED = {
 
 export type EnginePages = ReturnType<typeof createEnginePages>;
 
-type EnginePagesParts = Readonly<{
-  pages: Pages;
-  issuer: string;
-  clients: Clients;
-}>;
+type EnginePagesParts = { readonly pages: Pages; readonly issuer: string; readonly clients: Clients };
+
+type ShowPage = <Name extends keyof PageModels>(
+  ctx: KoaContextWithOIDC,
+  name: Name,
+  model: PageModels[Name],
+) => void;
 
 export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) {
   const clientModel = async ({ oidc: { client } }: KoaContextWithOIDC) =>
     toUsersClient(await clients.load(client?.clientId), issuer);
 
-  const showLoggedOut = (ctx: KoaContextWithOIDC, model: PageModels['logged-out']) =>
-    sendPage(ctx, pages.render('logged-out', model, pageContextOf(ctx)));
+  const show: ShowPage = (ctx, name, model) => sendPage(ctx, pages.render(name, model, pageContextOf(ctx)));
 
   /** Only the developer in front of the machine learns here which of the two it is. The log has it too. */
   function unmatched(ctx: KoaContextWithOIDC, description: string | undefined): Partial<PageModels['error']> {
@@ -55,19 +56,19 @@ export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) 
         xsrf: state?.secret ?? '',
         client: await clientModel(ctx),
       };
-      sendPage(ctx, pages.render('logout', model, pageContextOf(ctx)));
+      show(ctx, 'logout', model);
     },
 
     // The engine doesn't say here what the user answered; the browser's session does.
     postLogoutSuccessSource: async (ctx: KoaContextWithOIDC): Promise<void> => {
       const { accountId } = await ctx.oidc.provider.Session.get(ctx);
       const outcome = accountId === undefined ? 'signed_out' : 'stayed';
-      showLoggedOut(ctx, { client: await clientModel(ctx), outcome });
+      show(ctx, 'logged-out', { client: await clientModel(ctx), outcome });
     },
     /** There was nobody to sign out. The engine is done with the request: no document is asked for. */
     nobodyToSignOut: (ctx: KoaContextWithOIDC): void => {
       const client = clients.find(ctx.oidc.client?.clientId ?? '');
-      showLoggedOut(ctx, { client: toUsersClient(client, issuer), outcome: 'nobody' });
+      show(ctx, 'logged-out', { client: toUsersClient(client, issuer), outcome: 'nobody' });
     },
 
     // OAuth 2.0 Form Post Response Mode §2.
@@ -107,7 +108,7 @@ export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) 
       const isSignOut = ctx.oidc.route === 'end_session' && !isLoopbackUrl(issuer);
       const said = UNMATCHED.has(cause.name) ? unmatched(ctx, description) : {};
       const shown = { ...model, ...(isSignOut ? SIGN_OUT_REFUSED : said) };
-      sendPage(ctx, pages.render('error', shown, pageContextOf(ctx)));
+      show(ctx, 'error', shown);
     },
   };
 }

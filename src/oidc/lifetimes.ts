@@ -16,34 +16,33 @@ const INTERACTION_SECONDS = 600;
 /** Ten minutes, for a user who has to find the page and sign in (RFC 8628 §6.1). */
 const DEVICE_CODE_SECONDS = 600;
 
-type AudienceToken = { readonly aud?: string | undefined; readonly scope?: string | undefined };
-
 export function createLifetimes(
   lifetimes: Lifetimes,
   audiences: AudienceRules,
   now: Clock,
 ): NonNullable<Configuration['ttl']> {
-  const accessToken = ({ aud, scope }: AudienceToken) =>
-    audiences.lifetimeOf(aud ?? audiences.audienceOf(scope?.split(' ') ?? []));
+  const accessToken = (_ctx: unknown, token: object) => {
+    const { aud, scope } = token as { readonly aud?: string; readonly scope?: string };
+    return audiences.lifetimeOf(aud ?? audiences.audienceOf(scope?.split(' ') ?? []));
+  };
+  /** Idle and absolute life at once (RFC 9700 §2.2.2, ASVS 7.3), of what began at this time: now, where it is new. */
+  const left = (idle: number, absolute: number, since?: number) => {
+    const seconds = Math.floor(now() / 1000);
+    return Math.max(1, Math.min(idle, absolute - seconds + (since ?? seconds)));
+  };
 
   return {
-    AccessToken: (_ctx, token) => accessToken(token as AudienceToken),
-    ClientCredentials: (_ctx, token) => accessToken(token as AudienceToken),
+    AccessToken: accessToken,
+    ClientCredentials: accessToken,
     AuthorizationCode: () => CODE_SECONDS,
     DeviceCode: () => DEVICE_CODE_SECONDS,
     IdToken: () => ID_TOKEN_SECONDS,
-    // Idle and absolute life at once (RFC 9700 §2.2.2): `iiat` is when the first token of the chain was issued.
-    RefreshToken: (_ctx, token) => {
-      const age = Math.floor(now() / 1000) - (token.iiat ?? token.iat ?? Math.floor(now() / 1000));
-      return Math.max(1, Math.min(lifetimes.refreshToken, lifetimes.refreshTokenAbsolute - age));
-    },
+    // `iiat` is when the first token of the chain was issued.
+    RefreshToken: (_ctx, { iiat, iat }) =>
+      left(lifetimes.refreshToken, lifetimes.refreshTokenAbsolute, iiat ?? iat),
     Interaction: () => INTERACTION_SECONDS,
-    // ASVS 7.3: idle and absolute at once; a new sign-in begins anew.
-    Session: (_ctx, session) => {
-      const seconds = Math.floor(now() / 1000);
-      const age = seconds - (session.loginTs ?? seconds);
-      return Math.max(1, Math.min(lifetimes.session, lifetimes.sessionAbsolute - age));
-    },
+    // A new sign-in begins anew.
+    Session: (_ctx, { loginTs }) => left(lifetimes.session, lifetimes.sessionAbsolute, loginTs),
     Grant: () => Math.max(lifetimes.refreshTokenAbsolute, lifetimes.session),
   };
 }

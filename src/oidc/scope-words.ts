@@ -3,7 +3,7 @@
 import { type Resource, type ScopeSettings, SPECIFICATION_SCOPES } from '../config/config.ts';
 import { refreshesUnasked } from './policies/offline-access.ts';
 import type { AllowedApp } from './user-grants.ts';
-import type { ApiModel, PageModels, ScopeModel } from '../views/models.ts';
+import type { PageModels, ScopeModel } from '../views/models.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
 
@@ -23,15 +23,11 @@ export function toAllowedModels(
   config: ScopeSettings,
   findText: FindText,
 ): Requested {
-  const { describeOwn, describeApi } = createDescribe(config, findText);
-  const { resources } = config;
-  const apis = resources.filter(
+  const apis = config.resources.filter(
     (api) => resourceScopes[api.resource] !== undefined || api.scopes.some((scope) => scopes.includes(scope)),
   );
-  return {
-    scopes: scopes.filter((scope) => resources.every((api) => !api.scopes.includes(scope))).map(describeOwn),
-    resources: apis.map((api) => describeApi(api, [...scopes, ...(resourceScopes[api.resource] ?? [])])),
-  };
+  const allowedAt = ({ resource }: Resource) => [...scopes, ...(resourceScopes[resource] ?? [])];
+  return createDescribe(config, findText)(scopes, apis, allowedAt);
 }
 
 /** Of ours what is still to be granted; of an API everything that is asked for, so that each token's API is on the page. */
@@ -40,45 +36,41 @@ export function toScopeModels(
   config: ScopeSettings,
   findText: FindText,
 ): Requested {
-  const { resources } = config;
-  const { describeOwn, describeApi } = createDescribe(config, findText);
-  const ownScopes = [
-    ...missing.scopes,
-    ...(refreshesUnasked(settings, asked.scopes) ? ['offline_access'] : []),
-  ].filter((name) => resources.every(({ scopes }) => !scopes.includes(name)));
-  const apis = resources.filter(({ resource, scopes }) =>
+  const unasked = refreshesUnasked(settings, asked.scopes) ? ['offline_access'] : [];
+  const apis = config.resources.filter(({ resource, scopes }) =>
     asked.resource === undefined
       ? scopes.some((scope) => asked.scopes.includes(scope))
       : resource === asked.resource,
   );
-  return {
-    scopes: ownScopes.map(describeOwn),
-    resources: apis.map((api) => describeApi(api, asked.scopes)),
-  };
+  return createDescribe(config, findText)([...missing.scopes, ...unasked], apis, () => asked.scopes);
 }
 
-function createDescribe({ scopes: configured }: ScopeSettings, findText: FindText) {
+function createDescribe({ scopes: configured, resources }: ScopeSettings, findText: FindText) {
   const describe = (name: string, words?: string): ScopeModel => ({
     name,
     description: findText(`scope.${name}`) ?? words ?? name,
   });
-  return {
-    describeOwn: (name: string): ScopeModel => {
-      const words = configured[name]?.description;
-      // The built-in text doesn't know what the configuration adds to this scope.
-      const isWidened = words !== undefined && SPECIFICATION_SCOPES.some((one) => one === name);
-      return isWidened ? { name, description: words } : describe(name, words);
-    },
-    /** With those of `asked` that are its own, in that order. */
-    describeApi: (
-      { resource, name, scopes, scopeDescriptions }: Resource,
-      asked: readonly string[],
-    ): ApiModel => ({
-      resource,
-      name: name ?? resource,
-      scopes: [...new Set(asked)]
-        .filter((scope) => scopes.includes(scope))
-        .map((scope) => describe(scope, scopeDescriptions?.[scope])),
-    }),
-  };
+
+  function describeOwn(name: string): ScopeModel {
+    const words = configured[name]?.description;
+    // The built-in text doesn't know what the configuration adds to this scope.
+    const isWidened = words !== undefined && SPECIFICATION_SCOPES.some((one) => one === name);
+    return isWidened ? { name, description: words } : describe(name, words);
+  }
+
+  /** Of `scopes` those that are ours; each API with those of `askedAt` that are its own, in that order. */
+  return (
+    scopes: readonly string[],
+    apis: readonly Resource[],
+    askedAt: (api: Resource) => readonly string[],
+  ): Requested => ({
+    scopes: scopes.filter((one) => resources.every((api) => !api.scopes.includes(one))).map(describeOwn),
+    resources: apis.map((api) => ({
+      resource: api.resource,
+      name: api.name ?? api.resource,
+      scopes: [...new Set(askedAt(api))]
+        .filter((scope) => api.scopes.includes(scope))
+        .map((scope) => describe(scope, api.scopeDescriptions?.[scope])),
+    })),
+  });
 }
