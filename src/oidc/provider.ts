@@ -5,7 +5,6 @@ import type { Context, Middleware, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { clientLimitOf, ENDPOINTS } from '../config/endpoints.ts';
 import { assertMaySign, createAccessTokens } from '../tokens/access-token.ts';
-import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
@@ -58,7 +57,7 @@ export async function createEngine(app: App) {
     ...(config.features.deviceFlow ? [prepareDeviceForms(issuer, app.hash), pacePolls(limits)] : []),
     adjustAnswers(config),
     logouts.queue,
-    signOutAtOnce({ grants: createAdapter('Grant', app), records, enginePages, audit, logouts }),
+    signOutAtOnce(app, logouts),
     ...(provider.middleware as Middleware[]),
   ]);
   const [clientCredentials, refresh] = [fastClientCredentials(engine), fastRefresh(engine)];

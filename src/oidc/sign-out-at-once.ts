@@ -1,14 +1,13 @@
 // Answers at once where the engine would send a page that submits itself: a sign-out without a session, and a sign-in as a
 // different user. The engine's page is unstyled, and a dead end of one button without JavaScript.
 import type { Middleware } from 'koa';
-import type { Adapter, KoaContextWithOIDC, Session } from 'oidc-provider';
-import type { Audit } from '../observability/audit.ts';
-import type { UnitOfWork } from '../store/unit-of-work.ts';
+import type { KoaContextWithOIDC, Session } from 'oidc-provider';
+import type { App } from './app.ts';
 import { recordSignOut } from './audit-trail.ts';
 import { cookiesOf, setCookies } from './cookie-names.ts';
 import { type EnginePages, redirectWith } from './engine-pages.ts';
 import type { Logouts } from './logouts.ts';
-import { grantsEndingWith } from './user-sessions.ts';
+import { revokeGrantsOf } from './user-sessions.ts';
 
 const POLICY = 'Content-Security-Policy';
 
@@ -17,16 +16,8 @@ export const RESUMED = new Set(['resume', 'device_resume']);
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
 
-type SignOutAtOnceParts = Readonly<{
-  grants: Adapter;
-  records: UnitOfWork;
-  enginePages: EnginePages;
-  audit: Audit;
-  logouts: Logouts;
-}>;
-
-export function signOutAtOnce(parts: SignOutAtOnceParts): Middleware {
-  const { grants, enginePages, audit, logouts, records } = parts;
+export function signOutAtOnce(app: App, logouts: Logouts): Middleware {
+  const { enginePages, audit, records } = app;
 
   return async function answerAtOnce(hostCtx, next) {
     const policy = hostCtx.response.get(POLICY);
@@ -45,7 +36,7 @@ export function signOutAtOnce(parts: SignOutAtOnceParts): Middleware {
       await records.flush();
       // As the engine's confirmation does: what lives with the session ends with it.
       logouts.noteAll(ctx, session);
-      await Promise.all(grantsEndingWith(session).map((grantId) => grants.destroy(grantId)));
+      await revokeGrantsOf(session, app);
       await forget(ctx, session, policy);
       records.afterwards(() => recordSignOut(audit, ctx, 'another_person_signed_in'));
       redirectWith(ctx, resume, {});

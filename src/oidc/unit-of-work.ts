@@ -32,13 +32,14 @@ type UnitOfWorkParts = Readonly<{
 export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfWorkParts): Middleware {
   const { session: sessionCookie } = cookieNames(config.issuer);
   const isSession = new RegExp(`^${sessionCookie}(?:\\.sig)?=`);
+  const find = (id: string) => records.find('Session', recordKey(hash, 'Session', id));
   const attributes = `; samesite=lax${config.issuer.startsWith('https:') ? '; secure' : ''}`;
 
   /** Found by its cookie, a session is remembered. The engine looks for it by its alias, which saves what is unsaved first. */
   async function readSession({ cookies }: Pick<ParameterizedContext, 'cookies'>): Promise<void> {
     // The engine checks the signature before it believes the cookie.
     const id = cookies.get(sessionCookie, { signed: false });
-    if (id !== undefined) await records.find('Session', recordKey(hash, 'Session', id));
+    if (id !== undefined) await find(id);
   }
 
   /**
@@ -51,7 +52,7 @@ export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfW
     const [live, own, kept] = await Promise.all([
       findLive(session.accountId, issuedBySession(session)),
       config.signIn && factors.get(session.accountId),
-      records.find('Session', recordKey(hash, 'Session', session.jti)),
+      find(session.jti),
     ]).catch(() => []);
     const hasOthers = own !== undefined && own.sessionsSince !== sessionsSinceOf(session);
     return live === undefined || kept === undefined || kept.consumedAt !== undefined || hasOthers;

@@ -22,11 +22,16 @@ export function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): Ne
   return { ...ended, isConsumed: true, isConfirmed: true };
 }
 
-/** The grants of what ends with it. */
-export const grantsEndingWith = ({ authorizations = {} }: Pick<AdapterPayload, 'authorizations'>) =>
-  Object.values(authorizations)
-    .filter(({ persistsLogout }) => persistsLogout !== true)
-    .flatMap(({ grantId }) => grantId ?? []);
+/** Revokes the grants of what ends with it. */
+export async function revokeGrantsOf(
+  { authorizations = {} }: Pick<AdapterPayload, 'authorizations'>,
+  { records, hash, tombstoneSeconds }: Pick<SessionsParts, 'records' | 'hash' | 'tombstoneSeconds'>,
+): Promise<void> {
+  const ending = Object.values(authorizations).filter(({ persistsLogout }) => persistsLogout !== true);
+  const grantIds = ending.flatMap(({ grantId }) => grantId ?? []);
+  const revoke = (id: string) => records.revokeGrant(recordKey(hash, GRANT, id), tombstoneSeconds);
+  await Promise.all(grantIds.map(revoke));
+}
 
 type SessionsParts = RecordParts & {
   readonly index: Pick<UserIndex, 'sessionsOf'>;
@@ -70,7 +75,7 @@ export function createUserSessions(
   logoutJobs: LogoutJobs,
   logoutClients: ReadonlyMap<string, string>,
 ) {
-  const { records, hash, clock, tombstoneSeconds, findLive, findLiveNow } = parts;
+  const { records, hash, clock, findLive, findLiveNow } = parts;
   const { find, findAll } = createFind(parts);
 
   function changed({ key, alias, payload }: StoredRecord, members: object): NewRecord {
@@ -80,10 +85,9 @@ export function createUserSessions(
     return { kind: SESSION, key, alias, payload: text, ttlSeconds: Math.max(1, ttlSeconds) };
   }
 
-  async function endFound(accountId: string, { record, session }: Found): Promise<void> {
-    await logoutJobs.add(endedSessionsOf({ ...session, accountId }, logoutClients));
-    for (const grantId of grantsEndingWith(session))
-      await records.revokeGrant(recordKey(hash, GRANT, grantId), tombstoneSeconds);
+  async function endFound({ record, session }: Found): Promise<void> {
+    await logoutJobs.add(endedSessionsOf(session, logoutClients));
+    await revokeGrantsOf(session, parts);
     await records.save(toEnded(record));
   }
 
@@ -106,7 +110,7 @@ export function createUserSessions(
       let found = await find(accountId, uid);
       const wasThere = found !== undefined;
       while (found !== undefined) {
-        await endFound(accountId, found);
+        await endFound(found);
         // Its browser may have come back meanwhile, from a page that asked something: the session goes on under another key then.
         found = await find(accountId, uid);
       }
@@ -115,10 +119,10 @@ export function createUserSessions(
     /** Ends those whose sign-in doesn't count any more (users/accounts.ts), so that their apps hear of it. */
     async endVoid(accountId: string): Promise<void> {
       if (logoutClients.size === 0) return;
-      for (const found of await findAll(accountId)) {
-        if ((await findLiveNow(accountId, issuedBySession(found.session))) !== undefined) continue;
-        await logoutJobs.add(endedSessionsOf({ ...found.session, accountId }, logoutClients));
-        await records.save(toEnded(found.record));
+      for (const { record, session } of await findAll(accountId)) {
+        if ((await findLiveNow(accountId, issuedBySession(session))) !== undefined) continue;
+        await logoutJobs.add(endedSessionsOf(session, logoutClients));
+        await records.save(toEnded(record));
       }
     },
     /** The sessions go on, but not at this app; a later sign-in there has another `sid`. */
