@@ -6,7 +6,6 @@ import { type Entry, lookFault } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
 import type { ServiceForm } from './schema.ts';
-import { didYouMean } from './wording.ts';
 import { labelFault, scopeTokenFault } from './text.ts';
 
 /** Everything that was understood: the file itself, and its lists. */
@@ -63,16 +62,11 @@ function groupNameFault(name: string): string | undefined {
 type ReportGroups = (entry: Entry<object>, key: Path, names: readonly string[] | undefined) => void;
 
 function groupReporter({ groups }: ServiceForm): ReportGroups {
-  const defined = Object.keys(groups);
-  const known = new Set(defined);
-  // One wrong name may be in thousands of entries.
-  const hints = new Map<string, string>();
+  const known = new Set(Object.keys(groups));
   return ({ report }, key, names = []) => {
     for (const [index, name] of names.entries()) {
-      if (known.has(name)) continue;
-      const hint = hints.get(name) ?? (didYouMean(name, defined) || ': add it to groups, or remove it here');
-      hints.set(name, hint);
-      report([...key, index], `there is no group ${name}${hint}`);
+      if (!known.has(name))
+        report([...key, index], `there is no group ${name}: add it to groups, or remove it here`);
     }
   };
 }
@@ -99,8 +93,7 @@ function checkTokenClaims(resource: Entry<ResourceForm>, { scopes }: ServiceForm
   const known = ['groups', ...STANDARD_CLAIMS, ...custom];
   for (const [index, name] of resource.value.access_token_claims.entries()) {
     if (known.includes(name)) continue;
-    const fault = `no scope gives the claim ${name}${didYouMean(name, known)}`;
-    resource.report(['access_token_claims', index], fault);
+    resource.report(['access_token_claims', index], `no scope gives the claim ${name}`);
   }
 }
 

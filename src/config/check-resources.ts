@@ -4,7 +4,6 @@ import type { Path } from './problems.ts';
 import { earlier, type Entry, lookFault } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { lookOf } from './text.ts';
-import { didYouMean } from './wording.ts';
 import { resourceKey } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
@@ -29,10 +28,10 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
     for (const [index, scope] of value.scopes.entries()) {
       const path = ['scopes', index];
       const owner = earlier(owners, scope, entry);
+      const alike = lookFault(noted, scope);
       if (context.userScopes.includes(scope))
         report(path, `${scope} belongs to the issuer, no resource can own it`);
-      const alike = lookFault(noted, scope);
-      if (alike) report(path, alike);
+      else if (alike) report(path, alike);
       // The audience of a token follows from its scopes, so each must lead to one API.
       else if (owner) report(path, `${scope} already belongs to the resource at ${owner.place()}`);
     }
@@ -52,8 +51,7 @@ function checkOwnScopes({ value, report }: Entry<ResourceForm>): void {
     ),
   ];
   for (const [path, scope] of named) {
-    if (!value.scopes.includes(scope))
-      report(path, `${scope} is no scope of this resource${didYouMean(scope, value.scopes)}`, 'key');
+    if (!value.scopes.includes(scope)) report(path, `${scope} is no scope of this resource`, 'key');
   }
 }
 

@@ -48,8 +48,7 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   if (input === undefined) return 'is required';
   if (input === null) return 'is empty: give it a value, or remove the key';
   if (issue.code === 'invalid_value') {
-    const known = issue.values.map(String);
-    return `must be one of ${known.join(', ')}${typeof input === 'string' ? didYouMean(input, known) : ''}`;
+    return `must be one of ${issue.values.join(', ')}`;
   }
   const isUnquoted = ['number', 'boolean'].includes(typeof input);
   return issue.code === 'invalid_type' && issue.expected === 'string' && isUnquoted

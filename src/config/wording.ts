@@ -1,22 +1,16 @@
 // Names in messages: "did you mean …?" for a misspelt one, and many of them in one line.
-/** The word of `candidates` that was most likely meant, or undefined. */
-export function suggest(word: string, candidates: readonly string[]): string | undefined {
+
+/** `: did you mean staff?` of the word that was most likely meant, or nothing. */
+export function didYouMean(word: string, candidates: readonly string[]): string {
   // A long word is no typing mistake, and the distance takes quadratic time.
-  if (word.length > 64) return undefined;
+  if (word.length > 64) return '';
   const normal = word.toLowerCase().replaceAll('-', '_');
-  const ranked = candidates
+  const [best] = candidates
     .map((candidate) => ({ candidate, distance: distance(normal, candidate) }))
     .toSorted((left, right) => left.distance - right.distance);
-  const [best] = ranked;
   return best !== undefined && best.distance <= Math.min(3, Math.ceil(normal.length / 3))
-    ? best.candidate
-    : undefined;
-}
-
-/** `: did you mean staff?`, or nothing. */
-export function didYouMean(word: string, candidates: readonly string[]): string {
-  const suggestion = suggest(word, candidates);
-  return suggestion === undefined ? '' : `: did you mean ${suggestion}?`;
+    ? `: did you mean ${best.candidate}?`
+    : '';
 }
 
 /** Levenshtein distance. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatDuration, parseDuration, parseInstant, parseRate } from '../../../src/config/notation.ts';
 import { weakness } from '../../../src/config/secret-strength.ts';
-import { suggest } from '../../../src/config/wording.ts';
+import { didYouMean } from '../../../src/config/wording.ts';
 import { issuerFault, normalizeIssuer, originFault, redirectUriFault } from '../../../src/config/uri.ts';
 import { DEMO_CLIENT_SECRET } from '../../../src/config/demo.ts';
 
@@ -56,12 +56,12 @@ describe('a suggestion', () => {
     ['redirectUris', 'redirect_uris'],
     ['scopes', 'scope'],
   ])('for %s is %s', (word, expected) => {
-    expect(suggest(word, KEYS)).toBe(expected);
+    expect(didYouMean(word, KEYS)).toBe(`: did you mean ${expected}?`);
   });
 
   it('is not made for something else', () => {
-    expect(suggest('banana', KEYS)).toBeUndefined();
-    expect(suggest('x'.repeat(10_000), KEYS)).toBeUndefined();
+    expect(didYouMean('banana', KEYS)).toBe('');
+    expect(didYouMean('x'.repeat(10_000), KEYS)).toBe('');
   });
 });
 
