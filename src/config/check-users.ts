@@ -1,7 +1,8 @@
 // The rules between users, and the demo password.
 import { DEMO_PASSWORD_HASH } from './demo.ts';
+import { toUser } from './resolve.ts';
 import { earlier, type Entry } from './rules.ts';
-import { claimsFault, STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
+import { claimsFault, type UserForm } from './schema-user.ts';
 import { lookOf } from './text.ts';
 import { canonicalUsername } from './username.ts';
 
@@ -15,10 +16,9 @@ export function checkUsers(
   const ids = new Map<string, Entry<UserForm>>();
   const usernames = new Map<string, Entry<UserForm>>();
   for (const user of users) {
-    const { id, username, password_hash: hash, claims, email } = user.value;
+    const { id, username, password_hash: hash, email } = user.value;
     const report = (key: keyof UserForm, message: string) => user.report([key], message);
-    const standard = Object.entries(user.value).filter(([name]) => STANDARD_CLAIMS.includes(name));
-    const fault = claimsFault({ ...claims, ...Object.fromEntries(standard) });
+    const fault = claimsFault(toUser(user.value).claims);
     if (fault) report('claims', fault);
     const sameId = earlier(ids, id, user);
     if (sameId) report('id', `${id} is already used at ${sameId.place()}`);

@@ -56,9 +56,8 @@ export function toClient(form: ClientForm, secrets: readonly ClientSecret[]): Cl
   return { ...camelKeys(fields), scopes, defaultScopes, applicationType: applicationTypeOf(form), secrets };
 }
 
-function toUser(form: UserForm): UserEntry {
+export function toUser(form: UserForm): UserEntry {
   const { id, username, password_hash: passwordHash, disabled, groups, claims: custom, ...standard } = form;
-  const known = Object.entries(standard).filter(([, value]) => value !== undefined);
-  const claims = { ...custom, ...Object.fromEntries(known) };
-  return { id, username, passwordHash, disabled, groups: [...new Set(groups)].toSorted(), claims };
+  const sorted = [...new Set(groups)].toSorted();
+  return { id, username, passwordHash, disabled, groups: sorted, claims: { ...custom, ...standard } };
 }

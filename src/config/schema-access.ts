@@ -24,7 +24,7 @@ export const scopesSchema = z.record(
 
 const simpleClaim = z.union([z.string(), z.number(), z.boolean()]);
 
-export const customClaimsSchema = z.record(
-  z.string(),
-  z.union([simpleClaim, z.array(simpleClaim)], 'must be text, a number, true or false, or a list of those'),
+export const customClaimSchema = z.union(
+  [simpleClaim, z.array(simpleClaim)],
+  'must be text, a number, true or false, or a list of those',
 );

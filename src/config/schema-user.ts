@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
 import { phcFault } from './secret-strength.ts';
-import { customClaimsSchema } from './schema-access.ts';
+import { customClaimSchema } from './schema-access.ts';
 import { labelFault, matching, text, usernameFault } from './text.ts';
 import { webUriFault } from './uri.ts';
 
@@ -39,7 +39,8 @@ export const userSchema = z.strictObject({
     ),
   disabled: z.boolean().default(false).describe('true ends every session and token of this person.'),
   groups: z.array(z.string()).default([]).describe('The groups that the person is in, of those in groups.'),
-  claims: customClaimsSchema
+  claims: z
+    .record(z.string(), customClaimSchema)
     .default({})
     .describe(
       'Custom claims, for apps with a scope that gives them (scopes): text, numbers, true or false, and lists of those.',
@@ -109,20 +110,14 @@ export function parseClaims(
   claims: Readonly<Record<string, unknown>>,
   custom: readonly string[],
 ): { readonly claims: Readonly<Record<string, unknown>> } | { readonly faults: readonly string[] } {
-  const [own = [], standard = []] = [true, false].map((isCustom) =>
-    Object.entries(claims).filter(([name]) => custom.includes(name) === isCustom),
-  );
-  const parsed = claimsSchema.safeParse(Object.fromEntries(standard));
-  const parsedOwn = customClaimsSchema.safeParse(Object.fromEntries(own));
-  if (parsed.success && parsedOwn.success) {
-    const known = Object.entries(parsed.data).filter(([, value]) => value !== undefined);
-    return { claims: { ...parsedOwn.data, ...Object.fromEntries(known) } };
-  }
-  const known = [...STANDARD_CLAIMS, ...custom];
+  const own = Object.fromEntries(custom.map((name) => [name, customClaimSchema.optional()]));
+  const schema = claimsSchema.extend(own);
+  const { data, error } = schema.safeParse(claims);
+  if (data) return { claims: data };
   return {
-    faults: [...(parsed.error?.issues ?? []), ...(parsedOwn.error?.issues ?? [])].map((issue) =>
+    faults: error.issues.map((issue) =>
       issue.code === 'unrecognized_keys'
-        ? `${issue.keys.join(', ')}: there is no such claim. Known are ${known.join(', ')}`
+        ? `${issue.keys.join(', ')}: there is no such claim. Known are ${Object.keys(schema.shape).join(', ')}`
         : `${issue.path.join('.')}: ${issue.message}`,
     ),
   };

@@ -62,9 +62,5 @@ export function scopeFault(value: string): string | undefined {
 
 /** The scope tokens of an RFC 7591 `scope` value, each once. */
 export function splitScope(scope: string): string[] {
-  const tokens = scope.split(' ').filter((token) => token !== '');
-  // A Set costs more than a few comparisons, and this runs several times a client.
-  return tokens.length < 20
-    ? tokens.filter((token, index) => tokens.indexOf(token) === index)
-    : [...new Set(tokens)];
+  return [...new Set(scope.split(' ').filter((token) => token !== ''))];
 }
