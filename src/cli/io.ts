@@ -55,15 +55,8 @@ function toTable(rows: readonly object[]): string {
     const width = Math.max(...column.map((cell) => cell.length));
     return column.map((cell) => cell.padEnd(width));
   });
-  return ['', ...rows]
-    .map(
-      (_, line) =>
-        `${padded
-          .map((column) => column[line])
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  const lines = ['', ...rows].map((_, line) => padded.map((column) => column[line]).join('  '));
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
 function toCell(value: unknown): string {

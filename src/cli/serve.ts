@@ -132,9 +132,9 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
       known = changed.config.notices;
       onTaken?.(changed);
     },
-    onBroken: (error) => server.refuse(error),
-    onUnchanged: () => server.confirm(),
-    onError: (error) => server.refuse(error),
+    onBroken: server.refuse,
+    onUnchanged: server.confirm,
+    onError: server.refuse,
   });
   const reload = () => {
     telemetry.reopen();

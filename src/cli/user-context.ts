@@ -15,7 +15,6 @@ import { createAccounts } from '../users/accounts.ts';
 import type { Actor } from '../users/acts.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
 import { openUsers } from '../users/open-users.ts';
-import type { PasswordContext } from '../users/password-rules.ts';
 import { createUserEvents } from '../users/user-events.ts';
 import { createUserIndex } from '../users/user-index.ts';
 import type { User } from '../users/user.ts';
@@ -137,9 +136,4 @@ async function findStoredUser(context: UserContext, typed: string): Promise<User
   throw new CommandError(
     `${user.username} is in ${context.config.usersFrom ?? 'a file'}: change that file instead`,
   );
-}
-
-/** Where there is no configuration yet. */
-export function usualPasswordContext(username: string): PasswordContext {
-  return { minLength: 15, names: [username, 'Postern'] };
 }

@@ -20,7 +20,6 @@ import {
   newUserId,
   OPERATOR,
   type UserContext,
-  usualPasswordContext,
   withUsers,
 } from './user-context.ts';
 
@@ -110,7 +109,7 @@ async function remove(context: UserContext, { id, username }: User): Promise<Don
 async function hash({ username, config: file, json = false }: HashOptions, io: CliIo): Promise<void> {
   const context =
     file === undefined
-      ? usualPasswordContext(username)
+      ? { minLength: 15, names: [username, 'Postern'] }
       : passwordContext(await loadConfig(file, { readSecrets: false, writeKeys: false }), { username });
   const passwordHash = await hashPassword(await readPassword(io, context));
   const id = newUserId();

@@ -2,7 +2,7 @@
 // middleware relies on it.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Context, Middleware, Next } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { ENDPOINTS, findEndpoint } from '../config/endpoints.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { ClientAddress } from './client-address.ts';
@@ -19,7 +19,7 @@ export function admitRequests(issuer: string, clientAddress: ClientAddress): Mid
   const prefix = pathname === '/' ? '' : pathname;
   const ownOrigin = new RegExp(`^https?://${host.replaceAll(/[^\w-]/g, '\\$&')}(?=/)`, 'i');
 
-  async function admit(ctx: Context, next: Next): Promise<void> {
+  function admit(ctx: Context): void {
     ctx.state['requestId'] = randomUUID();
     ctx.state['clientAddress'] = clientAddress(
       peerOf(ctx.req),
@@ -49,12 +49,12 @@ export function admitRequests(issuer: string, clientAddress: ClientAddress): Mid
     ctx.req.url = `${path}${search}`;
     // The engine finds its mount path from these two.
     Object.assign(ctx.req, { originalUrl: `${prefix}${path}${search}` });
-    await next();
   }
 
   return async function guard(ctx, next) {
     try {
-      await admit(ctx, next);
+      admit(ctx);
+      await next();
     } finally {
       closeUnread(ctx);
     }

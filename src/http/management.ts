@@ -53,46 +53,35 @@ export function createManagementApp({ address, status, metrics, tryOut }: Manage
     ctx.set('Cache-Control', 'no-store');
     const hosts = ctx.req.headersDistinct['host'] ?? [];
     // RFC 9112 §3.2.
-    if (hosts.length > 1) {
-      ctx.status = 400;
-      sendJson(ctx, { error: 'several Host headers' });
-      return;
-    }
-    if (ctx.path === '/healthz') {
-      sendJson(ctx, { status: 'ok' });
-      return;
-    }
+    if (hosts.length > 1) return sendJson(ctx, 400, { error: 'several Host headers' });
+    if (ctx.path === '/healthz') return sendJson(ctx, 200, { status: 'ok' });
     const host = hostNameOf(hosts[0]);
     // DNS rebinding: a web page whose name is made to resolve to this address could read the answers in the browser of
     // somebody who can reach it. Its requests carry that name; an IP address can't be rebound, and HTTP/1.0 has no browsers.
-    if (host !== undefined && isIP(host) === 0 && !names.has(host)) {
-      ctx.status = 421;
-      sendJson(ctx, {
+    if (host !== undefined && isIP(host) === 0 && !names.has(host))
+      return sendJson(ctx, 421, {
         error: 'the host name of this request is not in management.hosts of the configuration',
       });
-      return;
-    }
     if (ctx.path === '/readyz') {
       const { problems, warning, configuration } = await status();
-      const isReady = problems.length === 0;
-      ctx.status = isReady ? 200 : 503;
+      const [code, said] = problems.length === 0 ? [200, 'ready'] : [503, 'not ready'];
       // A broken file on disk does not make a running node unready; it is here to be seen.
-      sendJson(ctx, { status: isReady ? 'ready' : 'not ready', problems, warning, configuration });
-      return;
+      return sendJson(ctx, code, { status: said, problems, warning, configuration });
     }
     if (ctx.path === '/metrics') {
       ctx.body = await metrics();
       ctx.set('Content-Type', METRICS_CONTENT_TYPE);
-      return;
+      return undefined;
     }
-    await next();
+    return next();
   });
   if (tryOut) app.use(tryOut);
   return app;
 }
 
 /** As text: a body that is an object has Koa look at `Response`, which loads Node's own fetch. */
-function sendJson(ctx: Context, value: object): void {
+function sendJson(ctx: Context, status: number, value: object): void {
+  ctx.status = status;
   ctx.type = 'application/json';
   ctx.body = JSON.stringify(value);
 }

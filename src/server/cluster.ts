@@ -15,9 +15,11 @@ const STOP_WITHIN_MS = 9500;
 export const PRIMARY = 'primary';
 
 /** Nothing runs yet. */
-export function createPrimary({ config, ...rest }: LoadedConfig, { metrics, ...others }: Telemetry) {
+export function createPrimary(first: LoadedConfig, telemetry: Telemetry) {
+  const { config } = first;
+  const { metrics } = telemetry;
   /** What a new worker starts with: the configuration that the others run, even while the file is broken. */
-  let loaded: LoadedConfig = { config, ...rest };
+  let loaded = first;
   /** The counters of all workers that ended. Prometheus takes a counter that falls for a restart. */
   let ended: Promise<ProcessMetrics> = Promise.resolve([]);
   const workers = Array.from(
@@ -26,7 +28,7 @@ export function createPrimary({ config, ...rest }: LoadedConfig, { metrics, ...o
       new KeptWorker({
         number: index + 1,
         processes: config.workers,
-        telemetry: { metrics, ...others },
+        telemetry,
         job: () => ({ started: config, loaded }),
         // The others read the same files at about the same time.
         onTaken(taken) {
@@ -45,7 +47,7 @@ export function createPrimary({ config, ...rest }: LoadedConfig, { metrics, ...o
     const reports = await Promise.all(workers.map(async (worker) => worker.look()));
     return combine(
       reports.map((report) => report?.status),
-      workers.map(({ pid }) => pid),
+      workers,
       loaded.hash,
     );
   }
@@ -96,7 +98,7 @@ export function createPrimary({ config, ...rest }: LoadedConfig, { metrics, ...o
 /** Ready when all workers are. Of their configurations one that was refused is shown, if there is one. `hash` is what they should run. */
 function combine(
   statuses: readonly (Status | undefined)[],
-  pids: readonly (number | undefined)[],
+  workers: readonly KeptWorker[],
   hash: string,
 ): Status {
   const said = statuses.filter((status) => status !== undefined);
@@ -111,7 +113,7 @@ function combine(
       problem: undefined,
       ...shown?.configuration,
       hash,
-      workers: statuses.map((status, index) => ({ pid: pids[index], hash: status?.configuration.hash })),
+      workers: workers.map(({ pid }, index) => ({ pid, hash: statuses[index]?.configuration.hash })),
     },
   };
 }

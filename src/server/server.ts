@@ -31,7 +31,7 @@ import { createViewsWatch } from '../views/watch-views.ts';
 import { createConfigurationStatus } from './configuration-status.ts';
 import { createReplacing, viewsOf } from './replace.ts';
 import { sealAnew, watchSealed } from './sealed.ts';
-import { readinessOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
+import { snapshotOf, type WatchedStore, watchStore } from './status.ts';
 
 export type ServerOptions = Readonly<{
   telemetry?: Telemetry;
@@ -171,8 +171,9 @@ async function compose(
   // What operators see.
   async function readStatus(): Promise<Status> {
     const { message } = await unopened(status.wanted());
-    const { problems, warning = message } = await readinessOf(watched, rotation);
-    return { problems, warning, configuration: status.read() };
+    const problem = await watched.storeProblem();
+    const problems = [...(problem === undefined ? [] : [problem]), ...rotation.problems()];
+    return { problems, warning: rotation.warning() ?? message, configuration: status.read() };
   }
 
   metrics.describe(async () => [

@@ -11,23 +11,7 @@ import type { Snapshot } from '../observability/metrics.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Views } from '../views/views.ts';
 
-export async function readinessOf(
-  { storeProblem }: WatchedStore,
-  rotation: Rotation,
-): Promise<Omit<Status, 'configuration'>> {
-  const [problems, warning] = [rotation.problems(), rotation.warning()];
-  const problem = await storeProblem();
-  return { problems: problem === undefined ? problems : [problem, ...problems], warning };
-}
-
-export type WatchedStore = Readonly<{
-  /** The given store, measured. Closing it ends the watch. */
-  store: Store;
-  /** Asks now: why the store can't be used, undefined when it can. Never rejects. */
-  storeProblem: () => Promise<string | undefined>;
-  /** From now on each operation is refused before it is sent. */
-  cutStore: () => void;
-}>;
+export type WatchedStore = ReturnType<typeof watchStore>;
 
 const LOOK_EVERY_MS = 5000;
 const LOOK_AGAIN_MS = 1000;
@@ -38,7 +22,7 @@ const LOOK_SOON_MS = 200;
  * Checks the store periodically, and at once when an operation fails, and writes one line to the log whenever what is wrong with
  * it changes.
  */
-export function watchStore(given: Store, { log, metrics }: Telemetry): WatchedStore {
+export function watchStore(given: Store, { log, metrics }: Telemetry) {
   let known: unknown;
   let asking: Promise<string | undefined> | undefined;
   let isClosed = false;
@@ -79,6 +63,7 @@ export function watchStore(given: Store, { log, metrics }: Telemetry): WatchedSt
   }
 
   return {
+    /** The given store, measured. Closing it ends the watch. */
     store: {
       ...store,
       close() {
@@ -87,8 +72,10 @@ export function watchStore(given: Store, { log, metrics }: Telemetry): WatchedSt
         return store.close();
       },
     },
+    /** Asks now: why the store can't be used, undefined when it can. Never rejects. */
     storeProblem,
-    cutStore() {
+    /** From now on each operation is refused before it is sent. */
+    cutStore(): void {
       isClosed = true;
       isCut = true;
     },
