@@ -9,7 +9,6 @@ import { CAP, PACED_FROM } from '../limits/sign-in-attempts.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { actorOf } from './actor.ts';
-import type { Form } from './form.ts';
 import { answerAgain, goOn } from './go-on.ts';
 import type { Host } from './host.ts';
 import type { Opened } from './open.ts';
@@ -25,8 +24,6 @@ const REFUSALS: Partial<Record<string, readonly [Shown['error'], number]>> = {
   too_many_attempts: ['too_many_attempts', 429],
 };
 
-const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
-
 export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
   const { interactions, checkPassword, cookie, second, factors, audit } = host;
 
@@ -34,7 +31,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
     const { clientId } = interaction.settings;
     const record = (outcome: Outcome, fields: AuditFields) =>
       audit.record('sign_in', outcome, { ...originOf(ctx.state), client_id: clientId, ...fields });
-    const username = usernameOf(form);
+    const username = form.field('username').slice(0, MAX_USERNAME_LENGTH);
     const result = await checkPassword({
       username,
       password: form.field('password'),

@@ -14,11 +14,11 @@ import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import type { Open } from './open.ts';
 import type { Pending, SecondStep } from './second-step.ts';
 import { createRender, modelOfUser, type Show } from './show.ts';
+import { neededOf } from './show-second-step.ts';
 
 const STEP = 'enrol';
 
 const bindingOf = ({ uid }: OpenInteraction) => `enrol:${uid}`;
-const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
 
 /** Whether the user may add a factor here that would do. */
 function isOpen(

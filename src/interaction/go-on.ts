@@ -24,12 +24,9 @@ export function goOn(
 /** Finished, expired, or another browser's: as far as that is known, the page says why, and leads back to the app. */
 export function expired(ctx: Context, client?: ClientModel): Refusal {
   // Every page of a sign-in comes with cookies: a browser that sends none keeps none, or is another one.
-  return ctx.get('Cookie') === ''
-    ? new Refusal(400, 'no_cookies', 'the browser sent no cookie with this page of a sign-in', client)
-    : new Refusal(
-        400,
-        'expired',
-        'this sign-in is no longer open, please go back to the app and start again',
-        client,
-      );
+  const [error, text] =
+    ctx.get('Cookie') === ''
+      ? ['no_cookies', 'the browser sent no cookie with this page of a sign-in']
+      : ['expired', 'this sign-in is no longer open, please go back to the app and start again'];
+  return new Refusal(400, error, text, client);
 }

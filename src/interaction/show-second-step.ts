@@ -14,8 +14,11 @@ export const CODE_STEP = 'code';
 export const PASSKEY_STEP = 'passkey';
 
 /** What the pending user can do. Before there is a session any factor of theirs will do. */
-const neededBy = ({ half }: Pending, { needed }: OpenInteraction): Level =>
-  half === undefined ? (needed ?? 'second_factor') : 'second_factor';
+const neededBy = ({ half }: Pending, interaction: OpenInteraction) =>
+  half === undefined ? neededOf(interaction) : 'second_factor';
+
+/** What the app needs, of somebody who is signed in. */
+export const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
 
 function waysOf(signIn: SecondFactors['settings'], own: Factors, needed: Level, at: number) {
   const isForPasskey = needed === 'passkey';
@@ -63,7 +66,7 @@ export function createShowSecondStep(host: Host, { settings: signIn, passkeys }:
 
     /** The second step, or where the user has none that will do, whom to ask for one (status 403). */
     pending(ctx: Context, interaction: OpenInteraction, pending: Pending): void {
-      const needed = neededBy(pending, interaction) === 'passkey' ? 'passkey' : 'second_factor';
+      const needed = neededBy(pending, interaction);
       if (canProve(signIn, pending.factors, needed, secondsOf(host)))
         return showStep(ctx, interaction, pending);
       const user = modelOfUser(interaction, pending.account.username);

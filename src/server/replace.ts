@@ -128,7 +128,7 @@ async function applyUsers(
     log.error({ err: fault }, 'a user was skipped, who is refused until this is repaired');
   };
   const isNeeded = config.signIn === undefined && (before === config || before.signIn !== undefined);
-  await markAll(store.documents, factors, { isNeeded, onFault });
+  if (isNeeded) await markAll(factors, onFault);
   const served = before === config ? [] : before.users;
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await findShadowed(users, storedUsers);

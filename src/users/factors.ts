@@ -138,7 +138,10 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
     return (await documents.get(OWNERS, key))?.value === accountId;
   }
 
-  const get = (accountId: string) => read(documents, accountId);
+  async function get(accountId: string): Promise<Factors> {
+    const document = await documents.get(COLLECTION, accountId);
+    return document === undefined ? NO_FACTORS : parseFactors(accountId, document.value);
+  }
 
   const states = createAccountStates(documents);
   /** Resolves whether the account state said something else. */
@@ -212,17 +215,11 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
   };
 }
 
-/** Of a store whose users were all marked. */
-const MARKED = { collection: 'factors-marked', id: 'all' };
-
-/** Once for a store of an earlier version, which has no marks; and where they are needed from now on, because `sign_in` is absent. */
+/** Where the marks are needed from now on, because `sign_in` is absent. An earlier version made none. */
 export async function markAll(
-  documents: Pick<DocumentStore, 'get' | 'put'>,
   { list, mark }: Pick<FactorStore, 'list' | 'mark'>,
-  { isNeeded, onFault }: { readonly isNeeded: boolean; readonly onFault: (fault: FormFault) => void },
+  onFault: (fault: FormFault) => void,
 ): Promise<void> {
-  const isMarked = (await documents.get(MARKED.collection, MARKED.id)) !== undefined;
-  if (isMarked && !isNeeded) return;
   const ids: string[] = [];
   const all = await list((id, fault) => {
     ids.push(id);
@@ -230,12 +227,6 @@ export async function markAll(
   });
   for (const [id, own] of all) if (hasSecondFactor(own)) ids.push(id);
   await inBatches(ids, mark, onFault);
-  if (!isMarked) await documents.put(MARKED.collection, MARKED.id, '{}', 0);
-}
-
-async function read(from: Pick<DocumentStore, 'get'>, accountId: string): Promise<Factors> {
-  const document = await from.get(COLLECTION, accountId);
-  return document === undefined ? NO_FACTORS : parseFactors(accountId, document.value);
 }
 
 const parseFactors = (id: string, text: string) =>

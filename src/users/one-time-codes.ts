@@ -37,6 +37,9 @@ export function withStep(codes: OneTimeCodes, step: number, at: number): OneTime
 
 const stepAt = (at: number) => Math.floor(at / 1000 / PERIOD_SECONDS);
 
+/** `at`: epoch milliseconds. */
+type Typed = { readonly typed: string; readonly at: number };
+
 type OneTimeCodesParts = Readonly<{
   vault: Pick<Vault, 'seal' | 'open'>;
   random: (bytes: number) => Buffer;
@@ -98,7 +101,7 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
     /** `sealed` as its form had it. The code that confirms it is used up by that. Undefined: the code is wrong. */
     async confirm(
       accountId: string,
-      { sealed, typed, at }: { readonly sealed: string; readonly typed: string; readonly at: number },
+      { sealed, typed, at }: Typed & { readonly sealed: string },
     ): Promise<OneTimeCodes | undefined> {
       const secret = open(vault, sealed, pendingFor(accountId));
       const lastStep = secret instanceof VaultError ? undefined : await stepOf(secret, typed, at);
@@ -107,11 +110,7 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
     },
 
     /** The step of a right code. Whether it may be used: `withStep`. */
-    async stepOf(
-      accountId: string,
-      { sealed }: OneTimeCodes,
-      { typed, at }: { readonly typed: string; readonly at: number },
-    ) {
+    async stepOf(accountId: string, { sealed }: OneTimeCodes, { typed, at }: Typed) {
       const secret = open(vault, sealed, sealedFor(accountId));
       // Answered with 503: no code is wrong while the secret can't be read, and none is right.
       if (secret instanceof VaultError) throw new StoreUnavailable({ cause: secret }, secret.message);

@@ -34,13 +34,9 @@ type SecondFactorParts = Readonly<{
   isOn: { readonly oneTimeCodes: boolean; readonly recoveryCodes: boolean };
 }>;
 
-/**
- * Undefined or FailedCodes: the code is wrong, or was used before. A wrong one is counted; a right one is used up by the caller's write.
- * Throws StoreUnavailable, also where the secret can't be opened.
- */
-export type ProveCode = (code: TypedCode) => Promise<ProvedCode | FailedCodes | undefined>;
+export type ProveCode = ReturnType<typeof createProveCode>;
 
-export function createProveCode({ factors, codes, hash, now, isOn }: SecondFactorParts): ProveCode {
+export function createProveCode({ factors, codes, hash, now, isOn }: SecondFactorParts) {
   async function useOneTimeCode({ accountId, typed, isTrusted = false }: TypedCode) {
     const { oneTimeCode } = await factors.get(accountId);
     if (!isOn.oneTimeCodes || oneTimeCode === undefined) return undefined;
@@ -79,7 +75,11 @@ export function createProveCode({ factors, codes, hash, now, isOn }: SecondFacto
     });
   }
 
-  return async function proveCode(code) {
+  /**
+   * Undefined or FailedCodes: the code is wrong, or was used before. A wrong one is counted; a right one is used up by the caller's write.
+   * Throws StoreUnavailable, also where the secret can't be opened.
+   */
+  return async function proveCode(code: TypedCode): Promise<ProvedCode | FailedCodes | undefined> {
     const use = code.method === 'one_time_code' ? useOneTimeCode : useRecoveryCode;
     const proved = await use(code);
     if (proved === undefined || 'failures' in proved) return proved;

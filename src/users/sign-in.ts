@@ -65,8 +65,6 @@ export type NotDecided = Readonly<{
   cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
 }>;
 
-type SignIn = (credentials: Credentials) => Promise<SignedIn | HalfSignedIn | Refused | NotDecided>;
-
 type SignInParts = Readonly<{
   accounts: Accounts;
   storedUsers: StoredUsers;
@@ -80,7 +78,7 @@ type SignInParts = Readonly<{
 }>;
 
 /** Rejects with mistakes of ours only. */
-export function createSignIn(parts: SignInParts): SignIn {
+export function createSignIn(parts: SignInParts) {
   const { accounts, storedUsers, passwords, trustedBrowsers, countAttempt, beside, factors, now } = parts;
 
   async function renewHash(user: User, password: string, share: Share): Promise<void> {
@@ -143,7 +141,9 @@ export function createSignIn(parts: SignInParts): SignIn {
     return finish(right, attempt, counted, device);
   }
 
-  return async function signIn(credentials) {
+  return async function signIn(
+    credentials: Credentials,
+  ): Promise<SignedIn | HalfSignedIn | Refused | NotDecided> {
     const at = Math.floor(now() / 1000);
     let found: Found | undefined;
     try {

@@ -33,15 +33,15 @@ const TYPES = new Map([
   ['.woff2', 'font/woff2'],
 ]);
 
-/** Whether a file of this name can be an asset. */
-export const isAssetName = (name: string): boolean => TYPES.has(path.posix.extname(name).toLowerCase());
+/** Undefined where no file of this name can be an asset. */
+export const assetType = (name: string) => TYPES.get(path.posix.extname(name).toLowerCase());
 
 /** Reads all assets now; throws when one can't be read. A path is only ever looked up among them, so none leads to another file. */
 export function createAssets(settings: ViewsSettings) {
   const urls = new Map<string, string>();
   const files = new Map<string, Asset>();
   for (const [name, body] of bodiesOf(settings)) {
-    const type = TYPES.get(path.posix.extname(name).toLowerCase()) ?? '';
+    const type = assetType(name) ?? '';
     const url = `assets/${withHash(name, body)}`;
     urls.set(name, url);
     files.set(url, { body, type, immutable: true });
@@ -70,7 +70,7 @@ function bodiesOf({ overrideFolder, branding }: ViewsSettings): ReadonlyMap<stri
   for (const folder of [BUILT_IN_FOLDER, overrideFolder]) {
     if (folder === undefined) continue;
     for (const [name, file] of listViewFiles(path.join(folder, 'assets')))
-      if (isAssetName(name)) bodies.set(name, readFileSync(file));
+      if (assetType(name) !== undefined) bodies.set(name, readFileSync(file));
   }
   return bodies;
 }

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { ApiModel, ClientModel, ScopeModel, Text as text, Url as url } from './shared-models.ts';
 
-const posted = {
+export const posted = {
   /** The engine's route, absolute. */
   action: url,
   /** The engine's own token for that form; its field is called `xsrf`. */

@@ -2,7 +2,7 @@
 // and the names of the fields, which `postern views check` and docs/views.md are held to.
 import * as z from 'zod';
 import { account } from './account-models.ts';
-import { device } from './device-models.ts';
+import { device, posted } from './device-models.ts';
 import {
   ApiModel,
   ClientModel,
@@ -120,13 +120,7 @@ const formPost = z.object({
   fields: z.array(z.object({ name: text, value: text })).readonly(),
 });
 
-const logout = z.object({
-  /** The engine's confirm route, absolute. */
-  action: url,
-  /** The engine's own token for that form; its field is called `xsrf`. */
-  xsrf: text,
-  client: ClientModel.optional(),
-});
+const logout = z.object({ ...posted, client: ClientModel.optional() });
 
 const loggedOut = z.object({
   client: ClientModel.optional(),

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Branding } from '../config/config.ts';
 import { didYouMean } from '../config/wording.ts';
-import { COLORS_CSS, isAssetName } from './assets.ts';
+import { assetType, COLORS_CSS } from './assets.ts';
 import { fieldsOf, PAGE_MODELS } from './models.ts';
 import { createPages } from './pages.ts';
 import { PAGE_STATES } from './samples.ts';
@@ -46,7 +46,7 @@ function unknownFiles(files: Files, known: readonly string[]): ViewFault[] {
   const isUsed = (name: string) =>
     known.includes(name) ||
     /^partials\/.+\.ejs$|^locales\/[A-Za-z-]+\.json$|(?:^|\/)(?:readme|license)[^/]*$/i.test(name) ||
-    (/^assets\/[^/]+$/.test(name) && isAssetName(name));
+    (/^assets\/[^/]+$/.test(name) && assetType(name) !== undefined);
   return [...files.keys()]
     .filter((name) => !isUsed(name))
     .map((file) => ({ file, message: `is used by no page${didYouMean(file, known)}` }));

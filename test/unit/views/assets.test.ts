@@ -70,35 +70,19 @@ describe('createAssets', () => {
   it('finds nothing outside of the assets, however a path is spelled', () => {
     writeFileSync(path.join(overrideFolder, 'secret.css'), 'secret');
     const assets = createAssets({ overrideFolder, branding });
-    const paths = [
-      '',
-      'assets',
-      'assets/',
-      'assets/..',
-      'assets/../secret.css',
-      'assets/%2e%2e/secret.css',
-      'assets/..%2fsecret.css',
-      'assets/../../package.json',
-      'assets/./style.css',
-      'assets//style.css',
-      'assets/style.css/',
-      'assets/style.css\0.png',
-      'assets\\style.css',
-      '/assets/style.css',
-      '/etc/passwd',
-      'login.ejs',
-      'assets/login.ejs',
-      '__proto__',
-      'assets/__proto__',
-      'constructor',
-    ];
+    const paths = ['', 'assets', 'assets/', 'assets/..', '/etc/passwd', 'login.ejs', 'assets/login.ejs'];
+    const dotted = ['assets/../secret.css', 'assets/../../package.json', 'assets/./style.css'];
+    const encoded = ['assets/%2e%2e/secret.css', 'assets/..%2fsecret.css', 'assets/style.css\0.png'];
+    const slashed = ['assets//style.css', 'assets/style.css/', 'assets\\style.css', '/assets/style.css'];
+    paths.push(...dotted, ...encoded, ...slashed, '__proto__', 'assets/__proto__', 'constructor');
     for (const candidate of paths) expect(assets.find(candidate)).toBeUndefined();
   });
 
   it('leaves out hidden files and kinds that pages have no use for', () => {
-    for (const name of ['.env', '.hidden.css', 'run.mjs', 'page.html', 'notes', 'key.pem']) put(name, 'x');
+    const names = ['.env', '.hidden.css', 'run.mjs', 'page.html', 'notes', 'key.pem'];
+    for (const name of names) put(name, 'x');
     const assets = createAssets({ overrideFolder, branding });
-    for (const name of ['.env', '.hidden.css', 'run.mjs', 'page.html', 'notes', 'key.pem']) {
+    for (const name of names) {
       expect(() => assets.url(name)).toThrow(`There is no asset ${name}`);
       expect(assets.find(`assets/${name}`)).toBeUndefined();
     }
