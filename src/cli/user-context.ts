@@ -132,7 +132,7 @@ export async function findUser({ accounts }: UserContext, typed: string): Promis
 /** The same, for what is only done to users of the store. Throws CommandError. */
 async function findStoredUser(context: UserContext, typed: string): Promise<User> {
   const user = await findUser(context, typed);
-  if (!user.isDeclared) return user;
+  if (user.source === 'store') return user;
   throw new CommandError(
     `${user.username} is in ${context.config.usersFrom ?? 'a file'}: change that file instead`,
   );

@@ -40,14 +40,14 @@ async function list({ config, states, storedUsers, factors }: UserContext, io: C
     config.signIn && factors.list(onFault),
   ]);
   const everybody: readonly User[] = [...config.users.map(userOfFile), ...stored];
-  return everybody.map(({ id, username, source, disabled, hasPassword, canSetPassword, isDeclared }) => ({
+  return everybody.map(({ id, username, source, disabled, hasPassword, canSetPassword }) => ({
     username,
     id,
     source,
     disabled: disabled || known.get(id)?.disabled === true,
     invited: canSetPassword && !hasPassword,
     // A user of the file has the same login name or id: this one can't sign in.
-    shadowed: !isDeclared && shadowed.some(({ storeId }) => storeId === id),
+    shadowed: source === 'store' && shadowed.some(({ storeId }) => storeId === id),
     ...(own && { factors: countFactors(own.get(id)) }),
   }));
 }

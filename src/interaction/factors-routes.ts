@@ -6,7 +6,7 @@ import { type Level, reaches } from '../config/sign-in-levels.ts';
 import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
 import { addFactor, makeRecoveryCodes, removeOwnFactor } from '../users/acts.ts';
 import { isRecovered, levelOf, withProof } from '../users/authentication-methods.ts';
-import { hasSecondFactor, type Passkey } from '../users/factors.ts';
+import { hasSecondFactor, type Method, type Passkey } from '../users/factors.ts';
 import { noticesFor } from '../users/notices.ts';
 import { mayChangeFactors } from '../users/recent-proof.ts';
 import { ONE_TIME_CODES } from '../users/remove-factor.ts';
@@ -73,7 +73,11 @@ function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPa
           refused.sealed,
         )
       : undefined;
-    const toModel = (one: Pick<Passkey, 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>) => ({
+    const toModel = (
+      method: Method,
+      one: Pick<Passkey, 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>,
+    ) => ({
+      method,
       id: one.id,
       name: one.name || undefined,
       createdAt: toTimeText(one.createdAt, locale),
@@ -81,15 +85,9 @@ function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPa
       suspect: one.suspect === true,
       removeAction: `${url}/remove`,
     });
-    const factors: List['factors'][number][] = own.passkeys.map((one) => ({
-      method: 'passkey',
-      ...toModel(one),
-    }));
+    const factors = own.passkeys.map((one) => toModel('passkey', one));
     if (own.oneTimeCode !== undefined)
-      factors.push({
-        method: 'one_time_code',
-        ...toModel({ ...own.oneTimeCode, id: ONE_TIME_CODES, name: '' }),
-      });
+      factors.push(toModel('one_time_code', { ...own.oneTimeCode, id: ONE_TIME_CODES, name: '' }));
     const action = hasSecondFactor(own) ? `${url}/recovery-codes` : undefined;
     const model: List = {
       outcome: 'list',

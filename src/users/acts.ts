@@ -5,7 +5,7 @@ import type { Clock } from '../store/store.ts';
 import { type AccountState, type AccountStates, laterThan, nextSecond } from './account-state.ts';
 import type { Enrolled } from './enrolment.ts';
 import { type Factors, type FactorStore, forgiven, type Method } from './factors.ts';
-import type { LinkPurpose, OneTimeLink, OneTimeLinks } from './one-time-links.ts';
+import type { OneTimeLink, OneTimeLinks } from './one-time-links.ts';
 import { ONE_TIME_CODES, type Removal, removeFactor } from './remove-factor.ts';
 import type { NewUser, StoredUsers } from './stored-users.ts';
 import type { User } from './user.ts';
@@ -147,12 +147,6 @@ export function deleteUser(parts: ActsParts, actor: Actor, accountId: string): P
   });
 }
 
-const LINK_ACTIONS: Readonly<Record<LinkPurpose, string>> = {
-  invite: 'invite',
-  reset: 'reset',
-  factors: 'enrol',
-};
-
 type NewLink = Readonly<{
   links: Pick<OneTimeLinks, 'create'>;
   link: OneTimeLink;
@@ -167,7 +161,7 @@ export async function makeLink(
   { links, link, seconds }: NewLink,
 ): Promise<string> {
   const token = await links.create(link, seconds);
-  changed(parts, actor, link.accountId, LINK_ACTIONS[link.purpose]);
+  changed(parts, actor, link.accountId, link.purpose === 'factors' ? 'enrol' : link.purpose);
   return token;
 }
 
