@@ -33,12 +33,8 @@ export function createAudienceRules(
 
   /** The resources that own these scopes, each once. A token may be for one of them at most (RFC 9068 §3). */
   function ownersOf(scopes: Iterable<string>): string[] {
-    const owners = new Set<string>();
-    for (const scope of scopes) {
-      const owner = ownerOfScope.get(scope);
-      if (owner !== undefined) owners.add(owner);
-    }
-    return [...owners];
+    const owners = new Set([...scopes].map((scope) => ownerOfScope.get(scope)));
+    return [...owners].filter((owner) => owner !== undefined);
   }
 
   return {

@@ -45,36 +45,26 @@ export function createFindRefusal(config: ScopeSettings, audiences: AudienceRule
     return undefined;
   }
 
-  function refusalWithout(asked: Asked) {
-    const { scopes } = asked;
-    if (scopes.length === 0) return missingScope();
+  function audienceRefusal({ client, scopes }: Asked, resource: Resource | undefined) {
     // RFC 9068 §3: a token for two resources would let each use it at the other.
-    return (
-      scopeRefusal(asked, undefined) ??
-      (audiences.ownersOf(scopes).length > 1 ? severalResources(scopes) : undefined)
-    );
-  }
-
-  function refusalAt(resource: Resource, asked: Asked) {
-    const { scopes, isForUser } = asked;
-    const hasScopes = resource.scopes.length > 0;
-    if (scopes.length === 0 && (isForUser || hasScopes)) return missingScope();
-    const isBacked = !hasScopes || resource.scopes.some((scope) => scopes.includes(scope));
-    return scopeRefusal(asked, resource) ?? (isBacked ? undefined : noScopeOfResource());
+    if (resource === undefined && audiences.ownersOf(scopes).length > 1)
+      return new errors.InvalidScope('requested scopes are of several resources', scopes.join(' '));
+    return resource === undefined || audiences.isBacked(resource.resource, scopes, client.clientId)
+      ? undefined
+      : new errors.InvalidTarget('no scope of that resource was requested');
   }
 
   return function findRefusal(asked) {
-    if (asked.resource === undefined) return refusalWithout(asked);
-    const resource = audiences.findResource(asked.resource);
-    if (resource !== undefined && mayHave(asked.client, resource)) return refusalAt(resource, asked);
-    return new errors.InvalidTarget('resource is not known, or not for this client');
+    const { client, scopes, resource: identifier, isForUser } = asked;
+    const resource = identifier === undefined ? undefined : audiences.findResource(identifier);
+    if (identifier !== undefined && !(resource && mayHave(client, resource)))
+      return new errors.InvalidTarget('resource is not known, or not for this client');
+    // Only a service may name none, at an API that has none.
+    if (scopes.length === 0 && (isForUser || resource?.scopes.length !== 0))
+      return new errors.CustomOIDCProviderError('invalid_scope', 'scope is missing');
+    return scopeRefusal(asked, resource) ?? audienceRefusal(asked, resource);
   };
 }
-
-const missingScope = () => new errors.CustomOIDCProviderError('invalid_scope', 'scope is missing');
-const noScopeOfResource = () => new errors.InvalidTarget('no scope of that resource was requested');
-const severalResources = (scopes: readonly string[]) =>
-  new errors.InvalidScope('requested scopes are of several resources', scopes.join(' '));
 
 function mayHave(client: Client, { scopes, clients }: Resource): boolean {
   return scopes.length === 0
@@ -98,9 +88,8 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
     if (client === undefined) throw new errors.InvalidClient();
     refuseRemovedResponseMode(ctx, client);
     restoreScope(ctx, client);
-    const { params = {}, entities } = ctx.oidc;
-    const isToken = ctx.oidc.route === 'token';
-    const device = isToken ? entities.DeviceCode : undefined;
+    const { params = {}, entities, route } = ctx.oidc;
+    const device = route === 'token' ? entities.DeviceCode : undefined;
     const granted = (entities.AuthorizationCode ?? device ?? entities.RefreshToken)?.scopes;
     const isForUser = params['grant_type'] !== 'client_credentials';
     // Of a user's request it was filled in before the engine looked at it.

@@ -75,7 +75,7 @@ function fillIn(params: Params, { defaultScopeOf }: ContextParts): void {
   const { client_id: clientId, resource } = params;
   if (params.scope !== undefined || typeof clientId !== 'string') return;
   const scope = defaultScopeOf(clientId, typeof resource === 'string' ? resource : undefined);
-  if (scope === undefined || scope === '') return;
+  if (scope === '') return;
   params.scope = scope;
   // Many send one with each request. It is for an ID token, of which there is none; the engine would refuse it.
   if (!scope.split(' ').includes('openid')) params.nonce = undefined;
@@ -100,7 +100,7 @@ export type ContextParts = Readonly<{
   spell: (resource: string) => string;
   findClient: (clientId: string) => Client | undefined;
   /** What an authorization request without a scope asks for; empty where there is nothing to fill in. */
-  defaultScopeOf: (clientId: string, resource: string | undefined) => string | undefined;
+  defaultScopeOf: (clientId: string, resource: string | undefined) => string;
 }>;
 
 /** The class must be called OIDCContext. */
