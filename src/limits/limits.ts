@@ -187,13 +187,6 @@ function limitsOf(rates: RateLimits, shared: Shared) {
     if (waitMs > 0) refuse({ name: quota.name, waitMs }, request);
   }
 
-  async function takeOfClient(name: LimitName, client: Client, address: string): Promise<void> {
-    const { clientId, tokenEndpointAuthMethod, rateLimits } = client;
-    // Anybody can name a public client, so what one address does isn't counted against the others.
-    const subject = tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
-    await take(quotaOf(name, subject, rateLimits), { address, client_id: clientId });
-  }
-
   /** What a wrong secret counts against. */
   const secretQuota = (endpoint: ClientEndpoint, clientId: string, address: string) =>
     quotaOf(`${endpoint}.failures`, `${clientId}\n${address}`);
@@ -208,12 +201,21 @@ function limitsOf(rates: RateLimits, shared: Shared) {
       const ofNetwork = `${endpoint}.network`;
       if (isLimit(ofNetwork)) await take(quotaOf(ofNetwork, networkOf(address)), { address });
     },
-    /** Counts one request of a client that has authenticated, or of a public one from that address. */
-    takeClient: (endpoint: ClientEndpoint, client: Client, address: string) =>
-      takeOfClient(`${endpoint}.client`, client, address),
-    /** Counts one request of a client that came to nothing: with a made-up code or a token that isn't live. */
-    takeUnknown: (endpoint: ClientEndpoint, client: Client, address: string) =>
-      takeOfClient(`${endpoint}.unknown`, client, address),
+    /**
+     * Counts one request of a client that has authenticated, or of a public one from that address. `unknown`: one that came to nothing,
+     * with a made-up code or a token that isn't live.
+     */
+    async takeClient(
+      endpoint: ClientEndpoint,
+      client: Client,
+      address: string,
+      kind: 'client' | 'unknown' = 'client',
+    ): Promise<void> {
+      const { clientId, tokenEndpointAuthMethod, rateLimits } = client;
+      // Anybody can name a public client, so what one address does isn't counted against the others.
+      const subject = tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
+      await take(quotaOf(`${endpoint}.${kind}`, subject, rateLimits), { address, client_id: clientId });
+    },
     /**
      * Whether this client has been right from this address, and nothing was wrong there since. Only then may a secret be
      * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.

@@ -59,7 +59,7 @@ export function createClientLimits(limits: Limits) {
       if (isActive(ctx.body)) await take(request);
       else if (isPublic(client))
         await limits.attemptSecret(endpoint, client.clientId, address, async () => false);
-      else await limits.takeUnknown(endpoint, client, address);
+      else await limits.takeClient(endpoint, client, address, 'unknown');
     },
   };
 }

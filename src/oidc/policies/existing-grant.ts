@@ -81,9 +81,10 @@ export function endImplicitGrants(
   };
 }
 
-export function createLoadExistingGrant(parts: ExistingGrantParts) {
-  const { clients, consents, access } = parts;
-  async function load(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
+export function createLoadExistingGrant({ clients, consents, access }: ExistingGrantParts) {
+  return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
+    // Nothing is stored for a user without access; interaction-policy.ts shows them the page.
+    if (access?.narrow(ctx) === false) return undefined;
     const { client, session, account, result, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
     const { accountId } = account;
@@ -97,11 +98,6 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
     if (consent === 'implicit') return extend(provider, existing, askedFor(ctx), of);
     const remembered = await consents.find(accountId, clientId);
     return remembered === undefined ? existing : extend(provider, existing, remembered, of);
-  }
-
-  return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
-    // Nothing is stored for a user without access; interaction-policy.ts shows them the page.
-    return access?.narrow(ctx) === false ? undefined : load(ctx);
   };
 }
 

@@ -57,19 +57,14 @@ export function createFindRefusal(config: ScopeSettings, audiences: AudienceRule
   return function findRefusal(asked) {
     const { client, scopes, resource: identifier, isForUser } = asked;
     const resource = identifier === undefined ? undefined : audiences.findResource(identifier);
-    if (identifier !== undefined && !(resource && mayHave(client, resource)))
+    const mayHave = resource && audiences.isBacked(resource.resource, client.scopes, client.clientId);
+    if (identifier !== undefined && !mayHave)
       return new errors.InvalidTarget('resource is not known, or not for this client');
     // Only a service may name none, at an API that has none.
     if (scopes.length === 0 && (isForUser || resource?.scopes.length !== 0))
       return new errors.CustomOIDCProviderError('invalid_scope', 'scope is missing');
     return scopeRefusal(asked, resource) ?? audienceRefusal(asked, resource);
   };
-}
-
-function mayHave(client: Client, { scopes, clients }: Resource): boolean {
-  return scopes.length === 0
-    ? clients.includes(client.clientId)
-    : scopes.some((scope) => client.scopes.includes(scope));
 }
 
 /** Every scope that exists: those about a user and those of the resources. */
