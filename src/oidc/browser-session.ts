@@ -1,6 +1,7 @@
 // The session of a browser, for pages of ours that belong to no authorization request.
 import type { Context } from 'koa';
 import { BY_PASSWORD, levelOf } from '../users/authentication-methods.ts';
+import { SIGNED } from './cookie-names.ts';
 import type { Proved } from './interactions.ts';
 import type { Engine } from './provider.ts';
 import { factorAtOf, sessionsSinceOf } from './seam/session-sign-in.ts';
@@ -39,8 +40,7 @@ export function createBrowserSessions({ provider, signInPolicy }: Engine) {
       // For unit-of-work.ts; the engine has its own in its context.
       ctx.state['session'] = session;
       const expires = new Date(session.exp * 1000);
-      const options = { httpOnly: true, sameSite: 'lax', signed: true, expires } as const;
-      ctx.cookies.set(provider.cookieName('session'), session.jti, options);
+      ctx.cookies.set(provider.cookieName('session'), session.jti, { ...SIGNED, expires });
     },
   };
 }

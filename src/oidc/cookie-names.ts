@@ -19,6 +19,9 @@ export function cookieNames(issuer: string) {
   };
 }
 
+/** Attributes of the engine's. */
+export const SIGNED = { signed: true, httpOnly: true, sameSite: 'lax' } as const;
+
 /** Without a signature, for what proves itself or grants nothing. */
 export function cookieOptions(issuer: string) {
   return {

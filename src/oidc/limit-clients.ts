@@ -6,15 +6,16 @@ import type { Context, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { clientLimitOf } from '../config/endpoints.ts';
-import type { ClientEndpoint, Limits } from '../limits/limits.ts';
+import type { Limits } from '../limits/limits.ts';
 
-type ClientRequest = {
-  readonly client: Client;
-  readonly endpoint: ClientEndpoint;
-  readonly address: string;
-  isCounted: boolean;
-};
-type State = { clientRequest?: ClientRequest };
+/** Where and from where a client says who it is. */
+export const shownAt = (ctx: KoaContextWithOIDC | undefined) => ({
+  endpoint: clientLimitOf(ctx?.oidc.route),
+  address: String(ctx?.state['clientAddress'] ?? ''),
+});
+
+type CountedRequest = ReturnType<typeof shownAt> & { readonly client: Client; isCounted: boolean };
+type State = { clientRequest?: CountedRequest };
 
 /** Whether a client has authenticated, or is a public one that named itself and was counted by its address. */
 export const hasClient = ({ state }: Pick<Context, 'state'>): boolean =>
@@ -23,18 +24,18 @@ export const hasClient = ({ state }: Pick<Context, 'state'>): boolean =>
 export type ClientLimits = ReturnType<typeof createClientLimits>;
 
 export function createClientLimits(limits: Limits) {
-  async function take(request: ClientRequest): Promise<void> {
+  async function take(request: CountedRequest): Promise<void> {
     request.isCounted = true;
     await limits.takeClient(request.endpoint, request.client, request.address);
   }
 
   return {
     /** The client has authenticated, or is a public one that named itself. */
-    admitClient: async ({ oidc, state }: KoaContextWithOIDC, client: Client): Promise<void> => {
-      const endpoint = clientLimitOf(oidc.route);
-      const address = String(state['clientAddress']);
-      const request = { client, endpoint, address, isCounted: false };
-      (state as State).clientRequest = request;
+    admitClient: async (ctx: KoaContextWithOIDC, client: Client): Promise<void> => {
+      const { oidc } = ctx;
+      const request = { client, ...shownAt(ctx), isCounted: false };
+      const { endpoint, address } = request;
+      (ctx.state as State).clientRequest = request;
       // Anybody can name a public client: it is counted before anything is looked up, and by address as well. At introspection, what isn't
       // its own counts as a wrong secret.
       const isDevice = oidc.route === 'device_authorization';

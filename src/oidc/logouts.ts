@@ -3,21 +3,16 @@ import { randomUUID } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
-import type { Client } from '../config/config.ts';
-import type { Outgoing } from '../outgoing/guard.ts';
+import type { App } from './app.ts';
 import { logoutClientsOf } from './clients.ts';
-import { type EndedSession, endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
+import { type EndedSession, endedSessionsOf } from './logout-jobs.ts';
 
 /** Back-Channel Logout §2.4. */
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 export type Logouts = ReturnType<typeof createLogouts>;
 
-type LogoutsParts = Readonly<{
-  config: { readonly clients: readonly Client[] };
-  outgoing: Outgoing;
-  logoutJobs: LogoutJobs;
-}>;
+type LogoutsParts = Pick<App, 'config' | 'outgoing' | 'logoutJobs'>;
 
 export function createLogouts({ config, outgoing, logoutJobs }: LogoutsParts, provider: Provider) {
   const logoutClients = logoutClientsOf(config.clients);

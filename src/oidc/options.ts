@@ -5,7 +5,7 @@ import { ENGINE_PATHS } from '../config/endpoints.ts';
 import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
 import { type Clients, logoutClientsOf, withConfiguredClients } from './clients.ts';
-import { cookieNames } from './cookie-names.ts';
+import { cookieNames, SIGNED } from './cookie-names.ts';
 import { createDeviceCodeAdapter } from './device-codes.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
@@ -186,11 +186,5 @@ function featuresOf(app: App, restoreScope: RestoreScope): NonNullable<Configura
 }
 
 function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['cookies']> {
-  const options = { httpOnly: true, sameSite: 'lax', signed: true } as const;
-  return {
-    names: cookieNames(issuer),
-    long: options,
-    short: options,
-    keys: [...cookieKeys],
-  };
+  return { names: cookieNames(issuer), long: SIGNED, short: SIGNED, keys: [...cookieKeys] };
 }

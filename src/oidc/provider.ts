@@ -3,14 +3,14 @@
 import compose from 'koa-compose';
 import type { Context, Middleware, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { clientLimitOf, ENDPOINTS } from '../config/endpoints.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
 import { assertMaySign, createAccessTokens } from '../tokens/access-token.ts';
 import type { App } from './app.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
-import type { ClientRequest } from './client-authentication.ts';
 import { createConfiguration } from './options.ts';
 import { cookieNames } from './cookie-names.ts';
+import { shownAt } from './limit-clients.ts';
 import { createLogouts } from './logouts.ts';
 import { prepareDeviceForms } from './device-forms.ts';
 import { pacePolls } from './device-polls.ts';
@@ -94,20 +94,12 @@ function clientHooks({ clients, secrets, admitClient, findDefault }: App) {
     defaultScopeOf: (clientId, resource) =>
       findDefault({ client: clients.find(clientId), resource, isForUser: true }).join(' '),
     async compareClientSecret(ctx, clientId, secret) {
-      const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
+      const isRight = await secrets.compare(shownAt(ctx), clientId, secret);
       if (isRight) await admitKnown(ctx, clientId);
       return isRight;
     },
     admitPublicClient: admitKnown,
   } satisfies Partial<SeamHooks>;
-}
-
-/** Where and from where a client says who it is. */
-function requestOf(ctx: KoaContextWithOIDC | undefined): ClientRequest {
-  return {
-    endpoint: clientLimitOf(ctx?.oidc.route),
-    address: String(ctx?.state['clientAddress'] ?? ''),
-  };
 }
 
 /** Refuses before a code or a refresh token is used up for an answer that can't be signed. */

@@ -1,10 +1,7 @@
 // What an access token says of the user besides its scopes: how they signed in, and the claims that an API is given.
 import type { AccessToken, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
-import type { AudienceRules } from '../tokens/audience.ts';
-import type { Claims } from './claims.ts';
+import type { App } from './app.ts';
 import { scopesIn } from './policies/scopes.ts';
-
-type Parts = { readonly audiences: AudienceRules; readonly claims: Claims };
 
 /** What the token is issued for. */
 function sourceOf(ctx: KoaContextWithOIDC | undefined) {
@@ -16,7 +13,7 @@ function sourceOf(ctx: KoaContextWithOIDC | undefined) {
 export async function claimsForApi(
   ctx: KoaContextWithOIDC,
   token: AccessToken | ClientCredentials,
-  { audiences, claims }: Parts,
+  { audiences, claims }: Pick<App, 'audiences' | 'claims'>,
 ): Promise<Readonly<Record<string, unknown>>> {
   const source = sourceOf(ctx);
   if (token.kind !== 'AccessToken' || source === undefined) return {};

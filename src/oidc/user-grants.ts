@@ -21,6 +21,7 @@ type GrantsParts = RecordParts & {
 };
 
 type Grant = Readonly<{
+  clientId: string;
   openid?: { readonly scope?: string };
   resources?: Readonly<Record<string, string>>;
 }>;
@@ -39,11 +40,9 @@ export function createUserGrants(parts: GrantsParts, sessions: UserSessions, con
     async list(accountId: string): Promise<readonly AllowedApp[]> {
       const entries = await index.grantsOf(accountId);
       const grants = await Promise.all(entries.map((entry) => find(accountId, entry)));
-      const byClient = Map.groupBy(entries.keys(), (at) => entries[at]?.clientId ?? '');
-      return [...byClient].flatMap(([clientId, places]) => {
-        const live = [...places].map((at) => grants[at]).filter((grant) => grant !== undefined);
-        return live.length === 0 ? [] : [{ clientId, ...allowedBy(live) }];
-      });
+      const live = grants.filter((grant) => grant !== undefined);
+      const byClient = Map.groupBy(live, ({ clientId }) => clientId);
+      return [...byClient].map(([clientId, ofClient]) => ({ clientId, ...allowedBy(ofClient) }));
     },
     /** Every token of the app for this user ends, and the next sign-in there asks again. False: there was nothing. */
     async withdraw(accountId: string, clientId: string): Promise<boolean> {

@@ -96,14 +96,14 @@ export function createUserSessions(
     idOf: (uid: string) => hash(`session of a person:${uid}`),
     /** Those that live, the newest first. `sessionsSince`: that of the user's factors. */
     async list(accountId: string) {
-      const found = await Promise.all(
-        (await findAll(accountId)).map(async ({ uid, session }) => {
-          const { loginTs: signedInAt = 0, place } = session;
-          if ((await findLive(accountId, issuedBySession(session))) === undefined) return undefined;
-          return { uid, signedInAt, place, sessionsSince: sessionsSinceOf(session) };
-        }),
-      );
-      return found.filter((one) => one !== undefined).toReversed();
+      const found = await findAll(accountId);
+      const isLive = ({ session }: Found) => findLive(accountId, issuedBySession(session));
+      const live = await Promise.all(found.map(isLive));
+      const listed = found.filter((_one, index) => live[index] !== undefined).toReversed();
+      return listed.map(({ uid, session }) => {
+        const { loginTs: signedInAt = 0, place } = session;
+        return { uid, signedInAt, place, sessionsSince: sessionsSinceOf(session) };
+      });
     },
     /** False: it is not one of theirs, or has ended. */
     async end(accountId: string, uid: string): Promise<boolean> {
