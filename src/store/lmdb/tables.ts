@@ -1,5 +1,5 @@
 // The tables of the embedded store, and the only two ways to touch them: `read` and `write`. Errors of lmdb become the store's.
-import { open, type Database } from 'lmdb';
+import { open } from 'lmdb';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertRoom, toReason } from './files.ts';
 import { StoreTakesNoWrites, StoreUnavailable } from '../store.ts';
@@ -19,31 +19,10 @@ export type CounterRow = { readonly count: number; readonly endsAt: number };
 type Expiring = 'record' | 'tombstone' | 'counter';
 export type ExpiryKey = [expiresAt: number, table: Expiring, id: string];
 
-export interface LmdbTables {
-  readonly records: Database<RecordRow, string>;
-  /** `kind:alias` to record id. */
-  readonly aliases: Database<string, string>;
-  /** Grant to the ids of its records, one row each. */
-  readonly grants: Database<string, string>;
-  /** Grant to the end of its tombstone. */
-  readonly tombstones: Database<number, string>;
-  readonly documents: Database<DocumentRow, [collection: string, id: string]>;
-  readonly counters: Database<CounterRow, string>;
-  /** Everything that ends, by time. */
-  readonly expiry: Database<true, ExpiryKey>;
-  /** Sees every write that any process acknowledged before the call. */
-  read<T>(action: () => T): T;
-  /** One transaction: all of it or nothing, on disk before it resolves. `action` is synchronous. */
-  write<T>(action: () => T): Promise<T>;
-  /** Frees the reader slots of processes that were killed; they would keep old pages from being used again. */
-  forgetDeadReaders(): void;
-  /** A whole copy as of now, as data.mdb in an empty folder; writers go on meanwhile. */
-  copyTo(folder: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type LmdbTables = ReturnType<typeof openTables>;
 
 /** Opens `folder`, which must exist. Throws what lmdb throws. */
-export function openTables(folder: string): LmdbTables {
+export function openTables(folder: string) {
   const root = open({
     path: folder,
     // Without it lmdb takes a folder with a dot in its name for a file.
@@ -72,14 +51,19 @@ export function openTables(folder: string): LmdbTables {
 
   return {
     records: root.openDB<RecordRow, string>('records', {}),
+    /** `kind:alias` to record id. */
     aliases: root.openDB<string, string>('aliases', { encoding: 'string' }),
+    /** Grant to the ids of its records, one row each. */
     grants: root.openDB<string, string>('grants', { dupSort: true, encoding: 'ordered-binary' }),
+    /** Grant to the end of its tombstone. */
     tombstones: root.openDB<number, string>('tombstones', {}),
-    documents: root.openDB<DocumentRow, [string, string]>('documents', {}),
+    documents: root.openDB<DocumentRow, [collection: string, id: string]>('documents', {}),
     counters: root.openDB<CounterRow, string>('counters', {}),
+    /** Everything that ends, by time. */
     expiry: root.openDB<true, ExpiryKey>('expiry', {}),
 
-    read(action) {
+    /** Sees every write that any process acknowledged before the call. */
+    read<T>(action: () => T): T {
       try {
         // lmdb keeps its snapshot until the next timer tick; another process may have revoked something since.
         root.resetReadTxn();
@@ -89,7 +73,8 @@ export function openTables(folder: string): LmdbTables {
       }
     },
 
-    async write(action) {
+    /** One transaction: all of it or nothing, on disk before it resolves. `action` is synchronous. */
+    async write<T>(action: () => T): Promise<T> {
       if (isClosed) throw new StoreUnavailable({ cause: new Error('the store is closed') });
       try {
         // A child transaction, because an action that throws halfway must leave nothing behind.
@@ -101,13 +86,15 @@ export function openTables(folder: string): LmdbTables {
       }
     },
 
+    /** Frees the reader slots of processes that were killed; they would keep old pages from being used again. */
     forgetDeadReaders() {
       root.readerCheck();
     },
 
-    copyTo: (to) => root.backup(to, true),
+    /** A whole copy as of now, as data.mdb in an empty folder; writers go on meanwhile. */
+    copyTo: (to: string): Promise<void> => root.backup(to, true),
 
-    async close() {
+    async close(): Promise<void> {
       if (isClosed) return;
       isClosed = true;
       await root.close();

@@ -16,26 +16,9 @@ export type ServerReport = Readonly<{
   findings: readonly Finding[];
 }>;
 
-export interface RedisConnection {
-  /** Asks the master of `key`, of several (`one or other`) that of the first. Rejects with StoreUnavailable, whatever went wrong. */
-  ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T>;
-  run(script: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
-  /** As `run`; when `hasWritten` says so of the answer, all replicas have it too, or this rejects with StoreUnavailable. */
-  confirm(
-    script: ScriptName,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    hasWritten?: (reply: unknown) => boolean,
-  ): Promise<unknown>;
-  /** What every master says of itself. Rejects with StoreUnavailable when one doesn't answer. */
-  inspect(): Promise<readonly ServerReport[]>;
-  /** As `inspect`. Rejects with StoreUnfit when a server loses tokens. */
-  check(): Promise<readonly ServerReport[]>;
-  readonly label: string;
-  /** A replica must have what may not be lost; else `confirm` is `run`. */
-  readonly isConfirmed: boolean;
-  close(): Promise<void>;
-}
+export type RedisConnection = ReturnType<typeof toConnection>;
+
+type Call = [script: ScriptName, keys: readonly string[], args: readonly (string | number)[]];
 
 /** Longer than one command takes, because it may wait for the batch before it. */
 const ASK_MS = COMMAND_MS + 100;
@@ -56,9 +39,7 @@ export async function connectRedis(url: string, { isForLooking = false } = {}): 
   }
 }
 
-type Opening = RedisConnection & { open(): Promise<void> };
-
-function toConnection(place: RedisPlace): Opening {
+function toConnection(place: RedisPlace) {
   const isConfirmed = place.leastReplicas > 0;
   const onReady = () => watch.renew('master');
   const client = createRedisClient(place, isConfirmed ? undefined : onReady);
@@ -76,6 +57,7 @@ function toConnection(place: RedisPlace): Opening {
     return master;
   }
 
+  /** Asks the master of `key`, of several (`one or other`) that of the first. Rejects with StoreUnavailable, whatever went wrong. */
   async function ask<T>(
     key: string,
     command: (commands: Redis) => Promise<T>,
@@ -94,19 +76,23 @@ function toConnection(place: RedisPlace): Opening {
     }
   }
 
-  const run: RedisConnection['run'] = (script, keys, args) =>
+  const run = (...[script, keys, args]: Call): Promise<unknown> =>
     ask(keys.join(' or '), toCommand(script, keys, args));
 
   return {
     label: place.label,
+    /** A replica must have what may not be lost; else `confirm` is `run`. */
     isConfirmed,
     ask,
     run,
-    async open() {
+    async open(): Promise<void> {
       for (const one of clients) await translate(one, () => one.connect());
       await watch.start();
     },
-    async confirm(script, keys, args, hasWritten = () => true) {
+    /** As `run`; when `hasWritten` says so of the answer, all replicas have it too, or this rejects with StoreUnavailable. */
+    async confirm(
+      ...[script, keys, args, hasWritten = () => true]: [...Call, hasWritten?: (reply: unknown) => boolean]
+    ): Promise<unknown> {
       const key = keys.join(' or ');
       if (!isConfirmed) return ask(key, toCommand(script, keys, args), toAnswerLost);
       const outcome = await translate(writer, () => confirmWrite({ script, keys, args }), key);
@@ -114,15 +100,17 @@ function toConnection(place: RedisPlace): Opening {
       const error = new StoreTakesNoWrites('not every replica confirmed the write');
       throw Object.assign(error, { mayBeDone: true });
     },
+    /** What every master says of itself. Rejects with StoreUnavailable when one doesn't answer. */
     inspect: () => inspect(client, place.leastReplicas),
-    async check() {
+    /** As `inspect`. Rejects with StoreUnfit when a server loses tokens. */
+    async check(): Promise<readonly ServerReport[]> {
       const reports = await inspect(client, place.leastReplicas);
       const findings = reports.flatMap((report) => report.findings);
       const fault = findings.find(({ severity }) => severity === 'fault');
       if (fault !== undefined) throw new StoreUnfit(fault.message);
       return reports;
     },
-    async close() {
+    async close(): Promise<void> {
       watch.close();
       await Promise.all(clients.map((one) => one.close()));
     },
@@ -150,7 +138,7 @@ async function inspect(client: RedisClient, leastReplicas: number): Promise<read
 
 /** ioredis adds a method for each script, which its types can't know. */
 const toCommand =
-  (...[script, keys, args]: Parameters<RedisConnection['run']>) =>
+  (...[script, keys, args]: Call) =>
   (commands: Redis) =>
     (commands as unknown as Record<ScriptName, (...given: unknown[]) => Promise<unknown>>)[script](
       ...keys,

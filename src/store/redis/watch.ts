@@ -14,24 +14,12 @@ const LAG = 2;
  */
 const MISSED_FOR = 5;
 
-export interface Watch {
-  /** Asks all masters now, and then again and again. */
-  start(): Promise<void>;
-  /** How many replicas must confirm a write; undefined while one of them is missing. */
-  replicasOf(name: string): number | undefined;
-  /** Why nothing may be read from this master: it has said that it is a replica. */
-  obstacle(name: string): Error | undefined;
-  /** It refused a write as a replica. */
-  demote(name: string, error: Error): void;
-  /** Another server may be the master of this name now. */
-  renew(name: string): void;
-  close(): void;
-}
+export type Watch = ReturnType<typeof createWatch>;
 
 type Seen = Replication & { readonly at: number };
 
 /** `leastReplicas`: how many are needed in any case; with 0, only a master that was demoted is asked. */
-export function createWatch(client: RedisClient, leastReplicas: number): Watch {
+export function createWatch(client: RedisClient, leastReplicas: number) {
   const seen = new Map<string, Seen>();
   const demoted = new Map<string, Error>();
   /** How many replicas were online in the last answers of each history. */
@@ -67,24 +55,29 @@ export function createWatch(client: RedisClient, leastReplicas: number): Watch {
   }
 
   return {
-    async start() {
+    /** Asks all masters now, and then again and again. */
+    async start(): Promise<void> {
       timer = setInterval(() => void lookAtAll(), LOOK_EVERY_MS);
       timer.unref();
       await lookAtAll();
     },
-    replicasOf(name) {
+    /** How many replicas must confirm a write; undefined while one of them is missing. */
+    replicasOf(name: string): number | undefined {
       const last = seen.get(name);
       if (last === undefined || performance.now() - last.at > SEEN_FOR_MS) return undefined;
       const needed = Math.max(leastReplicas, last.online, ...(counts.get(last.history) ?? []));
       const isWhole = last.online === needed && last.lagSeconds < LAG;
       return last.role === 'master' && isWhole ? needed : undefined;
     },
-    obstacle: (name) => demoted.get(name),
-    demote(name, error) {
+    /** Why nothing may be read from this master: it has said that it is a replica. */
+    obstacle: (name: string): Error | undefined => demoted.get(name),
+    /** It refused a write as a replica. */
+    demote(name: string, error: Error): void {
       demoted.set(name, error);
       seen.delete(name);
     },
-    renew(name) {
+    /** Another server may be the master of this name now. */
+    renew(name: string): void {
       seen.delete(name);
       const master = client.masterAt(name);
       if (master !== undefined && isWatched(name)) void look(master);
