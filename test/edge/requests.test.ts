@@ -15,6 +15,10 @@ const world = useWorld({ config: { rate_limits: GENEROUS } });
 const send = async (request: WireRequest) => sendBytes(world().base, toBytes(request));
 /** Sooner than the deadline of a slow body. */
 const BODY_MS = 10_000;
+/** Paths that take a form. */
+const FORMS = ['token', 'introspect', 'revoke', 'userinfo', 'authorize', 'logout'].map(
+  (name) => `/oauth/${name}`,
+);
 const MACHINE = 'grant_type=client_credentials';
 const AUTHORIZATION = `Authorization: ${basic('svc')}`;
 const machine = async (headers: readonly string[] = [], body = MACHINE, target = '/oauth/token') =>
@@ -129,14 +133,7 @@ describe('sizes and counts', () => {
   });
 
   it('HT-25: a body of 57 KiB is 413 at every form, and the connection is closed', async () => {
-    for (const target of [
-      '/oauth/token',
-      '/oauth/introspect',
-      '/oauth/revoke',
-      '/oauth/userinfo',
-      '/oauth/authorize',
-      '/oauth/logout',
-    ]) {
+    for (const target of FORMS) {
       const answer = await machine([], `x=${'x'.repeat(57 * 1024)}`, target);
       expect([answer.status, answer.headers.get('connection')], target).toEqual([413, 'close']);
     }
@@ -310,14 +307,7 @@ describe('HT-30: names that mean something to the language', () => {
   ];
 
   it.each(POLLUTED)('%s changes nothing in any form or query', async (parameters) => {
-    for (const target of [
-      '/oauth/token',
-      '/oauth/introspect',
-      '/oauth/revoke',
-      '/oauth/userinfo',
-      '/oauth/logout',
-      '/oauth/authorize',
-    ]) {
+    for (const target of FORMS) {
       const answer = await machine([], `${parameters}&${MACHINE}&token=x`, target);
       expect(answer.status, target).toBeLessThan(500);
     }

@@ -49,16 +49,7 @@ async function shown(name: string): Promise<Record<string, unknown>> {
 describe('the groups and claims of a person of the store', () => {
   beforeAll(async () => {
     const granted = ['--group', 'wiki', '--group', 'staff', '--group', 'wiki'];
-    const claims = [
-      '--claim',
-      'quota=5',
-      '--claim',
-      'tags=["a",1]',
-      '--claim',
-      'room=B 12',
-      '--claim',
-      'name=42',
-    ];
+    const claims = ['quota=5', 'tags=["a",1]', 'room=B 12', 'name=42'].flatMap((one) => ['--claim', one]);
     const { code, stderr } = await user('add', 'alice', ...granted, ...claims);
     expect([code, stderr]).toEqual([0, '']);
   });
@@ -83,18 +74,8 @@ describe('the groups and claims of a person of the store', () => {
   });
 
   it('change, without a new password', async () => {
-    const { code, stdout } = await user(
-      'set',
-      'alice',
-      '--group',
-      'managers',
-      '--remove-group',
-      'wiki',
-      '--claim',
-      'quota=7',
-      '--remove-claim',
-      'tags',
-    );
+    const changes = '--group managers --remove-group wiki --claim quota=7 --remove-claim tags'.split(' ');
+    const { code, stdout } = await user('set', 'alice', ...changes);
     expect([code, stdout]).toEqual([0, 'alice is in managers, staff\n']);
     expect(await shown('alice')).toMatchObject({
       groups: ['managers', 'staff'],
@@ -106,19 +87,9 @@ describe('the groups and claims of a person of the store', () => {
   });
 
   it('are refused where the file does not define them, all at once', async () => {
+    const wrong = '--group staf --claim qouta=1 --claim sub=x --group x'.split(' ');
     for (const verb of ['add', 'set']) {
-      const { code, stderr } = await user(
-        verb,
-        verb === 'add' ? 'carol' : 'alice',
-        '--group',
-        'staf',
-        '--claim',
-        'qouta=1',
-        '--claim',
-        'sub=x',
-        '--group',
-        'x',
-      );
+      const { code, stderr } = await user(verb, verb === 'add' ? 'carol' : 'alice', ...wrong);
       expect(code).toBe(1);
       expect(stderr).toContain('--group staf: the file defines no such group, but staff, wiki, managers');
       expect(stderr).toContain('--claim qouta, sub: there is no such claim. Known are email,');
