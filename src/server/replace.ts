@@ -71,11 +71,10 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
     if (config !== served?.config) await applyUsers(old.config, config, process, application);
     served = parts;
     await swap(application, parts);
-    await report(change, old, parts);
+    report(change, old, parts);
   }
 
-  async function report(change: Change, old: First, now: ApplicationParts): Promise<void> {
-    const { config, keySet, hash = '' } = change;
+  function report({ config, keySet, hash = '' }: Change, old: First, now: ApplicationParts): void {
     if (now.views !== old.views) process.log.info('the views were read again');
     if (config !== undefined) status.take({ running: now.config, wanted: config, hash });
     if (keySet !== undefined) reportKeys(keySet, old.hasNewKeys === true, process);
