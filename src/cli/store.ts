@@ -52,7 +52,7 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
 
 async function resolveTarget(argument: string): Promise<string> {
   const resolved = await resolveArgument(argument);
-  if (resolved.kind === 'fault') throw new CommandError(`--to ${resolved.message}`);
+  if ('fault' in resolved) throw new CommandError(`--to ${resolved.fault}`);
   try {
     // Other users of the machine can read a command line.
     if (resolved.value === argument && hasPassword(argument)) {

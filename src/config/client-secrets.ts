@@ -60,8 +60,8 @@ async function resolveHash(
   if (form.hash !== undefined) return parseHash(form.hash);
   const resolved = await resolveReference(form.value ?? '', entry.folder, context);
   const at = path.at(-1) === 'client_secret' ? path : [...path, 'value'];
-  if (resolved.kind === 'fault') {
-    entry.report(at, resolved.message);
+  if ('fault' in resolved) {
+    entry.report(at, resolved.fault);
     return undefined;
   }
   if (resolved.isPlain && !context.issuerIsLoopback) entry.report(at, PLAIN_REFUSED);

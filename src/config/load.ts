@@ -176,12 +176,10 @@ async function readParts(
 }
 
 function withoutFaults(content: Readonly<Record<string, unknown>>) {
-  const faults = serviceSchema.safeParse(content).error?.issues ?? [];
-  const broken = faults.flatMap((issue) =>
-    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [issue.path[0]],
-  );
-  const isKept = (key: string) => NEEDED.includes(key) || !(broken.includes(key) || OF_CLIENTS.includes(key));
-  return Object.fromEntries(Object.entries(content).filter(([key]) => isKept(key)));
+  const schemas = new Map<string, z.ZodType>(Object.entries(serviceSchema.shape));
+  const isKept = ([key, value]: [string, unknown]) =>
+    NEEDED.includes(key) || (!OF_CLIENTS.includes(key) && schemas.get(key)?.safeParse(value).success);
+  return Object.fromEntries(Object.entries(content).filter(isKept));
 }
 
 function checkParts(
@@ -223,8 +221,9 @@ async function resolveSecrets({ service, clients }: Parts, context: SecretContex
   const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
   for (let start = 0; start < clients.list.length; start += CLIENTS_AT_ONCE) {
     const some = clients.list.slice(start, start + CLIENTS_AT_ONCE);
-    const found = await Promise.all(some.map((client) => resolveClientSecrets(client, context, ofService)));
-    for (const [index, client] of some.entries()) clientSecrets.set(client, found[index] ?? []);
+    const read = async (client: Entry<ClientForm>) =>
+      clientSecrets.set(client, await resolveClientSecrets(client, context, ofService));
+    await Promise.all(some.map(read));
   }
   return { store, keys, clientSecrets };
 }

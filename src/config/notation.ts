@@ -52,14 +52,19 @@ export function parseRate(text: string): Rate | undefined {
   return limit > 0 && windowSeconds > 0 && windowSeconds <= DAY ? { limit, windowSeconds } : undefined;
 }
 
-export function rate() {
-  const schema = z.string(RATE_FAULT).regex(RATE, RATE_FAULT).meta({ title: 'rate' });
+/** A text of the file that `parse` understands. */
+function parsed<T>(schema: z.ZodString, parse: (text: string) => T | undefined, fault: string) {
   return schema.transform((text, context) => {
-    const parsed = parseRate(text);
-    if (parsed !== undefined) return parsed;
-    context.addIssue('must allow at least 1, in a time between 1s and 1d');
+    const value = parse(text);
+    if (value !== undefined) return value;
+    context.addIssue(fault);
     return z.NEVER;
   });
+}
+
+export function rate() {
+  const schema = z.string(RATE_FAULT).regex(RATE, RATE_FAULT).meta({ title: 'rate' });
+  return parsed(schema, parseRate, 'must allow at least 1, in a time between 1s and 1d');
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/;
@@ -69,10 +74,10 @@ const INSTANT_FAULT = 'must be a day such as 2027-01-01, or a time such as 2027-
 export function parseInstant(text: string): number | undefined {
   if (!INSTANT.test(text)) return undefined;
   const day = text.slice(0, 10);
-  const midnight = new Date(`${day}T00:00:00Z`);
+  const midnight = new Date(day);
   // Date turns 30 February into 2 March; a user who wrote that meant something else.
   if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return undefined;
-  const milliseconds = Date.parse(text.length === 10 ? `${day}T00:00:00Z` : text);
+  const milliseconds = Date.parse(text);
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }
 
@@ -80,15 +85,8 @@ export const instantFault = (text: string): string | undefined =>
   parseInstant(text) === undefined ? INSTANT_FAULT : undefined;
 
 /** The zod type of a point in time; yields epoch seconds. */
-export function instant() {
-  const schema = z.string(INSTANT_FAULT).meta({ title: 'day or time' });
-  return schema.transform((text, context) => {
-    const seconds = parseInstant(text);
-    if (seconds !== undefined) return seconds;
-    context.addIssue(INSTANT_FAULT);
-    return z.NEVER;
-  });
-}
+export const instant = () =>
+  parsed(z.string(INSTANT_FAULT).meta({ title: 'day or time' }), parseInstant, INSTANT_FAULT);
 
 /** `2027-01-01`, or with the time when it isn't midnight UTC. */
 export function formatInstant(seconds: number): string {

@@ -23,9 +23,7 @@ type ReferenceSource = Readonly<{
 /** What the secrets of one configuration are judged by. */
 export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
 
-export type Resolved =
-  | { readonly kind: 'value'; readonly value: string; readonly isPlain: boolean }
-  | { readonly kind: 'fault'; readonly message: string };
+export type Resolved = { readonly value: string; readonly isPlain: boolean } | { readonly fault: string };
 
 /**
  * The value behind `reference`, or why there is none. Text that is no reference stands for itself; relative paths start in
@@ -41,7 +39,7 @@ export async function resolveReference(
   if (reference.startsWith('file:')) return fromFile(reference.slice('file:'.length), folder, source);
   if (/^(sha256:|\$argon2)/i.test(reference))
     return fault('is a hash: write it as an entry of client_secrets with hash:');
-  return { kind: 'value', value: reference, isPlain: true };
+  return { value: reference, isPlain: true };
 }
 
 /** The same for a reference on the command line: relative paths start where the command was given. */
@@ -56,7 +54,7 @@ export const isReference = (text: string): boolean => /^(env|file):/.test(text);
 /** As long and as mixed as a real key, and the same for the same reference. */
 function standIn(reference: string): Resolved {
   const value = createHash('sha256').update(reference, 'utf8').digest('base64url');
-  return { kind: 'value', value, isPlain: false };
+  return { value, isPlain: false };
 }
 
 function fromEnvironment(name: string, env: NodeJS.ProcessEnv): Resolved {
@@ -65,7 +63,7 @@ function fromEnvironment(name: string, env: NodeJS.ProcessEnv): Resolved {
     return fault('env: must be followed by the name of an environment variable');
   const value = env[name];
   if (value === undefined) return fault(`env:${name} is not set in the environment`);
-  return value === '' ? fault(`env:${name} is empty`) : { kind: 'value', value, isPlain: false };
+  return value === '' ? fault(`env:${name} is empty`) : { value, isPlain: false };
 }
 
 async function fromFile(
@@ -83,7 +81,7 @@ async function fromFile(
     if (open) return fault(open);
     // Editors and `echo` end a file with a newline that isn't part of the secret.
     const value = (await readInTime(file)).toString().replace(/\r?\n$/, '');
-    return value === '' ? fault(`file:${path} is empty`) : { kind: 'value', value, isPlain: false };
+    return value === '' ? fault(`file:${path} is empty`) : { value, isPlain: false };
   } catch (error) {
     return fault(`file:${path} ${readFault(error)}`);
   }
@@ -99,4 +97,4 @@ export function openFileFault(file: string, mode: number): string | undefined {
   return `${file} holds a secret and ${what} (mode ${all}): chmod ${fixed} ${file}`;
 }
 
-const fault = (message: string): Resolved => ({ kind: 'fault', message });
+const fault = (message: string): Resolved => ({ fault: message });

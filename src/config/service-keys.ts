@@ -21,10 +21,8 @@ export const KEY_NAMES = ['encryption_keys', 'cookie_keys'] as const;
 export type KeyName = (typeof KEY_NAMES)[number];
 
 const REQUIRED: Readonly<Record<KeyName, string>> = {
-  encryption_keys:
-    'is required unless the issuer is this machine: 32 random bytes, base64url, as env:NAME or file:PATH',
-  cookie_keys:
-    'is required unless the issuer is this machine: at least 32 random characters, as env:NAME or file:PATH',
+  encryption_keys: '32 random bytes, base64url',
+  cookie_keys: 'at least 32 random characters',
 };
 
 /** The configured keys; what is wrong with them is reported. Empty when none are configured. */
@@ -34,14 +32,17 @@ export async function resolveKeys(
   context: SecretContext,
 ): Promise<string[]> {
   const references = service.value[name];
-  if (references.length === 0 && !context.issuerIsLoopback) service.report([name], REQUIRED[name]);
+  if (references.length === 0 && !context.issuerIsLoopback) {
+    const message = `is required unless the issuer is this machine: ${REQUIRED[name]}, as env:NAME or file:PATH`;
+    service.report([name], message);
+  }
   const keys: string[] = [];
   const bytesOf = (key: string) => Buffer.from(key, name === 'encryption_keys' ? 'base64url' : 'utf8');
   for (const [index, reference] of references.entries()) {
     const resolved = await resolveReference(reference, service.folder, context);
     const fault = keyFault(name, resolved, context.issuerIsLoopback);
     if (fault) service.report([name, index], fault);
-    if (resolved.kind !== 'value') continue;
+    if ('fault' in resolved) continue;
     const isSame = (key: string) => bytesOf(key).equals(bytesOf(resolved.value));
     if (keys.some(isSame)) service.report([name, index], 'is the same key as one before it');
     keys.push(resolved.value);
@@ -50,7 +51,7 @@ export async function resolveKeys(
 }
 
 function keyFault(name: KeyName, resolved: Resolved, issuerIsLoopback: boolean): string | undefined {
-  if (resolved.kind === 'fault') return resolved.message;
+  if ('fault' in resolved) return resolved.fault;
   if (name === 'encryption_keys' && !/^[A-Za-z0-9_-]{43}=?$/.test(resolved.value)) {
     return 'the key must be 32 bytes, base64url (43 characters)';
   }

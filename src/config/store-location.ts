@@ -16,8 +16,8 @@ export async function resolveStore(
   // Only to be compared: this is never opened.
   if (context.readSecrets === false && isReference(location)) return { engine: 'redis', url: location };
   const resolved = await resolveReference(location, service.folder, context);
-  if (resolved.kind === 'fault') {
-    service.report(['store'], resolved.message);
+  if ('fault' in resolved) {
+    service.report(['store'], resolved.fault);
     return undefined;
   }
   const { value } = resolved;
