@@ -52,8 +52,7 @@ export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {
     generation: ring.generation,
     active: openKey(active, vault),
     others: families
-      .map((family) => activeKey(family, now))
-      .filter((key) => key !== undefined)
+      .flatMap((family) => activeKey(family, now) ?? [])
       .map((key) => ({ ...openKey(key, vault), alg: key.alg })),
     reserve: reserve.map((key) => openKey(key, vault)),
     published: publishedKeys(ring, now).map(({ kid, alg, public: jwk }) => toPublicJwk(jwk, kid, alg)),

@@ -25,11 +25,10 @@ export async function openKeys(config: KeyConfig, store: Store): Promise<OpenKey
 }
 
 export function keyStoreFor(config: KeyConfig, { documents, clock }: Store): KeyStore {
-  const vault = new Vault(config.encryptionKeys);
   return new KeyStore({
     ...keySettingsOf(config),
     documents,
-    vault,
+    vault: new Vault(config.encryptionKeys),
     now: clock.now,
     issuer: config.issuer,
   });

@@ -57,8 +57,11 @@ export function takeStep(ring: Ring, due: DueStep, now: number, timing: Timing, 
   switch (due.kind) {
     case 'publish':
       return withReserve(ring, now, newKey);
-    case 'activate':
-      return appoint(ring, plannedActivation(ring, now, timing), { now, timing, newKey });
+    case 'activate': {
+      const since = activeKey(ring, now)?.activateAt;
+      const planned = since === undefined ? now : since + ms(timing.rotateEvery);
+      return appoint(ring, planned, now, timing, newKey);
+    }
     case 'extend':
       return edit(ring, due.kid, ({ retireAt = 0 }) => ({ removeAt: verifiesUntil(retireAt, timing) }));
     case 'retire':
@@ -74,7 +77,7 @@ export function takeStep(ring: Ring, due: DueStep, now: number, timing: Timing, 
  * appointment already.
  */
 export const rotateNow = (ring: Ring, now: number, timing: Timing, newKey?: NewKey): Ring =>
-  scheduledKeys(ring, now).length > 0 ? ring : appoint(ring, now, { now, timing, newKey });
+  scheduledKeys(ring, now).length > 0 ? ring : appoint(ring, now, now, timing, newKey);
 
 /** The ring, with `newKey` published when it has no reserve. */
 export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined): Ring {
@@ -84,27 +87,11 @@ export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined)
   return { ...ring, keys: [...ring.keys, { ...newKey, publishedAt: now }] };
 }
 
-/** When the first reserve will take over as planned, epoch milliseconds. Undefined when nothing can be planned. */
-function plannedActivation(ring: Ring, now: number, timing: Timing): number | undefined {
-  const next = reserveKeys(ring)[0];
-  const since = activeKey(ring, now)?.activateAt;
-  if (!next || since === undefined) return undefined;
-  return Math.max(since + ms(timing.rotateEvery), earliestActivation(next, now, timing));
-}
-
 /** Lets the first reserve sign from `wished` on, or as soon as it can, and the key before it until then. */
-function appoint(
-  ring: Ring,
-  wished: number | undefined,
-  {
-    now,
-    timing,
-    newKey,
-  }: { readonly now: number; readonly timing: Timing; readonly newKey?: NewKey | undefined },
-): Ring {
+function appoint(ring: Ring, wished: number, now: number, timing: Timing, newKey: NewKey | undefined): Ring {
   const next = reserveKeys(ring)[0];
   if (!next) throw new KeyringError('the ring has no key that could sign next');
-  const at = Math.max(wished ?? now, earliestActivation(next, now, timing));
+  const at = Math.max(wished, earliestActivation(next, now, timing));
   const keys = ring.keys.map((key) => {
     if (key.kid === next.kid) return { ...key, activateAt: at };
     const isBefore =

@@ -9,7 +9,7 @@ export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
 
   return {
     async get(collection, id) {
-      return tables.read(() => tables.documents.get([toKeyName(collection), toKeyName(id)]));
+      return tables.read(() => tables.documents.get(keyOf(collection, id)));
     },
 
     async list(collection) {
@@ -25,7 +25,7 @@ export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
     putAll,
 
     async remove(collection, id, expectedVersion) {
-      const key: [string, string] = [toKeyName(collection), toKeyName(id)];
+      const key = keyOf(collection, id);
       return tables.write(() => {
         if (tables.documents.get(key)?.version !== expectedVersion) return false;
         void tables.documents.remove(key);
@@ -41,13 +41,14 @@ export function putDocuments(
   collection: string,
   writes: readonly DocumentWrite[],
 ): boolean {
-  const keyOf = (id: string): [string, string] => [toKeyName(collection), toKeyName(id)];
-  const versionOf = (id: string) => tables.documents.get(keyOf(id))?.version ?? 0;
+  const versionOf = (id: string) => tables.documents.get(keyOf(collection, id))?.version ?? 0;
   if (writes.some(({ id, expectedVersion }) => versionOf(id) !== expectedVersion)) return false;
   for (const { id, value, expectedVersion } of writes) {
-    void tables.documents.put(keyOf(id), { id, value, version: expectedVersion + 1 });
+    void tables.documents.put(keyOf(collection, id), { id, value, version: expectedVersion + 1 });
   }
   return true;
 }
+
+const keyOf = (collection: string, id: string): [string, string] => [toKeyName(collection), toKeyName(id)];
 
 const byId = (a: DocumentRow, b: DocumentRow): number => (a.id < b.id ? -1 : 1);

@@ -101,12 +101,12 @@ function isFree(tables: LmdbTables, alias: string, { id, follows, at }: Claim): 
 function prepare(tables: LmdbTables, record: NewRecord): (at: number) => SaveResult {
   const id = toRecordId(record.kind, record.key);
   const lifeMs = toLifeMs(record.ttlSeconds);
-  const follows = record.follows === undefined ? undefined : toRecordId(record.kind, record.follows);
+  const follows = record.follows && toRecordId(record.kind, record.follows);
   const row = {
     key: record.key,
     payload: record.payload,
-    grant: record.grant === undefined ? undefined : toKeyName(record.grant),
-    alias: record.alias === undefined ? undefined : toRecordId(record.kind, record.alias),
+    grant: record.grant && toKeyName(record.grant),
+    alias: record.alias && toRecordId(record.kind, record.alias),
   };
   return (at) => {
     if (row.grant !== undefined && isRevoked(tables, row.grant, at)) return 'grant_revoked';
