@@ -27,17 +27,9 @@ eachStore('a body that is cut off', (world) => {
   it.each(BODIES)('that %s is no error in the log, at no form', async (_name, body) => {
     const { pathname, cookie } = await signInPage();
     const before = world().recorded.log.length;
-    for (const path of [
-      pathname,
-      pathname.replace('/login', '/cancel'),
-      '/oauth/token',
-      '/oauth/introspect',
-      '/oauth/revoke',
-      '/oauth/userinfo',
-      '/oauth/authorize',
-      '/oauth/logout',
-      '/oauth/logout/confirm',
-    ]) {
+    const forms = ['token', 'introspect', 'revoke', 'userinfo', 'authorize', 'logout', 'logout/confirm'];
+    const oauth = forms.map((name) => `/oauth/${name}`);
+    for (const path of [pathname, pathname.replace('/login', '/cancel'), ...oauth]) {
       for (const isAccepted of [true, false]) {
         const socket = connect(Number(new URL(world().base).port), '127.0.0.1');
         socket.on('error', () => undefined);

@@ -30,15 +30,8 @@ describe.each([[1], [2]])('the management listener of a service with workers: %i
   const ask = (target: string, host: string, headers: Record<string, string> = {}) =>
     raw(`http://127.0.0.1:${port}`, { target, headers: { host, ...headers } });
 
-  it.each([
-    '127.0.0.1',
-    '127.0.0.1:9',
-    '10.0.0.7:3001',
-    '[::1]',
-    '[fd00::7]:3001',
-    'localhost',
-    'LocalHost:3001',
-  ])('answers a request for %s', async (host) => {
+  const own = '127.0.0.1 127.0.0.1:9 10.0.0.7:3001 [::1] [fd00::7]:3001 localhost LocalHost:3001'.split(' ');
+  it.each(own)('answers a request for %s', async (host) => {
     expect((await ask('/readyz', host)).status).toBe(200);
     expect((await ask('/metrics', host)).text).toContain('postern_ready');
   });
@@ -57,16 +50,9 @@ describe.each([[1], [2]])('the management listener of a service with workers: %i
     }
   });
 
-  it.each([
-    'evil.example',
-    'evil.example:3001',
-    'localhost.evil.example',
-    '127.0.0.1.evil.example',
-    'evil-localhost',
-    'localhost:3001@evil.example',
-    '0x7f.evil',
-    'metrics.internal.evil.example',
-  ])('answers 421 to a request for %s, but for /healthz', async (host) => {
+  const foreign = `evil.example evil.example:3001 localhost.evil.example 127.0.0.1.evil.example evil-localhost
+    localhost:3001@evil.example 0x7f.evil metrics.internal.evil.example`.split(/\s+/);
+  it.each(foreign)('answers 421 to a request for %s, but for /healthz', async (host) => {
     for (const target of ['/readyz', '/metrics', '/try', '/nothing', `http://127.0.0.1:${port}/readyz`]) {
       const { status, text } = await ask(target, host, { 'x-forwarded-host': 'localhost' });
       expect([status, JSON.parse(text)]).toEqual([
