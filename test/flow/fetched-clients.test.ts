@@ -231,27 +231,7 @@ describe('which documents are fetched', () => {
     expect(host.timesAsked(url)).toBe(0);
   });
 
-  it('takes a client of the file before a document', async () => {
-    const url = published();
-    await world().reload({
-      ...CONFIG,
-      clients: [
-        ...worldClients(),
-        {
-          client_id: url,
-          token_endpoint_auth_method: 'none',
-          redirect_uris: [CALLBACK],
-          scope: 'openid reports.read',
-        },
-      ],
-    });
-    expect(await errorPage(world(), url)).toEqual([200, undefined, undefined]);
-    expect(host.timesAsked(url)).toBe(0);
-    await world().reload(CONFIG);
-  });
-
-  it('MC-36: gives a pinned client a refresh token by its grant types, too', async () => {
-    const url = published();
+  const pin = async (url: string) => {
     const pinned = {
       client_id: url,
       token_endpoint_auth_method: 'none',
@@ -260,6 +240,12 @@ describe('which documents are fetched', () => {
       scope: 'openid offline_access reports.read',
     };
     await world().reload({ ...CONFIG, clients: [...worldClients(), pinned] });
+  };
+
+  it('MC-36: takes a client of the file before a document; it gets a refresh token by its grant types, too', async () => {
+    const url = published();
+    await pin(url);
+    expect(await errorPage(world(), url)).toEqual([200, undefined, undefined]);
     const tokens = await tokensFor(world(), url);
     const renewed = await refresh(world(), url, tokens['refresh_token']);
     expect([renewed.status, typeof renewed.body['refresh_token']]).toEqual([200, 'string']);
@@ -272,20 +258,12 @@ describe('which documents are fetched', () => {
 
   it('holds nothing of what users allowed the pinned document, once the pin is removed', async () => {
     const url = published();
-    const pinned = {
-      client_id: url,
-      token_endpoint_auth_method: 'none',
-      redirect_uris: [CALLBACK],
-      grant_types: ['authorization_code', 'refresh_token'],
-      scope: 'openid offline_access reports.read',
-    };
-    const pin = async () => world().reload({ ...CONFIG, clients: [...worldClients(), pinned] });
-    await pin();
+    await pin(url);
     const browser = newBrowser(world());
     const first = await finishPages(browser, await browser.open(authorizeUrl(world(), url)), 'alice');
     const { body } = await redeem(world(), url, new URL(first.url).searchParams.get('code') ?? '');
     const kept = await tokensFor(world(), url);
-    await pin();
+    await pin(url);
     expect(await introspect(world(), String(body['access_token']))).toMatchObject({ active: true });
     await world().reload(CONFIG);
     expect((await browser.open(authorizeUrl(world(), url))).text).toContain('/consent"');
@@ -294,7 +272,7 @@ describe('which documents are fetched', () => {
       expect((await refresh(world(), url, String(token))).body['error']).toBe('invalid_grant');
     // Pinned again, it isn't what it was; what was allowed to the fetched one stays.
     const fetched = await tokensFor(world(), url);
-    await pin();
+    await pin(url);
     expect((await refresh(world(), url, kept['refresh_token'])).body['error']).toBe('invalid_grant');
     expect((await refresh(world(), url, fetched['refresh_token'])).status).toBe(200);
     await world().reload(CONFIG);
@@ -738,8 +716,7 @@ describe('how many documents are fetched', () => {
     const client = published();
     let { refresh_token: token } = await tokensFor(world(), client);
     await nextMinute(6);
-    const flood = openUnknown(60, missing('docs.example'), addresses);
-    await flood;
+    await openUnknown(60, missing('docs.example'), addresses);
     const renewed = await refresh(world(), client, token);
     token = String(renewed.body['refresh_token']);
     expect([renewed.status, host.timesAsked(client)]).toEqual([200, 2]);

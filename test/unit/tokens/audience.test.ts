@@ -37,22 +37,27 @@ describe('the life of a token', () => {
 });
 
 describe('a resource', () => {
-  it.each([REPORTS, 'HTTPS://API.Example/reports'])('MC-40: is found as %s', (identifier) => {
-    expect(rules.findResource(identifier)?.resource).toBe(REPORTS);
+  const found = {
+    [REPORTS]: [REPORTS, 'HTTPS://API.Example/reports'],
+    'https://root.example/': ['https://root.example', 'https://root.example/', 'HTTPS://Root.Example/'],
+    none: [
+      'https://root.example//',
+      'https://root.example:443',
+      'https://root.example/?',
+      'urn:mail/',
+    ].concat([
+      `${REPORTS}/`,
+      'https://api.example/Reports',
+      `${REPORTS}?x`,
+      'urn:MAIL',
+      'api.example/reports',
+    ]),
+  };
+  it.each(Object.entries(found))('MC-40: %s is found as %j', (resource, identifiers) => {
+    for (const identifier of identifiers)
+      expect([identifier, rules.findResource(identifier)?.resource ?? 'none']).toEqual([
+        identifier,
+        resource,
+      ]);
   });
-
-  it.each(['https://root.example', 'https://root.example/', 'HTTPS://Root.Example/'])(
-    'MC-40: without a path is found as %s',
-    (identifier) => expect(rules.findResource(identifier)?.resource).toBe('https://root.example/'),
-  );
-
-  it.each(['https://root.example//', 'https://root.example:443', 'https://root.example/?', 'urn:mail/'])(
-    'MC-40: without a path is not found as %s',
-    (identifier) => expect(rules.findResource(identifier)).toBeUndefined(),
-  );
-
-  it.each([`${REPORTS}/`, 'https://api.example/Reports', `${REPORTS}?x`, 'urn:MAIL', 'api.example/reports'])(
-    'MC-40: is not found as %s',
-    (identifier) => expect(rules.findResource(identifier)).toBeUndefined(),
-  );
 });
