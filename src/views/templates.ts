@@ -1,5 +1,4 @@
 // Compiles a set of EJS templates that include each other: the EJS options, and what a template can see.
-import path from 'node:path';
 import ejs from 'ejs';
 import type { PageContext, PageModels, PageName } from './models.ts';
 import type { TextPart, TextValues } from './texts.ts';
@@ -65,7 +64,7 @@ function tryToCompile(text: string, filename: string): Template | string {
   }
 }
 
-/** Throws what the template throws. */
+/** Throws what the template throws. What it includes is named from the top of the folder, without `.ejs`. */
 export function renderTemplate(
   templates: TemplateSet,
   name: string,
@@ -76,14 +75,6 @@ export function renderTemplate(
   const template = templates.get(name);
   if (!template) throw new Error(`There is no template ${name}`);
   const include = (target: string, more?: object) =>
-    renderTemplate(templates, resolveInclude(name, target, templates), locals, { ...included, ...more });
+    renderTemplate(templates, `${target}.ejs`, locals, { ...included, ...more });
   return template({ ...included, ...locals, include });
-}
-
-/** As in EJS: from the including file's folder, or from the top; `.ejs` may be left out. */
-function resolveInclude(from: string, target: string, templates: TemplateSet): string {
-  const name = path.posix.extname(target) ? target : `${target}.ejs`;
-  const beside = path.posix.join(path.posix.dirname(from), name);
-  if (templates.has(beside) && !name.startsWith('/')) return beside;
-  return path.posix.normalize(name).replace(/^\/+/, '');
 }

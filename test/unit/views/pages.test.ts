@@ -198,12 +198,12 @@ describe('hostile keys in a model (IN-01, IN-02)', () => {
 });
 
 describe("an operator's folder", () => {
-  it('can include partials of its own, beside the file or from the top, with data', () => {
+  it('can include partials of its own, from the top of the folder, with data', () => {
     const pages = pagesWith(
       override({
         'login.ejs': "<%- include('parts/a', { word: 'one' }) %>",
         'parts/a.ejs':
-          "<%= locals.word %> <%- include('b', { word: 'two' }) %> <%- include('/parts/b.ejs') %>",
+          "<%= locals.word %> <%- include('parts/b', { word: 'two' }) %> <%- include('parts/b') %>",
         'parts/b.ejs': '<%= locals.word %>/<%= locale %>',
       }),
     );
