@@ -16,7 +16,7 @@ import { tidyUp } from './tidy-up.ts';
 const NEXT_LINK_SECONDS = 15 * 60;
 
 export type OpenLink = { readonly token: string; readonly link: OneTimeLink; readonly account: User };
-export type LinkFault = PasswordFault | 'different' | EnrolmentFault;
+export type LinkFault = PasswordFault | 'different' | Exclude<EnrolmentFault, 'not_first'>;
 
 /** `fault`: the form is shown again. `dead`: why the link doesn't work any more. */
 type Followed =

@@ -117,7 +117,7 @@ function createLinkPages({ config, csrf, pages, audit, second, limits, now }: Ho
       }
       const { minLength } = config.passwords;
       const passkey = purpose === 'invite' ? begun?.passkey : undefined;
-      const error = toPasswordFault(fault);
+      const error = fault === 'wrong_code' ? undefined : fault;
       const fields = { ...target, username, minLength, passkey, error };
       return show(ctx, { outcome: 'password', purpose, ...fields }, status);
     },
@@ -126,9 +126,6 @@ function createLinkPages({ config, csrf, pages, audit, second, limits, now }: Ho
 
 const toEnrolmentFault = (fault: LinkFault | undefined) =>
   fault === 'wrong_code' || fault === 'passkey_refused' ? fault : undefined;
-
-const toPasswordFault = (fault: LinkFault | undefined) =>
-  fault === 'wrong_code' || fault === 'not_first' ? undefined : fault;
 
 async function open({ links, accounts, second, factors }: Host, token: string): Promise<OpenLink | Dead> {
   const link = await links.find(token);

@@ -3,7 +3,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Branding } from '../config/config.ts';
-import { didYouMean } from '../config/wording.ts';
 import { assetType, COLORS_CSS } from './assets.ts';
 import { fieldsOf, PAGE_MODELS } from './models.ts';
 import { createPages } from './pages.ts';
@@ -49,7 +48,7 @@ function unknownFiles(files: Files, known: readonly string[]): ViewFault[] {
     (/^assets\/[^/]+$/.test(name) && assetType(name) !== undefined);
   return [...files.keys()]
     .filter((name) => !isUsed(name))
-    .map((file) => ({ file, message: `is used by no page${didYouMean(file, known)}` }));
+    .map((file) => ({ file, message: 'is used by no page' }));
 }
 
 function rawOutput(files: Files): ViewFault[] {
@@ -72,7 +71,7 @@ function textFaults(files: Files, locales: LocaleFiles): ViewFault[] {
     if (original === undefined) {
       // Scopes are the operator's own; so are keys that the operator's templates ask for.
       const isTheirs = key.startsWith('scope.') || asked.includes(key);
-      return isTheirs ? [] : [`${key} is no text of any page${didYouMean(key, [...english.keys()])}`];
+      return isTheirs ? [] : [`${key} is no text of any page`];
     }
     const known = placeholdersOf(original);
     const unknown = placeholdersOf(text).filter((placeholder) => !known.includes(placeholder));
@@ -112,10 +111,7 @@ function renderFaults(
   for (const { name, model } of PAGE_STATES) {
     const strict = toStrictModel(model, PAGE_MODELS[name], 'model', {
       onRead: (field) => read.add(`${name} ${field}`),
-      onUnknown(field, known) {
-        const hint = didYouMean(field.split('.').at(-1) ?? '', known);
-        faults.push({ file: `${name}.ejs`, message: `${field} is no field${hint}` });
-      },
+      onUnknown: (field) => faults.push({ file: `${name}.ejs`, message: `${field} is no field` }),
     }) as typeof model;
     for (const locale of locales)
       pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
@@ -134,8 +130,8 @@ const ALWAYS = new Set(['toJSON', 'then', 'constructor', 'toString', 'valueOf', 
 type Watch = Readonly<{
   /** Gets the name of each field that a template asks for. */
   onRead: (field: string) => void;
-  /** Gets the path, as `model.client.nmae`, and the fields that there are. */
-  onUnknown: (place: string, known: readonly string[]) => void;
+  /** Gets the path, as `model.client.nmae`. */
+  onUnknown: (place: string) => void;
 }>;
 
 /** A model that notices what a template asks for: a field that pages never get is a typo that would print nothing. */
@@ -149,7 +145,7 @@ function toStrictModel(value: unknown, schema: unknown, place: string, watch: Wa
       if (typeof key === 'symbol' || ALWAYS.has(key)) return found;
       watch.onRead(key);
       if (Object.hasOwn(fields, key)) return toStrictModel(found, fields[key], `${place}.${key}`, watch);
-      watch.onUnknown(`${place}.${key}`, Object.keys(fields));
+      watch.onUnknown(`${place}.${key}`);
       return undefined;
     },
   });
