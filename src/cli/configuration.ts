@@ -1,7 +1,8 @@
 // Shared by the verbs: options, reading the configuration, and how its problems are shown.
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { formatProblem, type Config, ConfigError } from '../config/config.ts';
+import { type Config, ConfigError } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
+import { formatProblem } from '../config/problems.ts';
 import { counted, printJson, type CliIo } from './io.ts';
 
 export const configOption = () =>

@@ -1,8 +1,9 @@
 // `postern doctor`: checks a running service from outside, as a browser and a client see it, and reports what the proxy and
 // the network broke.
 import type { Command } from 'commander';
-import { ConfigError, formatProblem, type Config } from '../config/config.ts';
+import { ConfigError, type Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
+import { formatProblem } from '../config/problems.ts';
 import { normalizeIssuer } from '../config/uri.ts';
 import { ask } from '../doctor/ask.ts';
 import { runCheck, type Level, type Result } from '../doctor/check.ts';

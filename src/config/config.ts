@@ -1,6 +1,7 @@
 // The types of the configuration as the service has it: plain, readonly, complete. Every secret reference has been read,
 // every duration is in seconds, every path is absolute.
 import type { CamelKeys } from './camel-keys.ts';
+import { type ConfigProblem, formatProblem } from './problems.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import type { ServiceForm } from './schema.ts';
 import type { SecretHash } from './secret-strength.ts';
@@ -91,17 +92,6 @@ export function userScopes({ groups = {}, scopes = {} }: Partial<ScopeSettings>)
   return [...new Set([...SPECIFICATION_SCOPES, ...ofGroups, ...Object.keys(scopes)])];
 }
 
-/** One thing that is wrong with the configuration, in the words of the user who must repair it. */
-export type ConfigProblem = Readonly<{
-  file: string;
-  /** 1-based, absent when the file itself can't be read. */
-  line?: number | undefined;
-  column?: number | undefined;
-  /** Where in the document, as `clients[2].redirect_uris`. */
-  path?: string | undefined;
-  message: string;
-}>;
-
 /** What a configuration was made from, so that a change of it can be noticed. All absolute. */
 export type ConfigSources = Readonly<{
   /** Every file that was read or looked for, also one that isn't there. */
@@ -122,10 +112,4 @@ export class ConfigError extends Error {
     this.problems = problems;
     this.sources = sources;
   }
-}
-
-/** `config/postern.yaml:12:5 clients[0].redirect_uris: …`, the form that editors turn into a link. */
-export function formatProblem({ file, line, column, path, message }: ConfigProblem): string {
-  const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
-  return path ? `${place} ${path}: ${message}` : `${place} ${message}`;
 }

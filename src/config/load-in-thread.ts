@@ -4,14 +4,8 @@ import { extname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import {
-  type Client,
-  type Config,
-  ConfigError,
-  type ConfigProblem,
-  type ConfigSources,
-  type UserEntry,
-} from './config.ts';
+import { type Client, type Config, ConfigError, type ConfigSources, type UserEntry } from './config.ts';
+import type { ConfigProblem } from './problems.ts';
 import type { LoadedConfig } from './load.ts';
 import { hungFolders } from './regular-file.ts';
 

@@ -1,5 +1,15 @@
 // Collects what is wrong with a configuration, in all of its files, and puts it in order.
-import type { ConfigProblem } from './config.ts';
+
+/** One thing that is wrong with the configuration, in the words of the user who must repair it. */
+export type ConfigProblem = Readonly<{
+  file: string;
+  /** 1-based, absent when the file itself can't be read. */
+  line?: number | undefined;
+  column?: number | undefined;
+  /** Where in the document, as `clients[2].redirect_uris`. */
+  path?: string | undefined;
+  message: string;
+}>;
 
 /** Where in a document: keys and indexes from the top. */
 export type Path = readonly (string | number)[];
@@ -23,6 +33,12 @@ export function formatPath(path: Path): string {
     if (typeof step === 'number') return `${text}[${step}]`;
     return text === '' ? step : `${text}.${step}`;
   }, '');
+}
+
+/** `config/postern.yaml:12:5 clients[0].redirect_uris: …`, the form that editors turn into a link. */
+export function formatProblem({ file, line, column, path, message }: ConfigProblem): string {
+  const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+  return path ? `${place} ${path}: ${message}` : `${place} ${message}`;
 }
 
 export class ProblemList {

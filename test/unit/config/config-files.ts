@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
-import { ConfigError, formatProblem, type Client, type Config } from '../../../src/config/config.ts';
+import { ConfigError, type Client, type Config } from '../../../src/config/config.ts';
+import { formatProblem } from '../../../src/config/problems.ts';
 import { loadConfig, type LoadOptions } from '../../../src/config/load.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'postern-config-'));
