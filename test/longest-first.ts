@@ -64,7 +64,7 @@ const LONGEST = [
   'fault/start',
   'flow/authorization-code',
   'reload/access',
-  'browser/form-post',
+  'features/form-post/browser',
   'browser/factors',
   'attack/code-race',
   'flow/tabs',

@@ -7,11 +7,11 @@ import { text } from 'node:stream/consumers';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { authorizationUrl } from '../world/authorization-request.ts';
-import { launchChromium } from '../world/chromium.ts';
-import { freePort } from '../world/servers.ts';
-import { press, signIn } from '../world/visitors.ts';
-import { GENEROUS, PEOPLE, SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
+import { authorizationUrl } from '../../world/authorization-request.ts';
+import { launchChromium } from '../../world/chromium.ts';
+import { freePort } from '../../world/servers.ts';
+import { press, signIn } from '../../world/visitors.ts';
+import { GENEROUS, PEOPLE, SECRETS, startWorld, type World, worldClients } from '../../world/world.ts';
 
 type Recipe = {
   readonly begin: () => Promise<Response>;

@@ -1,15 +1,15 @@
 // OAuth 2.0 Form Post Response Mode: the answer of a sign-in in a form that the browser sends, for apps that list it.
 import * as oidc from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { authorize, type Authorized, type AuthorizeOptions, connect } from '../world/app.ts';
-import { AUTHORIZATION_REQUEST, authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
-import { formOf, type Page } from '../world/browser.ts';
-import { anyStore, useWorld } from '../world/each-store.ts';
-import { ask, begin, complete, finishPages, newBrowser, redirectOf, silently } from '../world/person.ts';
-import { StoreUnavailable } from '../../src/store/store.ts';
-import { get } from '../world/requests.ts';
-import { watchSaving } from '../world/saving.ts';
-import { CALLBACK, GENEROUS, type OpenWorld, worldClients } from '../world/world.ts';
+import { authorize, type Authorized, type AuthorizeOptions, connect } from '../../world/app.ts';
+import { AUTHORIZATION_REQUEST, authorizationUrl, VERIFIER } from '../../world/authorization-request.ts';
+import { formOf, type Page } from '../../world/browser.ts';
+import { anyStore, useWorld } from '../../world/each-store.ts';
+import { ask, begin, complete, finishPages, newBrowser, redirectOf, silently } from '../../world/person.ts';
+import { StoreUnavailable } from '../../../src/store/store.ts';
+import { get } from '../../world/requests.ts';
+import { watchSaving } from '../../world/saving.ts';
+import { CALLBACK, GENEROUS, type OpenWorld, worldClients } from '../../world/world.ts';
 
 const BOTH = ['query', 'form_post'];
 const CONFIG = {
