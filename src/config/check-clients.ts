@@ -1,8 +1,10 @@
 // The rules between the fields of a client, between clients, and between a client and the service.
 import { isDocumentClient } from './client-id-url.ts';
 import { DEVICE_CODE_GRANT } from './device-grant.ts';
-import { earlier, type Entry } from './rules.ts';
+import { FEATURES } from '../features/index.ts';
+import { earlier, type Entry, type Rule } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
+import type { ServiceForm } from './schema.ts';
 import type { Algorithm } from './signing-algorithms.ts';
 import type { Level } from './sign-in-levels.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
@@ -10,8 +12,7 @@ import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 /** What the rules know of the rest of the configuration. */
 type ClientContext = Readonly<{
   issuerIsLoopback: boolean;
-  deviceFlow: boolean;
-  responseModes: readonly string[];
+  features: ServiceForm['features'];
   /** What a sign-in can reach by the methods that are on. */
   offered: readonly Level[];
   /** What ID tokens can be signed with. */
@@ -22,9 +23,9 @@ type ClientContext = Readonly<{
   userScopes: readonly string[];
 }>;
 
-type Fault = (client: ClientForm, context: ClientContext) => string | undefined;
+type ClientRule = Rule<ClientForm, ClientContext>;
 
-const rule = (at: keyof ClientForm, fault: Fault) => ({ at, fault });
+const rule = (at: ClientRule['at'], fault: ClientRule['fault']): ClientRule => ({ at, fault });
 
 const isMachine = ({ grant_types }: ClientForm): boolean => grant_types.includes('client_credentials');
 
@@ -71,14 +72,9 @@ const RULES = [
       ? 'refresh_token needs offline_access in scope: refresh tokens are issued for that scope only (OIDC Core §11)'
       : undefined,
   ),
-  rule('grant_types', ({ grant_types }, { deviceFlow }) =>
-    grant_types.includes(DEVICE_CODE_GRANT) && !deviceFlow
+  rule('grant_types', ({ grant_types }, { features }) =>
+    grant_types.includes(DEVICE_CODE_GRANT) && !features.deviceFlow
       ? `${DEVICE_CODE_GRANT} is off: see features.device_flow`
-      : undefined,
-  ),
-  rule('response_modes', (client, { responseModes }) =>
-    client.response_modes.some((mode) => !responseModes.includes(mode))
-      ? 'form_post is off: add it to features.response_modes'
       : undefined,
   ),
   // RFC 6749 §4.4: > The client credentials grant type MUST only be used by confidential clients.
@@ -122,6 +118,7 @@ const RULES = [
       ? undefined
       : 'must be true, unless the client has a secret (RFC 9700 §2.1.1)',
   ),
+  ...FEATURES.flatMap((one): readonly ClientRule[] => ('clientRules' in one ? one.clientRules : [])),
 ];
 
 /** Scopes of a client, or of all clients by document, that belong to nobody. */

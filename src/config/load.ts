@@ -195,7 +195,7 @@ function checkParts(
   const apiOf = (scope: string): unknown => owners.get(scope) ?? (resources.isWhole ? undefined : scope);
   const context = {
     issuerIsLoopback,
-    ...features,
+    features,
     offered: levelsOf({ signIn })?.offered ?? ['password'],
     algorithms: service.value.signing_keys.algorithms,
     apiOf,

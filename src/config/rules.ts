@@ -13,6 +13,12 @@ export type Entry<F> = Readonly<{
   folder: string;
 }>;
 
+/** What a field of a checked object can't be beside other fields and settings. */
+export type Rule<F, C> = Readonly<{
+  at: keyof F & string;
+  fault: (form: F, context: C) => string | undefined;
+}>;
+
 /** The entry that has had `key` before, or undefined after `entry` was noted as the first. */
 export function earlier<E>(noted: Map<string, E>, key: string, entry: E): E | undefined {
   const first = noted.get(key);

@@ -1,5 +1,6 @@
 // The schemas of a client, with RFC 7591 names, and of a resource.
 import * as z from 'zod';
+import { fold } from '../features/index.ts';
 import { camelKeys } from './camel-keys.ts';
 import { clientIdUrlFault, isDocumentClient, MAX_CLIENT_ID_LENGTH } from './client-id-url.ts';
 import { instant } from './notation.ts';
@@ -51,13 +52,6 @@ const clientSecretSchema = z
   })
   .transform((secret) => camelKeys(secret));
 
-/** `fragment` is none of them: it leaks codes, and no client of the code flow needs it (RFC 9700 §4.3). */
-export const responseModes = () =>
-  z
-    .array(z.enum(['query', 'form_post']))
-    .min(1, 'must name at least one mode')
-    .default(['query']);
-
 export const clientSchema = z.strictObject({
   client_id: text(clientIdFault).describe(
     "Public identifier of the client; for one without a secret it may be the https URL of the client's metadata document. Two that differ in case only are refused.",
@@ -104,9 +98,6 @@ export const clientSchema = z.strictObject({
     .describe(
       'How the client proves who it is; none for a public client, such as a single-page or native app.',
     ),
-  response_modes: responseModes().describe(
-    'The values of response_mode that the client may send; form_post must be in features.response_modes too.',
-  ),
   scope: text(scopeFault)
     .transform(splitScope)
     .describe('Every scope the client may ask for, separated by spaces. Has no default.'),
@@ -149,6 +140,7 @@ export const clientSchema = z.strictObject({
     .describe('Where the client begins a sign-in; error pages and the account page lead there.'),
   policy_uri: text(webUriFault).optional().describe('Privacy policy of the client.'),
   tos_uri: text(webUriFault).optional().describe('Terms of service of the client.'),
+  ...fold('client'),
 });
 
 /** One API that accepts our tokens. */

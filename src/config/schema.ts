@@ -2,10 +2,11 @@
 // the configuration, once resolve.ts has read what it refers to; the check-*.ts files compare keys.
 import { availableParallelism } from 'node:os';
 import * as z from 'zod';
+import { fold } from '../features/index.ts';
 import { group } from './camel-keys.ts';
 import { dnsNameFault, listedHostFault } from './client-id-url.ts';
 import { groupsSchema, scopesSchema } from './schema-access.ts';
-import { clientSchema, resourceSchema, responseModes } from './schema-client.ts';
+import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
 import { signInSchema } from './schema-sign-in.ts';
 import { passwordsSchema } from './schema-user.ts';
@@ -124,11 +125,7 @@ export const configSchema = z.strictObject({
       .describe(
         'Whether devices without a browser may sign people in by a code that these type elsewhere (RFC 8628), for clients with that grant type.',
       ),
-    response_modes: responseModes()
-      .refine((modes) => modes.includes('query'), 'must have query, the mode of requests that name none')
-      .describe(
-        'How apps may get the answer of a sign-in: query in the address of a redirect; form_post in a form that the browser sends, for clients that list it too.',
-      ),
+    ...fold('switches'),
   })
     .prefault({})
     .describe('What is switched on.'),

@@ -6,6 +6,8 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { DEVICE_CODE_GRANT } from '../config/device-grant.ts';
 import { callerOf } from '../config/endpoints.ts';
 import { userScopes, type Config } from '../config/config.ts';
+import { joinParts } from '../features/index.ts';
+import type { Parts } from '../features/parts.ts';
 
 /** RFC 6749 §5.1 wants both on token answers; the other answers to clients are as private. */
 export const CLIENT_ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
@@ -21,7 +23,8 @@ export function rememberFaults(provider: Provider): void {
 
 /** Faults leave as exceptions; http/errors.ts turns them into 503, 429 or 500. */
 export function adjustAnswers(
-  config: Pick<Config, 'issuer' | 'features' | 'groups' | 'scopes' | 'clientDocuments'>,
+  config: Pick<Config, 'issuer' | 'groups' | 'scopes' | 'clientDocuments'>,
+  features: readonly Parts[],
 ): Middleware {
   /**
    * RFC 8414 §2: what is offered. The engine names response modes that aren't, members that are defaults, and the scopes of all
@@ -31,9 +34,10 @@ export function adjustAnswers(
     claims_parameter_supported: undefined,
     claim_types_supported: undefined,
     scopes_supported: userScopes(config),
-    response_modes_supported: config.features.responseModes,
+    response_modes_supported: ['query'],
     // draft-ietf-oauth-client-id-metadata-document-02 §6: its own feature would fetch, and remember, by itself.
     ...(config.clientDocuments && { client_id_metadata_document_supported: true }),
+    ...joinParts(features.map(({ discovery }) => discovery)),
   };
   return async function adjustAnswer(ctx, next) {
     await next();

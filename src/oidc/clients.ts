@@ -5,6 +5,8 @@ import Provider, { type Adapter, type ClientMetadata } from 'oidc-provider';
 import type { Asker, ClientDocuments, DocumentUse } from '../client-documents/documents.ts';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
+import { joinParts } from '../features/index.ts';
+import type { Parts } from '../features/parts.ts';
 
 export type Clients = ReturnType<typeof createClientLookup>;
 
@@ -59,12 +61,16 @@ function useAt(route: string): DocumentUse {
 }
 
 /** `adapter`, where the engine finds all its clients. */
-export function withConfiguredClients(adapter: Adapter, clients: Clients): Adapter {
+export function withConfiguredClients(
+  adapter: Adapter,
+  clients: Clients,
+  metadataOf: (client: Client) => ClientMetadata,
+): Adapter {
   return {
     ...adapter,
     async find(id) {
       const client = await clients.load(id);
-      return client && toClientMetadata(client);
+      return client && metadataOf(client);
     },
   };
 }
@@ -76,7 +82,15 @@ export const logoutClientsOf = (clients: readonly Client[]): ReadonlyMap<string,
 /** Never compared: the engine only wants to see that a confidential client has a secret. */
 const PLACEHOLDER_SECRET = 'kept-elsewhere';
 
-export function toClientMetadata(client: Client): ClientMetadata {
+/** With what the features say of it. */
+export const clientMetadataOf =
+  (features: readonly Parts[]) =>
+  (client: Client): ClientMetadata => ({
+    ...joinParts(features.map(({ clientMetadata }) => clientMetadata?.(client))),
+    ...toClientMetadata(client),
+  });
+
+function toClientMetadata(client: Client): ClientMetadata {
   const usesCode = client.grantTypes.includes('authorization_code');
   return {
     client_id: client.clientId,
@@ -86,8 +100,6 @@ export function toClientMetadata(client: Client): ClientMetadata {
     token_endpoint_auth_method: client.tokenEndpointAuthMethod,
     grant_types: [...client.grantTypes],
     response_types: usesCode ? ['code'] : [],
-    // The engine would let a client that names none use each that is registered.
-    response_modes: [...client.responseModes],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
     ...(client.backchannelLogoutUri !== undefined && {

@@ -2,15 +2,13 @@
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { callerOf, ENDPOINTS } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
-import type { LanguageWishes } from '../views/locale.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
-import { toClientModel, toUsersClient } from './client-model.ts';
+import { toUsersClient } from './client-model.ts';
 import type { Clients } from './clients.ts';
-import type { Answer } from './seam/provider.ts';
-import { pageContextOf, seeOther, sendPage } from './send-page.ts';
+import { pageContextOf, sendPage } from './send-page.ts';
 
 /** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
 const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
@@ -71,24 +69,6 @@ export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) 
       show(ctx, 'logged-out', { client: toUsersClient(client, issuer), outcome: 'nobody' });
     },
 
-    // OAuth 2.0 Form Post Response Mode §2.
-    postAnswer: async (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): Promise<void> => {
-      const client = await clients.load(ctx.oidc.client?.clientId);
-      // Only a refusal comes this way: the engine would send it in the form that is refused.
-      if (client?.responseModes.includes('form_post') !== true) {
-        redirectWith(ctx, redirectUri, answer);
-        return;
-      }
-      ctx.status = 'error' in answer ? 400 : 200;
-      ctx.set('Referrer-Policy', 'no-referrer');
-      const fields = Object.entries(answer).map(([name, value]) => ({ name, value }));
-      const model = { client: toClientModel(client, issuer), action: redirectUri, fields };
-      const uiLocales = ctx.oidc.params?.['ui_locales'] as string | undefined;
-      const locale = pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
-      // Without links to other languages: the page can't be asked for again.
-      sendPage(ctx, pages.render('form-post', model, { locale }));
-    },
-
     renderError: async (ctx: KoaContextWithOIDC, out: ErrorOut, cause: Error): Promise<void> => {
       // RFC 6749 §5.2: what programs call answers in JSON, whatever the Accept header says.
       if (isForPrograms(ctx.oidc.route)) {
@@ -111,13 +91,6 @@ export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) 
       show(ctx, 'error', shown);
     },
   };
-}
-
-export function redirectWith(ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): void {
-  const url = new URL(redirectUri);
-  for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
-  seeOther(ctx, url.href);
-  ctx.body = '';
 }
 
 const isForPrograms = (route: string) => ['client', 'program'].includes(callerOf(route) ?? '');

@@ -2,9 +2,10 @@
 import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
+import type { Parts } from '../features/parts.ts';
 import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
-import { type Clients, logoutClientsOf, withConfiguredClients } from './clients.ts';
+import { clientMetadataOf, type Clients, logoutClientsOf, withConfiguredClients } from './clients.ts';
 import { cookieNames, SIGNED } from './cookie-names.ts';
 import { createDeviceCodeAdapter } from './device-codes.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
@@ -21,24 +22,30 @@ import { toEngineKeys } from './signing-keys.ts';
 import { authenticationClaims, claimsForApi } from './token-claims.ts';
 import { createIntrospectionPolicy, createRevocationPolicy } from './policies/token-policies.ts';
 
-const ADAPTERS: Readonly<Record<Model['adapter'], (name: string, app: App) => Adapter>> = {
+type ToMetadata = ReturnType<typeof clientMetadataOf>;
+
+const ADAPTERS: Readonly<
+  Record<Model['adapter'], (name: string, app: App, metadataOf: ToMetadata) => Adapter>
+> = {
   records: createAdapter,
   sessions: (_name, app) => createSessionAdapter(app),
   grants: (name, app) => endImplicitGrants(createAdapter(name, app), app),
   deviceCodes: (_name, app) => createDeviceCodeAdapter(app),
-  clients: (name, app) => withConfiguredClients(createAdapter(name, app), app.clients),
+  clients: (name, app, metadataOf) =>
+    withConfiguredClients(createAdapter(name, app), app.clients, metadataOf),
 };
 
-export function createConfiguration(app: App): Configuration {
+export function createConfiguration(app: App, features: readonly Parts[]): Configuration {
   const { config, issuer, keySet, audiences, enginePages, now } = app;
   const { clients, browsers, access } = app;
   const restoreOfflineAccess = createRestoreOfflineAccess(app.log);
   const checkRefresh = createRefreshCheck(app);
+  const metadataOf = clientMetadataOf(features);
 
   return {
     adapter(name: string) {
       const { adapter, traits } = modelOf(name);
-      const stored = ADAPTERS[adapter](name, app);
+      const stored = ADAPTERS[adapter](name, app, metadataOf);
       return traits.includes('scoped') ? narrowScopes(stored, app.stillAllowed) : stored;
     },
     jwks: toEngineKeys(keySet),

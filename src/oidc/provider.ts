@@ -4,9 +4,11 @@ import compose from 'koa-compose';
 import type { Context, Middleware, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { ENDPOINTS } from '../config/endpoints.ts';
+import type { Parts } from '../features/parts.ts';
 import { assertMaySign, createAccessTokens } from '../tokens/access-token.ts';
 import type { App } from './app.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
+import { clientMetadataOf } from './clients.ts';
 import { recordEvents } from './audit-trail.ts';
 import { createConfiguration } from './options.ts';
 import { cookieNames } from './cookie-names.ts';
@@ -26,14 +28,14 @@ import { signOutAtOnce } from './sign-out-at-once.ts';
 export type Engine = Awaited<ReturnType<typeof createEngine>>;
 
 /** Throws when the new instance can't verify what it signs. */
-export async function createEngine(app: App) {
+export async function createEngine(app: App, features: readonly Parts[]) {
   await assertVerifies(app);
-  const { config, issuer, limits, records, enginePages, audit, log, trustedBrowsers } = app;
-  const provider = new PosternProvider(issuer, createConfiguration(app), app, {
+  const { config, issuer, limits, records, audit, log, trustedBrowsers } = app;
+  const provider = new PosternProvider(issuer, createConfiguration(app, features), app, {
     noteLogout: (ctx, ended) => logouts.note(ctx, ended),
-    postAnswer: config.features.responseModes.includes('form_post') ? enginePages.postAnswer : undefined,
-    ...clientHooks(app),
+    ...clientHooks(app, features),
   });
+  for (const { seam } of features) seam?.(provider);
   const logouts = createLogouts(app, provider);
   const engine = { ...app, provider, logouts };
   rememberFaults(provider);
@@ -55,7 +57,7 @@ export async function createEngine(app: App) {
     app.countAnswers,
     guardEngineForms(issuer),
     ...(config.features.deviceFlow ? [prepareDeviceForms(issuer, app.hash), pacePolls(limits)] : []),
-    adjustAnswers(config),
+    adjustAnswers(config, features),
     logouts.queue,
     signOutAtOnce(app, logouts),
     ...(provider.middleware as Middleware[]),
@@ -83,7 +85,8 @@ async function assertVerifies({ issuer, keySet, now }: App): Promise<void> {
 }
 
 /** What the engine's client does when it says who it is, and before its code or token is used up. */
-function clientHooks({ clients, secrets, admitClient, findDefault }: App) {
+function clientHooks({ clients, secrets, admitClient, findDefault }: App, features: readonly Parts[]) {
+  const metadataOf = clientMetadataOf(features);
   async function admitKnown(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
     const client = await clients.load(clientId);
     if (ctx !== undefined && client !== undefined) await admitClient(ctx, client);
@@ -91,6 +94,10 @@ function clientHooks({ clients, secrets, admitClient, findDefault }: App) {
 
   return {
     findClient: clients.find,
+    responseModesOf: (clientId) => {
+      const client = clients.find(clientId);
+      return client && metadataOf(client).response_modes;
+    },
     defaultScopeOf: (clientId, resource) =>
       findDefault({ client: clients.find(clientId), resource, isForUser: true }).join(' '),
     async compareClientSecret(ctx, clientId, secret) {

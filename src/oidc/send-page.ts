@@ -1,5 +1,6 @@
 // How a page goes out, whichever folder it is of.
 import type { Context } from 'koa';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { RenderContext } from '../views/pages.ts';
 
 /** As http/language.ts has decided. */
@@ -19,4 +20,20 @@ export function sendPage(ctx: PageAnswer, html: string): void {
 export function seeOther(ctx: Pick<Context, 'redirect' | 'status'>, url: string): void {
   ctx.redirect(url);
   ctx.status = 303;
+}
+
+/** Code or error, by the names of the wire. */
+export type Answer = Readonly<Record<string, string>>;
+
+export type SendAnswer = (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer) => Promise<void>;
+
+export function redirectWith(
+  ctx: PageAnswer & Pick<Context, 'redirect' | 'status'>,
+  redirectUri: string,
+  answer: Answer,
+): void {
+  const url = new URL(redirectUri);
+  for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
+  seeOther(ctx, url.href);
+  ctx.body = '';
 }

@@ -5,8 +5,9 @@ import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import type { App } from './app.ts';
 import { recordSignOut } from './audit-trail.ts';
 import { cookiesOf, setCookies } from './cookie-names.ts';
-import { type EnginePages, redirectWith } from './engine-pages.ts';
+import type { EnginePages } from './engine-pages.ts';
 import type { Logouts } from './logouts.ts';
+import { redirectWith } from './send-page.ts';
 import { revokeGrantsOf } from './user-sessions.ts';
 
 const POLICY = 'Content-Security-Policy';

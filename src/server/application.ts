@@ -1,5 +1,6 @@
 // One application with the middleware in front of it, built from a configuration, a key set and the views.
 import { createApp } from '../http/app.ts';
+import { running } from '../features/running.ts';
 import { createCsrf } from '../interaction/csrf.ts';
 import type { Host } from '../interaction/host.ts';
 import { ownCallbacksOf } from '../interaction/own-pages.ts';
@@ -16,7 +17,9 @@ export type Application = Awaited<ReturnType<typeof createApplication>>;
 /** Rejects when its engine fails the self-test. */
 export async function createApplication(process: Process, given: ApplicationParts) {
   const config = withOwnClient(given.config);
-  const engine = await createEngine(openApp(process, { ...given, config }));
+  const app = openApp(process, { ...given, config });
+  const features = (await running(config)).map(({ open }) => open(app));
+  const engine = await createEngine(app, features);
   const { hash, issuer, logouts } = engine;
   const host: Host = {
     ...engine,

@@ -1,13 +1,6 @@
 // What the pages of the device flow (RFC 8628) are given.
 import * as z from 'zod';
-import { ApiModel, ClientModel, ScopeModel, Text as text, Url as url } from './shared-models.ts';
-
-export const posted = {
-  /** The engine's route, absolute. */
-  action: url,
-  /** The engine's own token for that form; its field is called `xsrf`. */
-  xsrf: text,
-};
+import { ApiModel, ClientModel, posted, ScopeModel, Text as text } from './shared-models.ts';
 
 export const device = z.discriminatedUnion('outcome', [
   /** Asks for the code that a device shows; its field is called `user_code`. Sent with status 422 where there is an error. */

@@ -1,13 +1,15 @@
 // What each page is given, field by field: a template never sees a request, only one of these. One schema gives the type
 // and the names of the fields, which `postern views check` and docs/views.md are held to.
 import * as z from 'zod';
+import { fold } from '../features/index.ts';
 import { account } from './account-models.ts';
-import { device, posted } from './device-models.ts';
+import { device } from './device-models.ts';
 import {
   ApiModel,
   ClientModel,
   ofUser,
   PasskeyModel,
+  posted,
   ScopeModel,
   Text as text,
   Url as url,
@@ -111,15 +113,6 @@ const consent = z.object({
 /** The signed-in user may not use the app. Sent with status 403. */
 const noAccess = z.object({ ...ofUser, csrf: text });
 
-/** Hands the answer of a sign-in to the app: a form that assets/form-post.js sends. */
-const formPost = z.object({
-  client: ClientModel,
-  /** The redirect URI of the app. */
-  action: url,
-  /** Hidden fields, all of them: code or error, state and iss. */
-  fields: z.array(z.object({ name: text, value: text })).readonly(),
-});
-
 const logout = z.object({ ...posted, client: ClientModel.optional() });
 
 const loggedOut = z.object({
@@ -204,13 +197,13 @@ export const PAGE_MODELS = {
   'select-account': selectAccount,
   consent,
   'no-access': noAccess,
-  'form-post': formPost,
   logout,
   'logged-out': loggedOut,
   link,
   error,
   home,
   try: tryOut,
+  ...fold('pages'),
 };
 
 export type PageModels = {

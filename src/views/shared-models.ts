@@ -47,3 +47,11 @@ export const ofUser = {
   /** The sign-in for another user. */
   otherAccountUrl: Url,
 };
+
+/** Of a page whose form the engine takes. */
+export const posted = {
+  /** The engine's route, absolute. */
+  action: Url,
+  /** The engine's own token for that form; its field is called `xsrf`. */
+  xsrf: Text,
+};

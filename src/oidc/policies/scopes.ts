@@ -81,7 +81,7 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
     refuseRemovedRedirectUri(ctx);
     const client = await clients.load(clientId);
     if (client === undefined) throw new errors.InvalidClient();
-    refuseRemovedResponseMode(ctx, client);
+    refuseRemovedResponseMode(ctx);
     restoreScope(ctx, client);
     const { params = {}, entities, route } = ctx.oidc;
     const device = route === 'token' ? entities.DeviceCode : undefined;
@@ -134,9 +134,9 @@ function refuseRemovedRedirectUri({ oidc }: KoaContextWithOIDC): void {
 }
 
 /** The same of its response mode: the code would go out in a way that the file has taken back. */
-function refuseRemovedResponseMode({ oidc }: KoaContextWithOIDC, { responseModes }: Client): void {
-  const mode: unknown = oidc.params?.['response_mode'] ?? 'query';
-  if (oidc.route !== 'resume' || responseModes.some((allowed) => allowed === mode)) return;
+function refuseRemovedResponseMode({ oidc }: KoaContextWithOIDC): void {
+  const mode = (oidc.params?.['response_mode'] ?? 'query') as string;
+  if (oidc.route !== 'resume' || (oidc.client?.responseModes ?? ['query']).includes(mode)) return;
   throw new errors.InvalidRequest('requested response_mode is not allowed for this client or request');
 }
 

@@ -82,11 +82,11 @@ function fillIn(params: Params, { defaultScopeOf }: ContextParts): void {
 }
 
 /** Has the engine say what is wrong with a request, where by itself it would say something else. */
-function tellApart(params: Params, { findClient }: ContextParts): void {
+function tellApart(params: Params, { responseModesOf }: ContextParts): void {
   // Such a request may say in its object how it is answered, which nobody reads.
   const isObject = (params.request ?? params.request_uri) !== undefined;
-  if (isObject && findClient(String(params.client_id))?.responseModes.includes('query') === false)
-    params.response_mode = 'form_post';
+  const modes = isObject ? responseModesOf(String(params.client_id)) : undefined;
+  if (modes?.includes('query') === false) [params.response_mode] = modes;
   if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
   // Without a type no mode is the default, and that would be the fault.
   if (params.response_type === undefined) params.response_mode ??= 'query';
@@ -99,6 +99,8 @@ export type ContextParts = Readonly<{
   /** Gives a resource the spelling of the configuration. */
   spell: (resource: string) => string;
   findClient: (clientId: string) => Client | undefined;
+  /** RFC 7591 response_modes; undefined for the engine's default. */
+  responseModesOf: (clientId: string) => readonly string[] | undefined;
   /** What an authorization request without a scope asks for; empty where there is nothing to fill in. */
   defaultScopeOf: (clientId: string, resource: string | undefined) => string;
 }>;

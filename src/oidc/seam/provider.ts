@@ -1,6 +1,7 @@
 // The engine with our token models in it. The only place where an engine class is replaced; why and how: ARCHITECTURE.md.
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
 import { callerOf } from '../../config/endpoints.ts';
+import type { Seam } from '../../features/parts.ts';
 import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
@@ -12,6 +13,7 @@ import { grantedResource, type Resource } from '../policies/refreshed-scope.ts';
 import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass, type ContextParts } from './context.ts';
+import type { Answer, SendAnswer } from '../send-page.ts';
 import type { ModelClass } from './model.ts';
 import { bindToBrowser, bindToSession, type BoundInteraction, type BoundModel } from './bindings.ts';
 import { keepSignIn, type SessionClass } from './session-sign-in.ts';
@@ -38,14 +40,8 @@ export type SeamHooks = Readonly<{
   admitPublicClient: (ctx: KoaContextWithOIDC, clientId: string) => Promise<void>;
   /** Called in the place of sending a logout token: a session at a client ends in this request. */
   noteLogout: (ctx: KoaContextWithOIDC, ended: EndedSession) => void;
-  /** Sends the answer of an authorization request in a form; undefined where that is off. */
-  postAnswer: PostAnswer | undefined;
 }> &
   Omit<ContextParts, 'spell'>;
-
-/** Code or error, by the names of the wire. */
-export type Answer = Readonly<Record<string, string>>;
-type PostAnswer = (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer) => Promise<void>;
 
 type FoundClient = { readonly clientId: string; readonly clientAuthMethod: string };
 type ClientFinder = { find(id: string): Promise<FoundClient | undefined> };
@@ -83,17 +79,11 @@ function refuseOtherHints(model: IdTokenClass): void {
   };
 }
 
-export class PosternProvider extends Provider {
+export class PosternProvider extends Provider implements Seam {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts, hooks: SeamHooks) {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers, takeBeforeUse } = parts;
-    const { findClient, compareClientSecret, admitPublicClient, noteLogout, postAnswer } = hooks;
-
-    if (postAnswer !== undefined) {
-      super.registerResponseMode('form_post', (ctx, redirectUri, answer) =>
-        postAnswer(ctx, redirectUri, answer as Answer),
-      );
-    }
+    const { findClient, compareClientSecret, admitPublicClient, noteLogout } = hooks;
 
     // Before AccessToken is replaced by a class that is made of it.
     for (const name of modelNames) {
@@ -161,5 +151,9 @@ export class PosternProvider extends Provider {
   /** What the engine brings: only `query`. Its form_post has a script inside the page, and `fragment` leaks codes (RFC 9700 §4.3). */
   override registerResponseMode(...args: Parameters<Provider['registerResponseMode']>): void {
     if (args[0] === 'query') super.registerResponseMode(...args);
+  }
+
+  offerResponseMode(name: string, send: SendAnswer): void {
+    super.registerResponseMode(name, (ctx, redirectUri, answer) => send(ctx, redirectUri, answer as Answer));
   }
 }

@@ -1,0 +1,20 @@
+// What a feature declares: data that loads with the configuration. What it does is in its run.ts (running.ts). The core folds over the
+// list (index.ts), and names no feature.
+import type { ZodType } from 'zod';
+import type { Rule } from '../config/rules.ts';
+
+type Shape = Readonly<Record<string, ZodType>>;
+
+export type Declaration = Readonly<{
+  /** Of its folders, its document, its templates; and the prefix of its texts, with `_` for `-`. */
+  name: string;
+  /** Its keys below `features`, and those of a client. */
+  switches?: Shape;
+  client?: Shape;
+  /** What its keys, and the core's beside them, can't be together. */
+  clientRules?: readonly Rule<never, never>[];
+  /** The models of its pages by name (views/models.ts). */
+  pages?: Shape;
+  /** Typed by the keys that it looks at. */
+  isOn: (config: never) => boolean;
+}>;

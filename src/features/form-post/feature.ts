@@ -1,0 +1,40 @@
+// OAuth 2.0 Form Post Response Mode: an app gets the answer of a sign-in in a form that the browser sends.
+import * as z from 'zod';
+import type { Rule } from '../../config/rules.ts';
+import type { Declaration } from '../feature.ts';
+import { formPostModel } from './models.ts';
+
+const MODES = ['query', 'form_post'] as const;
+type Modes = readonly (typeof MODES)[number][];
+
+/** `fragment` is none of them: it leaks codes, and no client of the code flow needs it (RFC 9700 §4.3). */
+const modes = () => z.array(z.enum(MODES)).min(1, 'must name at least one mode').default(['query']);
+
+type Settings = { readonly features: { readonly responseModes: Modes } };
+
+const isListed: Rule<{ readonly response_modes: Modes }, Settings> = {
+  at: 'response_modes',
+  fault: ({ response_modes: sent }, { features }) =>
+    sent.some((mode) => !features.responseModes.includes(mode))
+      ? 'form_post is off: add it to features.response_modes'
+      : undefined,
+};
+
+export const formPost = {
+  name: 'form-post',
+  switches: {
+    response_modes: modes()
+      .refine((some) => some.includes('query'), 'must have query, the mode of requests that name none')
+      .describe(
+        'How apps may get the answer of a sign-in: query in the address of a redirect; form_post in a form that the browser sends, for clients that list it too.',
+      ),
+  },
+  client: {
+    response_modes: modes().describe(
+      'The values of response_mode that the client may send; form_post must be in features.response_modes too.',
+    ),
+  },
+  clientRules: [isListed],
+  pages: { 'form-post': formPostModel },
+  isOn: ({ features }: Settings) => features.responseModes.includes('form_post'),
+} as const satisfies Declaration;

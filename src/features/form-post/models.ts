@@ -1,0 +1,11 @@
+// What the page is given that hands the answer of a sign-in to the app: a form that assets/form-post.js sends.
+import * as z from 'zod';
+import { ClientModel, Text as text, Url as url } from '../../views/shared-models.ts';
+
+export const formPostModel = z.object({
+  client: ClientModel,
+  /** The redirect URI of the app. */
+  action: url,
+  /** Hidden fields, all of them: code or error, state and iss. */
+  fields: z.array(z.object({ name: text, value: text })).readonly(),
+});

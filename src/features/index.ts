@@ -1,0 +1,31 @@
+// The features, a line each; the order is that of prompts, of what is around the engine and of pages.
+import type { Declaration } from './feature.ts';
+import { formPost } from './form-post/feature.ts';
+
+export const FEATURES = [formPost] as const;
+
+const LIST: readonly Declaration[] = FEATURES;
+
+type Each = (typeof FEATURES)[number];
+type Declared<K extends string> = Each extends infer F
+  ? F extends Readonly<Record<K, infer P>>
+    ? P
+    : never
+  : never;
+type Together<P> = (P extends unknown ? (part: P) => void : never) extends (part: infer T) => void
+  ? T
+  : never;
+type Folded<K extends string> = [Declared<K>] extends [never] ? object : Together<Declared<K>>;
+
+/** All that the features declare as `key`, as one object. */
+export const fold = <K extends 'switches' | 'client' | 'pages'>(key: K) =>
+  // What TypeScript can't say of a list.
+  joinParts(LIST.map((one) => one[key])) as Folded<K>;
+
+/** One object. Throws a TypeError where two of them have the same key. */
+export function joinParts<T extends object>(parts: readonly (T | undefined)[]): T {
+  const entries = parts.flatMap((part) => Object.entries(part ?? {}));
+  const found = Object.fromEntries(entries);
+  if (Object.keys(found).length < entries.length) throw new TypeError('two features have the same key');
+  return found as T;
+}
