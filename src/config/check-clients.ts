@@ -1,7 +1,7 @@
 // The rules between the fields of a client, between clients, and between a client and the service.
 import { isDocumentClient } from './client-id-url.ts';
 import { DEVICE_CODE_GRANT } from './device-grant.ts';
-import { FEATURES } from '../features/index.ts';
+import { list } from '../features/index.ts';
 import { earlier, type Entry, type Rule } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import type { ServiceForm } from './schema.ts';
@@ -29,7 +29,7 @@ const rule = (at: ClientRule['at'], fault: ClientRule['fault']): ClientRule => (
 
 const isMachine = ({ grant_types }: ClientForm): boolean => grant_types.includes('client_credentials');
 
-const RULES = [
+const RULES: readonly ClientRule[] = [
   // The engine would let a client without `scope` ask for every scope there is.
   rule('scope', ({ scope, grant_types }) =>
     grant_types.length > 0 && scope.length === 0 ? 'must name at least one scope' : undefined,
@@ -118,7 +118,7 @@ const RULES = [
       ? undefined
       : 'must be true, unless the client has a secret (RFC 9700 §2.1.1)',
   ),
-  ...FEATURES.flatMap((one): readonly ClientRule[] => ('clientRules' in one ? one.clientRules : [])),
+  ...list('clientRules'),
 ];
 
 /** Scopes of a client, or of all clients by document, that belong to nobody. */

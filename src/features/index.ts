@@ -22,6 +22,13 @@ export const fold = <K extends 'switches' | 'client' | 'pages'>(key: K) =>
   // What TypeScript can't say of a list.
   joinParts(LIST.map((one) => one[key])) as Folded<K>;
 
+type Item<L> = L extends readonly (infer I)[] ? I : never;
+
+/** The same as one list. */
+export function list<K extends 'clientRules'>(key: K): readonly Item<Declared<K>>[] {
+  return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;
+}
+
 /** One object. Throws a TypeError where two of them have the same key. */
 export function joinParts<T extends object>(parts: readonly (T | undefined)[]): T {
   const entries = parts.flatMap((part) => Object.entries(part ?? {}));

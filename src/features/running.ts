@@ -9,12 +9,14 @@ type Running = Readonly<{
   open: (app: App) => Parts;
 }>;
 
-type Name = (typeof FEATURES)[number]['name'];
+type Load = () => Promise<Running>;
 
-const RUN: Readonly<Record<Name, () => Promise<Running>>> = {
+const RUN: Readonly<Record<string, Load>> = {
   'form-post': () => import('./form-post/run.ts'),
-};
+} satisfies Readonly<Record<(typeof FEATURES)[number]['name'], Load>>;
+
+const LIST: readonly { readonly name: string; readonly isOn: (config: Config) => boolean }[] = FEATURES;
 
 /** Those that are on, in the order of the list. */
 export const running = (config: Config): Promise<readonly Running[]> =>
-  Promise.all(FEATURES.filter((one) => one.isOn(config)).map(({ name }) => RUN[name]()));
+  Promise.all(LIST.flatMap(({ name, isOn }) => (isOn(config) && RUN[name]?.()) || []));

@@ -1,0 +1,98 @@
+// A copy of the project without some of its features: what anyone does who removes them.
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Declaration } from '../../src/features/feature.ts';
+import { FEATURES } from '../../src/features/index.ts';
+
+const run = promisify(execFile);
+const LISTS = ['index.ts', 'running.ts', 'commands.ts'].map((file) => `src/features/${file}`);
+LISTS.push('test/longest-first.ts');
+
+/** Undefined for one that declares nothing. */
+export const declarationOf = (name: string): Declaration | undefined =>
+  (FEATURES as readonly Declaration[]).find((one) => one.name === name);
+
+export async function copyWithout(names: readonly string[]): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-without-'));
+  const { stdout } = await run('git', ['ls-files', '-co', '--exclude-standard']);
+  const gone = names.flatMap((name) => [
+    `src/features/${name}/`,
+    `test/features/${name}/`,
+    `docs/${name}.md`,
+    `views/assets/${name}.js`,
+    ...Object.keys(declarationOf(name)?.pages ?? {}).map((page) => `views/${page}.ejs`),
+  ]);
+  const kept = stdout.split('\n').filter((file) => file && !gone.some((one) => file.startsWith(one)));
+  for (const file of kept) {
+    await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
+    // A file that was deleted and not committed yet is still listed.
+    await cp(file, path.join(folder, file)).catch(() => undefined);
+  }
+  await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
+  for (const list of LISTS) await change(path.join(folder, list), names, removeFromList);
+  await change(path.join(folder, 'config/postern.yaml'), names, removeKeys);
+  const locales = path.join(folder, 'views/locales');
+  for (const file of await readdir(locales)) await change(path.join(locales, file), names, removeTexts);
+  return folder;
+}
+
+type Change = (text: string, name: string) => string;
+
+async function change(file: string, names: readonly string[], by: Change): Promise<void> {
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  if (text !== undefined) await writeFile(file, names.reduce(by, text));
+}
+
+/** Its import with the name that the list has for it, or its one line. */
+function removeFromList(text: string, name: string): string {
+  const [, imported = ''] = new RegExp(`import \\{ (\\w+) \\} from './${name}/`).exec(text) ?? [];
+  const lines = text
+    .split('\n')
+    .filter((line) => ![`'./${name}/`, `'features/${name}/`].some((one) => line.includes(one)));
+  return imported === ''
+    ? lines.join('\n')
+    : lines.join('\n').replaceAll(new RegExp(`\\b${imported}\\b(, )?`, 'g'), '');
+}
+
+/** The keys of a feature, and the comment above each. */
+export function keysOfFeature(
+  name: string,
+): readonly (readonly [place: 'features' | 'service' | 'client', key: string])[] {
+  const { switches = {}, client = {} } = declarationOf(name) ?? {};
+  return [
+    ...Object.keys(switches).map((key) => ['features', key] as const),
+    ...Object.keys(client).map((key) => ['client', key] as const),
+  ];
+}
+
+function removeKeys(text: string, name: string): string {
+  return keysOfFeature(name).reduce(
+    (yaml, [, key]) => yaml.replaceAll(new RegExp(`(^ *# [^\\n]*\\n)*^ *(# )?${key}:[^\\n]*\\n`, 'gm'), ''),
+    text,
+  );
+}
+
+function removeTexts(text: string, name: string): string {
+  const texts = Object.entries(JSON.parse(text) as Record<string, string>);
+  return JSON.stringify(
+    Object.fromEntries(texts.filter(([key]) => !key.startsWith(`${name.replaceAll('-', '_')}.`))),
+  );
+}
+
+/** What the command ends with, and what it says. */
+export async function runIn(folder: string, command: string, args: readonly string[]) {
+  const env = { ...process.env, PATH: `${path.resolve('node_modules/.bin')}:${process.env['PATH']}` };
+  const options = { cwd: folder, env, maxBuffer: 1 << 26 };
+  return run(command, args, options).then(
+    ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
+    (error: { readonly code?: number; readonly stdout?: string; readonly stderr?: string }) => ({
+      code: error.code ?? -1,
+      output: `${error.stdout ?? ''}${error.stderr ?? ''}`,
+    }),
+  );
+}
+
+export const removeCopy = (folder: string) => rm(folder, { recursive: true, force: true });
