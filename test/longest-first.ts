@@ -16,7 +16,7 @@ const LONGEST = [
   'unit/config/watch',
   'edge/slow',
   'attack/refresh-tokens',
-  'doctor/doctor',
+  'features/doctor/doctor',
   'store/redis-promotion',
   'deploy/start',
   'attack/outgoing',

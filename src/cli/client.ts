@@ -12,7 +12,7 @@ import { readSecretUses, type LastUses } from '../oidc/secret-uses.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import { registerClientPin } from './client-pin.ts';
 import { addVerb, checked, jsonOption, noSecretsOption, type SecretsOptions } from './configuration.ts';
-import { IMPORT_FORMATS, importClients, type ImportFormat } from './client-import.ts';
+import { IMPORT_FORMATS, importClients, type ImportFormat } from '../features/import/clients.ts';
 import { counted, print, printJson, renderValue, type CliIo } from './io.ts';
 
 type SecretOptions = Readonly<{

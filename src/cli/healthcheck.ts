@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { localUrl, readManagementAddress } from '../config/listen-addresses.ts';
-import { ask, Unanswered } from '../doctor/ask.ts';
+import { ask, Unanswered } from './ask.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { Ended, EXIT, type CliIo } from './io.ts';
 

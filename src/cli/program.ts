@@ -12,14 +12,14 @@ const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
   serve: async () => (await import('./serve.ts')).registerServe,
   init: async () => (await import('./init.ts')).registerInit,
   check: async () => (await import('./check.ts')).registerCheck,
-  plan: async () => (await import('./plan.ts')).registerPlan,
+  plan: async () => (await import('../features/plan/commands.ts')).registerPlan,
   schema: async () => (await import('./schema.ts')).registerSchema,
   client: async () => (await import('./client.ts')).registerClient,
   user: async () => (await import('./user.ts')).registerUser,
   keys: async () => (await import('./keys.ts')).registerKeys,
   views: async () => (await import('./views.ts')).registerViews,
   store: async () => (await import('./store.ts')).registerStore,
-  doctor: async () => (await import('./doctor.ts')).registerDoctor,
+  doctor: async () => (await import('../features/doctor/commands.ts')).registerDoctor,
   healthcheck: async () => (await import('./healthcheck.ts')).registerHealthcheck,
 };
 

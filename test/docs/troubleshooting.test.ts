@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { FAULTS } from '../../src/doctor/faults.ts';
+import { FAULTS } from '../../src/features/doctor/faults.ts';
 import { postern } from '../world/terminal.ts';
 import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { freePort, requireServer } from '../world/servers.ts';
+import { freePort, requireServer } from '../../world/servers.ts';
 
 const ANSWERS_MS = 60_000;
 

@@ -1,7 +1,7 @@
 // The certificate that the service is reached with.
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { isLoopbackUrl } from '../config/uri.ts';
+import { isLoopbackUrl } from '../../config/uri.ts';
 import type { ReportFault, Target } from './check.ts';
 
 const TIMEOUT_MS = 10_000;

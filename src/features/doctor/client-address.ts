@@ -4,10 +4,10 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { AuditConfig } from '../config/config.ts';
-import { isLoopbackHost } from '../config/uri.ts';
-import { createClientAddress } from '../http/client-address.ts';
-import { isPublicAddress } from '../outgoing/special-use.ts';
+import type { AuditConfig } from '../../config/config.ts';
+import { isLoopbackHost } from '../../config/uri.ts';
+import { createClientAddress } from '../../http/client-address.ts';
+import { isPublicAddress } from '../../outgoing/special-use.ts';
 import { askEndpoint, Skipped, type ReportFault, type Target } from './check.ts';
 
 /** RFC 5737: an address that no host has. */

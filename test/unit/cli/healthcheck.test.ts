@@ -5,10 +5,10 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { freePort } from '../world/servers.ts';
-import { postern } from '../world/terminal.ts';
-import { startWorld, type World } from '../world/world.ts';
+import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
+import { freePort } from '../../world/servers.ts';
+import { postern } from '../../world/terminal.ts';
+import { startWorld, type World } from '../../world/world.ts';
 
 let world: World;
 const servers: Server[] = [];

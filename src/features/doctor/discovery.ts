@@ -1,5 +1,5 @@
 // The discovery document as clients see it: whether it exists, is this service's, and is unchanged by the proxy.
-import { ENDPOINTS } from '../config/endpoints.ts';
+import { ENDPOINTS } from '../../config/endpoints.ts';
 import { askEndpoint, type ReportFault, type Target } from './check.ts';
 
 /** Whether Postern answers at all; every other check of the public address needs this. */

@@ -1,14 +1,14 @@
 // What another configuration would change, and which users lose or gain something by it. Both sides are loaded already.
 import { relative } from 'node:path';
-import { isListedDocument } from './client-id-url.ts';
-import type { ClientSecret, StoreConfig } from './config.ts';
-import { type Difference, differences } from './diff.ts';
-import type { LoadedConfig } from './load.ts';
-import { formatInstant } from './notation.ts';
-import { isRecord } from './parse-fields.ts';
-import { type PlanItem, planUsers, type StoredUsers } from './plan-users.ts';
-import { needsRestart } from './restart.ts';
-import { secretId } from './secret-strength.ts';
+import { isListedDocument } from '../../config/client-id-url.ts';
+import type { ClientSecret, StoreConfig } from '../../config/config.ts';
+import { type Difference, differences } from '../../config/diff.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { formatInstant } from '../../config/notation.ts';
+import { isRecord } from '../../config/parse-fields.ts';
+import { type PlanItem, planUsers, type StoredUsers } from './users.ts';
+import { needsRestart } from '../../config/restart.ts';
+import { secretId } from '../../config/secret-strength.ts';
 
 export type Plan = Readonly<{
   result: 'nothing' | 'changes' | 'breaking';

@@ -3,14 +3,20 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask } from '../../src/doctor/ask.ts';
-import { type Check, type ReportFault, type Result, runCheck, type Target } from '../../src/doctor/check.ts';
-import { judgeCookies } from '../../src/doctor/sign-in.ts';
-import { checkStore } from '../../src/doctor/store.ts';
-import { checkTls } from '../../src/doctor/tls.ts';
-import { freePort, startRedis } from '../world/servers.ts';
-import { postern } from '../world/terminal.ts';
-import { startWorld, type World } from '../world/world.ts';
+import { ask } from '../../../src/cli/ask.ts';
+import {
+  type Check,
+  type ReportFault,
+  type Result,
+  runCheck,
+  type Target,
+} from '../../../src/features/doctor/check.ts';
+import { judgeCookies } from '../../../src/features/doctor/sign-in.ts';
+import { checkStore } from '../../../src/features/doctor/store.ts';
+import { checkTls } from '../../../src/features/doctor/tls.ts';
+import { freePort, startRedis } from '../../world/servers.ts';
+import { postern } from '../../world/terminal.ts';
+import { startWorld, type World } from '../../world/world.ts';
 import { type Front, makeFront } from './front.ts';
 
 const DAY = 24 * 60 * 60 * 1000;

@@ -1,8 +1,8 @@
 // What Redis says of itself and would make it lose data (a folder of lmdb has no settings), and whether the encryption keys open what the
 // store holds.
-import type { Config, StoreConfig } from '../config/config.ts';
-import { tryStoredKeys } from '../server/sealed.ts';
-import { inspectServers } from '../store/open.ts';
+import type { Config, StoreConfig } from '../../config/config.ts';
+import { tryStoredKeys } from '../../server/sealed.ts';
+import { inspectServers } from '../../store/open.ts';
 import type { ReportFault } from './check.ts';
 
 export async function checkStore(store: StoreConfig, report: ReportFault) {

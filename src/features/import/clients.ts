@@ -1,12 +1,12 @@
 // `postern client import`: the clients of another provider's file as YAML. What can't be carried over is a note; what Postern refuses,
 // such as a wildcard in a redirect URI, stays as it is, and `postern check` names its place.
 import { stringify } from 'yaml';
-import { ConfigError, SPECIFICATION_SCOPES } from '../config/config.ts';
-import { readDocument } from '../config/document.ts';
-import { isRecord } from '../config/parse-fields.ts';
-import { ProblemList } from '../config/problems.ts';
-import { escaped } from '../config/text.ts';
-import { digestOf, phcFault, weakness } from '../config/secret-strength.ts';
+import { ConfigError, SPECIFICATION_SCOPES } from '../../config/config.ts';
+import { readDocument } from '../../config/document.ts';
+import { isRecord } from '../../config/parse-fields.ts';
+import { ProblemList } from '../../config/problems.ts';
+import { escaped } from '../../config/text.ts';
+import { digestOf, phcFault, weakness } from '../../config/secret-strength.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,16 +1,16 @@
 // `postern doctor`: checks a running service from outside, as a browser and a client see it, and reports what the proxy and
 // the network broke.
 import type { Command } from 'commander';
-import { ConfigError, type Config } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
-import { formatProblem } from '../config/problems.ts';
-import { normalizeIssuer } from '../config/uri.ts';
-import { ask } from '../doctor/ask.ts';
-import { runCheck, type Level, type Result } from '../doctor/check.ts';
-import { checkPublicAddress } from '../doctor/public-address.ts';
-import { checkKeys, checkStore } from '../doctor/store.ts';
-import { addVerb, type VerbOptions } from './configuration.ts';
-import { counted, Ended, EXIT, print, CommandError, type CliIo } from './io.ts';
+import { ConfigError, type Config } from '../../config/config.ts';
+import { loadConfig } from '../../config/load.ts';
+import { formatProblem } from '../../config/problems.ts';
+import { normalizeIssuer } from '../../config/uri.ts';
+import { ask } from '../../cli/ask.ts';
+import { runCheck, type Level, type Result } from './check.ts';
+import { checkPublicAddress } from './public-address.ts';
+import { checkKeys, checkStore } from './store.ts';
+import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
+import { counted, Ended, EXIT, print, CommandError, type CliIo } from '../../cli/io.ts';
 
 type DoctorOptions = VerbOptions & { readonly url?: string };
 

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postern, useEnvironment } from '../world/terminal.ts';
-import { basic } from '../world/token-endpoint.ts';
-import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
-import { startProcess } from '../world/process.ts';
+import { postern, useEnvironment } from '../../world/terminal.ts';
+import { basic } from '../../world/token-endpoint.ts';
+import { WORLD_ENV, writeWorldConfig } from '../../world/world.ts';
+import { startProcess } from '../../world/process.ts';
 import { makeFront, type Front, type FrontConfiguration } from './front.ts';
 
 type Finding = { readonly level: string; readonly name: string; readonly message: string };

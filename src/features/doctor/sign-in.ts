@@ -1,9 +1,9 @@
 // A browser's way from an app to the sign-in page, as far as it goes without a password: the redirect, and cookies there and
 // back. Leaves one unfinished sign-in behind, which ends by itself.
 import { createHash, randomBytes } from 'node:crypto';
-import type { Client } from '../config/config.ts';
-import { ENDPOINTS } from '../config/endpoints.ts';
-import type { Answer } from './ask.ts';
+import type { Client } from '../../config/config.ts';
+import { ENDPOINTS } from '../../config/endpoints.ts';
+import type { Answer } from '../../cli/ask.ts';
 import { type ReportFault, Skipped, type Target } from './check.ts';
 
 const BROWSER = { accept: 'text/html' };

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfigWithSources } from '../../../src/config/load.ts';
-import type { StoredUsers } from '../../../src/config/plan-users.ts';
-import { toPlan, type Plan, type PlanSide } from '../../../src/config/plan.ts';
+import type { StoredUsers } from '../../../src/features/plan/users.ts';
+import { toPlan, type Plan, type PlanSide } from '../../../src/features/plan/plan.ts';
 import { settingsForRestart } from '../../../src/config/restart.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';
 import {
@@ -16,7 +16,7 @@ import {
   RESOURCES,
   SECRET,
   write,
-} from './config-files.ts';
+} from '../../unit/config/config-files.ts';
 
 const USER = (keys = '') =>
   `- id: usr_0123456789abcdef\n  username: alice\n  password_hash: $argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc\n${keys}`;

@@ -2,17 +2,17 @@
 // for CI: 0 nothing changes, 10 something changes, 11 something that works now stops working.
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { StoreConfig } from '../config/config.ts';
-import { loadConfigWithSources } from '../config/load.ts';
-import { rulesDiffer } from '../config/plan-users.ts';
-import { needsRestart } from '../config/restart.ts';
-import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
-import { isStoreMade, withStore } from '../store/open.ts';
-import type { Store } from '../store/store.ts';
-import { canReach, type Factors, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
-import { openUsers } from '../users/open-users.ts';
-import { addVerb, noSecretsOption, type SecretsOptions } from './configuration.ts';
-import { Ended, print, type CliIo } from './io.ts';
+import type { StoreConfig } from '../../config/config.ts';
+import { loadConfigWithSources } from '../../config/load.ts';
+import { rulesDiffer } from './users.ts';
+import { needsRestart } from '../../config/restart.ts';
+import { toPlan, type Plan, type PlanSide } from './plan.ts';
+import { isStoreMade, withStore } from '../../store/open.ts';
+import type { Store } from '../../store/store.ts';
+import { canReach, type Factors, hasSecondFactor, NO_FACTORS } from '../../users/factors.ts';
+import { openUsers } from '../../users/open-users.ts';
+import { addVerb, noSecretsOption, type SecretsOptions } from '../../cli/configuration.ts';
+import { Ended, print, type CliIo } from '../../cli/io.ts';
 
 const EXIT_CODES: Readonly<Record<Plan['result'], number>> = { nothing: 0, changes: 10, breaking: 11 };
 

@@ -1,9 +1,9 @@
 // Which users lose and which gain something when another configuration takes over: users and things that are in both.
 import { isDeepStrictEqual } from 'node:util';
-import { createAccessRules } from './access-rules.ts';
-import type { AccessSettings, SignInSettings, UserEntry } from './config.ts';
-import { type Level, reaches } from './sign-in-levels.ts';
-import { listedNames } from './wording.ts';
+import { createAccessRules } from '../../config/access-rules.ts';
+import type { AccessSettings, SignInSettings, UserEntry } from '../../config/config.ts';
+import { type Level, reaches } from '../../config/sign-in-levels.ts';
+import { listedNames } from '../../config/wording.ts';
 
 export type PlanItem = Readonly<{
   /** info: worth knowing, nothing changes. change: something changes. breaking: something that works now stops working. */
