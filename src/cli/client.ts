@@ -8,12 +8,12 @@ import { formatInstant, instantFault } from '../config/notation.ts';
 import { secretState } from '../config/secret-expiry.ts';
 import { digestOf, secretId } from '../config/secret-strength.ts';
 import { labelFault } from '../config/text.ts';
+import { CLIENT_COMMANDS } from '../features/commands.ts';
 import { readSecretUses, type LastUses } from '../oidc/secret-uses.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import { registerClientPin } from './client-pin.ts';
 import { addVerb, checked, jsonOption, noSecretsOption, type SecretsOptions } from './configuration.ts';
-import { IMPORT_FORMATS, importClients, type ImportFormat } from '../features/import/clients.ts';
-import { counted, print, printJson, renderValue, type CliIo } from './io.ts';
+import { print, printJson, renderValue, type CliIo } from './io.ts';
 
 type SecretOptions = Readonly<{
   name?: string;
@@ -21,7 +21,7 @@ type SecretOptions = Readonly<{
   json?: boolean;
 }>;
 
-export function registerClient(program: Command, io: CliIo): void {
+export async function registerClient(program: Command, io: CliIo): Promise<void> {
   const client = program.command('client').description('clients and their secrets');
   client
     .command('secret')
@@ -37,14 +37,7 @@ export function registerClient(program: Command, io: CliIo): void {
   addVerb(client, 'list', 'the clients and their secrets')
     .addOption(noSecretsOption())
     .action((options: SecretsOptions) => list(options, io));
-  client
-    .command('import')
-    .argument('<file>', 'the configuration or export of the other provider')
-    .description('print the clients of another provider as YAML, and what could not be carried over')
-    .addOption(
-      new Option('--from <provider>', 'whose file it is').choices(IMPORT_FORMATS).makeOptionMandatory(),
-    )
-    .action((file: string, { from }: { readonly from: ImportFormat }) => importFrom(file, from, io));
+  for (const load of Object.values(CLIENT_COMMANDS)) await (await load())(client, io);
   registerClientPin(client, io);
 }
 
@@ -111,11 +104,3 @@ function toRow(client: Client, lastUses: LastUses, now: number) {
 
 const instantOf = (seconds: number | undefined) =>
   seconds === undefined ? undefined : formatInstant(seconds);
-
-/** Only the clients go to stdout. */
-async function importFrom(file: string, from: ImportFormat, { stdout, stderr }: CliIo): Promise<void> {
-  const { yaml, count, notes } = await importClients(file, from);
-  stdout.write(yaml);
-  stderr.write(`${counted(count, 'client')}\n`);
-  for (const note of notes) stderr.write(`${note}\n`);
-}

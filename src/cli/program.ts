@@ -3,24 +3,22 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { commandName } from '../config/command-name.ts';
+import { COMMANDS, type Register } from '../features/commands.ts';
 import type { CliIo } from './io.ts';
-
-type Register = (program: Command, io: CliIo) => void;
 
 /** Each is imported when it is asked for: loading all takes longer than most take to run, and a service would keep them in memory. */
 const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
   serve: async () => (await import('./serve.ts')).registerServe,
   init: async () => (await import('./init.ts')).registerInit,
   check: async () => (await import('./check.ts')).registerCheck,
-  plan: async () => (await import('../features/plan/commands.ts')).registerPlan,
   schema: async () => (await import('./schema.ts')).registerSchema,
   client: async () => (await import('./client.ts')).registerClient,
   user: async () => (await import('./user.ts')).registerUser,
   keys: async () => (await import('./keys.ts')).registerKeys,
   views: async () => (await import('./views.ts')).registerViews,
   store: async () => (await import('./store.ts')).registerStore,
-  doctor: async () => (await import('../features/doctor/commands.ts')).registerDoctor,
   healthcheck: async () => (await import('./healthcheck.ts')).registerHealthcheck,
+  ...COMMANDS,
 };
 
 /** The command line: all of it, unless `verb` is one of its verbs. It throws CommanderError instead of ending the process. */
@@ -33,7 +31,7 @@ export async function createProgram(io: CliIo, verb = ''): Promise<Command> {
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .showHelpAfterError('(--help lists what there is)');
   const verbs = Object.hasOwn(VERBS, verb) ? [VERBS[verb]] : Object.values(VERBS);
-  for (const load of verbs) (await load?.())?.(program, io);
+  for (const load of verbs) await (await load?.())?.(program, io);
   return program;
 }
 

@@ -4,7 +4,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { FAULTS } from '../../src/features/doctor/faults.ts';
 import { postern } from '../world/terminal.ts';
 import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
@@ -13,7 +12,7 @@ import { useWorld } from '../world/each-store.ts';
 
 const PAGE = readFileSync('docs/troubleshooting.md', 'utf8');
 const DOCTOR_HEADING = '### `postern doctor`';
-const [MESSAGES = '', DOCTOR = ''] = PAGE.split(DOCTOR_HEADING);
+const [MESSAGES = ''] = PAGE.split(DOCTOR_HEADING);
 
 type Row = { readonly message: string; readonly error: string | undefined };
 
@@ -106,15 +105,6 @@ describe('docs/troubleshooting.md', () => {
     const ofSystem = listed.filter((word) => word.startsWith('E') && word !== 'ENOTFOUND');
     expect(ofSystem.filter((word) => !(word in constants.errno))).toEqual([]);
     expect(ofSystem).toEqual(expect.arrayContaining(['EMFILE', 'ENOSPC']));
-  });
-
-  it('has every finding of the doctor, and no other', () => {
-    // The first column alone: the second speaks of settings and headers.
-    const firsts = [...DOCTOR.matchAll(/^\| ([^|]+)\|/gm)].map(([, column = '']) => column);
-    const listed = firsts.flatMap((column) =>
-      [...column.matchAll(/`([a-z-]+)`/g)].map(([, name = '']) => name),
-    );
-    expect(listed.toSorted()).toEqual(Object.keys(FAULTS).toSorted());
   });
 
   it('links to headings that exist', () => {

@@ -1,0 +1,17 @@
+// The verbs of features, a line each, imported when one is called.
+import type { Command } from 'commander';
+import type { CliIo } from '../cli/io.ts';
+
+export type Register = (parent: Command, io: CliIo) => void | Promise<void>;
+
+type Commands = Readonly<Record<string, () => Promise<Register>>>;
+
+export const COMMANDS: Commands = {
+  plan: async () => (await import('./plan/commands.ts')).registerPlan,
+  doctor: async () => (await import('./doctor/commands.ts')).registerDoctor,
+};
+
+/** Below `client`. */
+export const CLIENT_COMMANDS: Commands = {
+  import: async () => (await import('./import/commands.ts')).registerClientImport,
+};
