@@ -32,7 +32,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ejs: ['views'],
   ioredis: ['store'],
   jose: ['keys', 'tokens', 'http'],
-  koa: ['oidc', 'interaction', 'http'],
+  koa: ['features', 'oidc', 'interaction', 'http'],
   'koa-compose': ['oidc'],
   'koa-router': ['interaction'],
   lmdb: ['store'],
@@ -77,6 +77,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   'index.ts': 'config',
   'models.ts': 'config',
   'parts.ts': 'oidc',
+  'page-parts.ts': 'interaction',
   'commands.ts': 'cli',
 };
 /** Nothing of these is loaded by a service. */

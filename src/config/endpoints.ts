@@ -1,32 +1,20 @@
 // Every path that is served, as one table: the engine mounts from it, and the edge, CORS, limits, errors and metrics look here.
+import { list } from '../features/index.ts';
+import {
+  BROWSER,
+  CLIENT,
+  type ClientLimit,
+  DOCUMENT,
+  type Endpoint,
+  ACCOUNT_PATH,
+  FACTORS_PATH,
+  METADATA,
+  PAGE,
+  PROGRAM,
+  type Row,
+} from './endpoint-rows.ts';
 
-/** What a client's requests and failures count as. */
-type ClientLimit = 'token' | 'introspection' | 'revocation';
-
-/** By address; `pages` are the steps between a browser's request and its answer. */
-type AddressLimit = 'userinfo' | 'authorization' | 'logout' | 'pages';
-
-/** Who calls: a client that says who it is (RFC 6749 §2.3), another program, or a user's browser. */
-type Called =
-  | { readonly caller: 'client'; readonly limit: ClientLimit }
-  | { readonly caller: 'program' | 'person'; readonly limit: AddressLimit | undefined };
-
-type Row = Called & {
-  /** Relative to the issuer; `:part` stands for one of PARTS. */
-  readonly path: string;
-  /** What the engine calls it; undefined where the host answers. */
-  readonly route: string | undefined;
-  readonly methods: readonly ('GET' | 'HEAD' | 'POST')[];
-  /** Whether scripts in a browser may call it, given an allowed origin. */
-  readonly isScriptable: boolean;
-  /** The engine's own page posts here: its form has a secret of the session, and knows no origin. */
-  readonly isEngineForm?: boolean;
-  /** Of a body, where less than elsewhere. */
-  readonly maxBytes?: number;
-};
-
-/** Metrics, log and traces have `name`, because a path can contain anything. */
-export type Endpoint = Row & { readonly name: string };
+export type { Endpoint } from './endpoint-rows.ts';
 
 export const PARTS: Readonly<Record<string, string>> = {
   ':uid': '[\\w-]{21,64}',
@@ -37,21 +25,6 @@ export const PARTS: Readonly<Record<string, string>> = {
   ':change': '(add|remove|recovery-codes)',
   ':act': '(password|end-session|end-others|withdraw)',
 };
-
-const CLIENT = { methods: ['POST'], caller: 'client', isScriptable: true } as const;
-const PROGRAM = { caller: 'program', isScriptable: true } as const;
-/** Public, cached and cheap, so without a limit. */
-const DOCUMENT = { ...PROGRAM, methods: ['GET', 'HEAD'], limit: undefined } as const;
-/** RFC 8414 §3.1 and OIDC Discovery §4 have the same document at paths that the engine knows. */
-const METADATA = { ...DOCUMENT, route: 'discovery' } as const;
-/** OIDC Core §3.1.2.1 and RP-Initiated Logout §2 want POST besides GET, and so does OIDC Core §5.3.1 of userinfo. */
-const BROWSER = { methods: ['GET', 'POST'], caller: 'person', isScriptable: false } as const;
-const PAGE = { ...BROWSER, route: undefined, limit: 'pages' } as const;
-
-/** Where users help themselves. */
-export const ACCOUNT_PATH = '/account';
-/** The user's own page for second factors. */
-export const FACTORS_PATH = '/account/factors';
 
 /** Where users type the code that a device shows (RFC 8628 §3.3). */
 export const DEVICE_PATH = '/device';
@@ -123,6 +96,7 @@ const STEPS: readonly Endpoint[] = [
 export const ENDPOINT_TABLE: readonly Endpoint[] = [
   ...Object.entries({ ...SPECIFIED, ...OPTIONAL }).map(([name, row]) => ({ name, ...row })),
   ...STEPS,
+  ...list('endpoints'),
 ];
 
 const specified = Object.entries(SPECIFIED);

@@ -1,6 +1,7 @@
 // What a feature declares: data that loads with the configuration. What it does is in its run.ts (running.ts). The core folds over the
 // list (index.ts), and names no feature.
 import type { ZodType } from 'zod';
+import type { Endpoint } from '../config/endpoint-rows.ts';
 import type { Rule } from '../config/rules.ts';
 
 type Shape = Readonly<Record<string, ZodType>>;
@@ -13,6 +14,8 @@ export type Declaration = Readonly<{
   client?: Shape;
   /** What its keys, and the core's beside them, can't be together. */
   clientRules?: readonly Rule<never, never>[];
+  /** What is served for it; where it is off, with 404. */
+  endpoints?: readonly Endpoint[];
   /** The models of its pages by name (views/models.ts). */
   pages?: Shape;
   /** Typed by the keys that it looks at. */

@@ -25,7 +25,7 @@ export const fold = <K extends 'switches' | 'client' | 'pages'>(key: K) =>
 type Item<L> = L extends readonly (infer I)[] ? I : never;
 
 /** The same as one list. */
-export function list<K extends 'clientRules'>(key: K): readonly Item<Declared<K>>[] {
+export function list<K extends 'clientRules' | 'endpoints'>(key: K): readonly Item<Declared<K>>[] {
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;
 }
 

@@ -1,12 +1,14 @@
 // What the features do, a line each, loaded where they are on.
 import type { Config } from '../config/config.ts';
+import type { Endpoint } from '../config/endpoint-rows.ts';
 import type { App } from '../oidc/app.ts';
 import { FEATURES } from './index.ts';
+import type { PageParts } from './page-parts.ts';
 import type { Parts } from './parts.ts';
 
 type Running = Readonly<{
   /** Once for each application. */
-  open: (app: App) => Parts;
+  open: (app: App) => Parts & PageParts;
 }>;
 
 type Load = () => Promise<Running>;
@@ -15,8 +17,18 @@ const RUN: Readonly<Record<string, Load>> = {
   'form-post': () => import('./form-post/run.ts'),
 } satisfies Readonly<Record<(typeof FEATURES)[number]['name'], Load>>;
 
-const LIST: readonly { readonly name: string; readonly isOn: (config: Config) => boolean }[] = FEATURES;
+type Listed = Readonly<{ name: string; endpoints?: readonly Endpoint[]; isOn: (config: Config) => boolean }>;
+
+const LIST: readonly Listed[] = FEATURES;
+
+const listOn = (config: Config) => LIST.filter(({ isOn }) => isOn(config));
 
 /** Those that are on, in the order of the list. */
 export const running = (config: Config): Promise<readonly Running[]> =>
-  Promise.all(LIST.flatMap(({ name, isOn }) => (isOn(config) && RUN[name]?.()) || []));
+  Promise.all(listOn(config).flatMap(({ name }) => RUN[name]?.() ?? []));
+
+/** Where the pages of those that are on begin a sign-in, the browser comes back to these paths. */
+export const callbacksOf = (config: Config): readonly string[] =>
+  listOn(config).flatMap(({ endpoints = [] }) =>
+    endpoints.filter(({ isCallback }) => isCallback).map(({ path }) => path),
+  );

@@ -1,11 +1,13 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
 import Koa, { type Middleware } from 'koa';
-import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
+import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoint-rows.ts';
+import type { PageParts } from '../features/page-parts.ts';
 import type { Host } from '../interaction/host.ts';
 import { ownPages } from '../interaction/own-pages.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
 import { seeOther } from '../oidc/send-page.ts';
 import { unitOfWork } from '../oidc/unit-of-work.ts';
+import { Refusal } from '../views/refusal.ts';
 import { serveAssets } from './assets.ts';
 import { createCachedDocuments } from './cached-documents.ts';
 import { createClientAddress } from './client-address.ts';
@@ -22,7 +24,7 @@ import { observeRequests } from './observe-requests.ts';
 import type { App } from './server.ts';
 import { createFastPath } from './fast-path.ts';
 
-export function createApp(host: Host): App {
+export function createApp(host: Host, features: readonly PageParts[]): App {
   const { config, pages, limits, metrics, log, fastAnswers } = host;
   const { issuer, trustedProxies } = config;
   const app = new Koa();
@@ -50,7 +52,8 @@ export function createApp(host: Host): App {
   app.use(unitOfWork(host));
   app.use((ctx, next) => (ctx.path === '/factors' ? seeOther(ctx, `${issuer}${FACTORS_PATH}`) : next()));
   app.use(below('/interaction/', interactionRoutes(host)));
-  app.use(below(ACCOUNT_PATH, ownPages(host)));
+  for (const { path, handle } of ownPages(host, features)) app.use(below(path, handle));
+  app.use(below(ACCOUNT_PATH, refuseUnknown));
   app.use(host.handle);
   return { callback: () => fastPath.inFrontOf(app.callback()) };
 }
@@ -58,6 +61,11 @@ export function createApp(host: Host): App {
 /** A router looks at each of its routes with each request that comes by. */
 function below(prefix: string, middleware: Middleware): Middleware {
   return (ctx, next) => (ctx.path.startsWith(prefix) ? middleware(ctx, next) : next());
+}
+
+/** A page of a feature that is off. */
+function refuseUnknown(): never {
+  throw new Refusal(404, 'not_found');
 }
 
 /** Whatever a Host or X-Forwarded header says, every URL and the cookies' Secure follow the issuer. */

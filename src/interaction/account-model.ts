@@ -1,6 +1,7 @@
 // What the page where users help themselves shows.
 import type { Client } from '../config/config.ts';
-import { ACCOUNT_PATH, ENDPOINTS, FACTORS_PATH } from '../config/endpoints.ts';
+import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoint-rows.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
 import { toClientModel } from '../oidc/client-model.ts';
 import type { AllowedApp } from '../oidc/user-grants.ts';
 import type { SecurityEvent } from '../users/user-index.ts';
@@ -9,7 +10,7 @@ import type { AccountPage, Host } from './host.ts';
 import type { OwnPage, Visitor } from './own-page.ts';
 
 import { toAllowedModels } from '../oidc/scope-words.ts';
-import { toDayText, toTimeText } from './show-second-step.ts';
+import { toDayText, toTimeText } from './time-texts.ts';
 
 type AccountModel = Extract<PageModels['account'], { outcome: 'page' }>;
 export type AccountError = NonNullable<AccountModel['error']>;

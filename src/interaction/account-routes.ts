@@ -1,8 +1,7 @@
 // The page where users help themselves: what the service has of them, where they are signed in, which apps they let in, their
 // password. A change needs a sign-in of a moment ago.
 import type { Context } from 'koa';
-import type Router from 'koa-router';
-import { ACCOUNT_PATH } from '../config/endpoints.ts';
+import { ACCOUNT_PATH } from '../config/endpoint-rows.ts';
 import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
 import { type EndedSessions, endSessions, notePasswordRefused, withdrawApp } from '../users/acts.ts';
 import { type AccountError, createToAccountModel } from './account-model.ts';
@@ -10,7 +9,7 @@ import { actorOf } from './actor.ts';
 import { createChangePassword } from './change-password.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Form } from './form.ts';
-import { addOwnPage, createOwnPage, type Visitor } from './own-page.ts';
+import { createOwnPage, type Route, routeOf, type Visitor } from './own-page.ts';
 import type { AccountPage, Host } from './host.ts';
 
 type Change = (ctx: Context, visitor: Visitor, form: Form) => Promise<AccountError | undefined>;
@@ -18,7 +17,7 @@ type Change = (ctx: Context, visitor: Visitor, form: Form) => Promise<AccountErr
 /** HTTP says for how long; the page says why. */
 const STATUSES: Partial<Record<AccountError, number>> = { too_many_attempts: 429, busy: 503 };
 
-export function addAccountPage(router: Router, host: Host, page: AccountPage): void {
+export function accountPage(host: Host, page: AccountPage): Route {
   const own = createOwnPage(host, ACCOUNT_PATH);
   const toModel = createToAccountModel(host, page);
 
@@ -42,7 +41,7 @@ export function addAccountPage(router: Router, host: Host, page: AccountPage): v
   };
 
   const changes = Object.entries(createChanges(host, page)).map(([name, change]) => [name, answered(change)]);
-  addOwnPage(router, host, own, { show, stale, changes: Object.fromEntries(changes) });
+  return routeOf(host, own, { show, stale, changes: Object.fromEntries(changes) });
 }
 
 function createChanges(host: Host, { userSessions, grants }: AccountPage): Readonly<Record<string, Change>> {

@@ -1,7 +1,6 @@
 // The user's own page for factors: what they have, with forms to add and remove, after a sign-in of a moment ago.
 import type { Context } from 'koa';
-import type Router from 'koa-router';
-import { FACTORS_PATH } from '../config/endpoints.ts';
+import { FACTORS_PATH } from '../config/endpoint-rows.ts';
 import { type Level, reaches } from '../config/sign-in-levels.ts';
 import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
 import { addFactor, makeRecoveryCodes, removeOwnFactor } from '../users/acts.ts';
@@ -15,8 +14,16 @@ import { Refusal } from '../views/refusal.ts';
 import { actorOf } from './actor.ts';
 import { addFromForm, methodIn, toEnrolmentModel } from './enrolment-form.ts';
 import { type Host, type SecondFactors, secondsOf } from './host.ts';
-import { addOwnPage, createOwnPage, type OwnChanges, type OwnPage, type Visitor } from './own-page.ts';
-import { toNoticeModel, toTimeText } from './show-second-step.ts';
+import {
+  createOwnPage,
+  type OwnChanges,
+  type OwnPage,
+  type Route,
+  routeOf,
+  type Visitor,
+} from './own-page.ts';
+import { toNoticeModel } from './show-second-step.ts';
+import { toTimeText } from './time-texts.ts';
 
 type List = Extract<PageModels['factors'], { outcome: 'list' }>;
 type Refused = Readonly<{
@@ -36,7 +43,7 @@ function show(ctx: Context, { pages }: Host, model: PageModels['factors'], statu
   sendPage(ctx, pages.render('factors', model, pageContextOf(ctx)));
 }
 
-export function addFactorsPage(router: Router, host: Host, second: SecondFactors): void {
+export function factorsPage(host: Host, second: SecondFactors): Route {
   const page = createOwnPage(host, FACTORS_PATH);
   const list = createShowList(host, second, page);
   const mayChange = ({ session, own }: Visitor) =>
@@ -45,7 +52,7 @@ export function addFactorsPage(router: Router, host: Host, second: SecondFactors
     const outcome = visitor?.isFresh === true ? 'passkey_needed' : 'stale';
     show(ctx, host, { outcome, signInUrl: page.signInUrl(visitor !== undefined) }, 403);
   }
-  addOwnPage(router, host, page, {
+  return routeOf(host, page, {
     // Its forms are of no use to others.
     show(ctx, visitor) {
       if (!visitor.isFresh) return seeOther(ctx, page.signInUrl(true));

@@ -2,7 +2,7 @@
 // chat opens first still works. No link signs anybody in.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
-import { FACTORS_PATH } from '../config/endpoints.ts';
+import { FACTORS_PATH } from '../config/endpoint-rows.ts';
 import { createSparse, originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
 import { StoreUnavailable } from '../store/store.ts';

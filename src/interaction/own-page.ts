@@ -1,6 +1,6 @@
 // The pages of a user's own: who is there, by the session of their browser, and where they sign in if that isn't enough.
-import type { Context } from 'koa';
-import type Router from 'koa-router';
+import type { Context, Middleware } from 'koa';
+import Router from 'koa-router';
 import { reaches } from '../config/sign-in-levels.ts';
 import type { BrowserSession } from '../oidc/browser-session.ts';
 import { ownSignInUrl } from '../oidc/own-client.ts';
@@ -10,6 +10,7 @@ import type { User } from '../users/user.ts';
 import { levelOf } from '../users/authentication-methods.ts';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { isFresh } from '../users/recent-proof.ts';
+import type { PageModels } from '../views/models.ts';
 import { FormRefusal } from '../views/refusal.ts';
 import { type Form, readFormBody } from './form.ts';
 import { type Host, secondsOf } from './host.ts';
@@ -60,6 +61,9 @@ export type OwnChanges = Readonly<
   Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<void>>
 >;
 
+/** Of requests whose path begins so; it hands on what it doesn't serve. */
+export type Route = Readonly<{ path: string; handle: Middleware }>;
+
 /** What one of the pages has of its own. */
 type Routes = Readonly<{
   show: (ctx: Context, visitor: Visitor) => Promise<void> | void;
@@ -71,12 +75,12 @@ type Routes = Readonly<{
   changes: OwnChanges;
 }>;
 
-export function addOwnPage(
-  router: Router,
+export function routeOf(
   { config: { issuer } }: Host,
   own: OwnPage,
   { show, stale, mayChange = () => true, changes }: Routes,
-): void {
+): Route {
+  const router = new Router();
   router.get(own.path, async (ctx) => {
     const visitor = await own.find(ctx);
     return visitor === undefined ? seeOther(ctx, own.signInUrl(false)) : show(ctx, visitor);
@@ -96,7 +100,21 @@ export function addOwnPage(
       return change(ctx, visitor, form);
     });
   }
+  return { path: own.path, handle: router.routes() as unknown as Middleware };
 }
+
+type AccountFields = Extract<PageModels['account'], { outcome: 'page' }>;
+export type AccountError = NonNullable<AccountFields['error']>;
+
+/** A part of the account page. */
+export type Section = Readonly<{
+  /** What it adds to the model of the page. */
+  fields: (visitor: Visitor, locale: string) => Partial<AccountFields> | Promise<Partial<AccountFields>>;
+  /** Its forms, by path below the page. They resolve to what the page says was wrong. */
+  changes?: Readonly<
+    Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<AccountError | undefined>>
+  >;
+}>;
 
 /** Where the own client (oidc/own-client.ts) comes back to. */
 export const callbackOf = (path: string) => `${path}/callback`;

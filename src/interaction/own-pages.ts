@@ -1,13 +1,12 @@
-// Which pages a user has of their own: /account, and the one for second factors below it.
-import type { Middleware } from 'koa';
-import Router from 'koa-router';
+// Which pages a user has of their own: those of the features that are on, and the one for second factors.
 import type { Config } from '../config/config.ts';
-import { ACCOUNT_PATH, DEVICE_PATH, FACTORS_PATH } from '../config/endpoints.ts';
-import { Refusal } from '../views/refusal.ts';
-import { addAccountPage } from './account-routes.ts';
-import { addFactorsPage } from './factors-routes.ts';
+import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoint-rows.ts';
+import { DEVICE_PATH } from '../config/endpoints.ts';
+import type { PageParts } from '../features/page-parts.ts';
+import { accountPage } from './account-routes.ts';
+import { factorsPage } from './factors-routes.ts';
 import type { Host } from './host.ts';
-import { callbackOf } from './own-page.ts';
+import { callbackOf, type Route } from './own-page.ts';
 
 /** Where the own client comes back to; none where there are no such pages. */
 export function ownCallbacksOf(config: Pick<Config, 'account' | 'signIn' | 'features'>): readonly string[] {
@@ -16,13 +15,10 @@ export function ownCallbacksOf(config: Pick<Config, 'account' | 'signIn' | 'feat
   return pages.filter((path) => typeof path === 'string').map(callbackOf);
 }
 
-export function ownPages(host: Host): Middleware {
-  const router = new Router();
-  if (host.account !== undefined) addAccountPage(router, host, host.account);
-  if (host.second !== undefined) addFactorsPage(router, host, host.second);
-  const routes = router.routes() as unknown as Middleware;
-  return (ctx) =>
-    routes(ctx, () => {
-      throw new Refusal(404, 'not_found');
-    });
+export function ownPages(host: Host, features: readonly PageParts[]): readonly Route[] {
+  const sections = features.flatMap((one) => one.sections?.(host) ?? []);
+  const routes = features.flatMap((one) => one.routes?.(host, sections) ?? []);
+  const factors = host.second && factorsPage(host, host.second);
+  const account = host.account && accountPage(host, host.account);
+  return [...routes, account, factors].filter((one) => one !== undefined);
 }

@@ -1,12 +1,13 @@
 // Shows the second step of a sign-in, what to do without one, and what a user reads before they go on.
 import type { Context } from 'koa';
-import { FACTORS_PATH } from '../config/endpoints.ts';
+import { FACTORS_PATH } from '../config/endpoint-rows.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { canProve, canReach, type Factors } from '../users/factors.ts';
 import type { Notice } from '../users/notices.ts';
 import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import { type Pending, secondStepBinding, type SecondStepError } from './second-step.ts';
+import { toTimeText } from './time-texts.ts';
 import { createRender, modelOfUser, passkeyForm } from './show.ts';
 
 /** The steps of the forms, as the CSRF token has them. */
@@ -91,14 +92,4 @@ export function createShowSecondStep(host: Host, { settings: signIn, passkeys }:
 
 export function toNoticeModel({ what, method, at, left }: Notice, locale: string) {
   return { what: method === undefined ? what : `${what}.${method}`, at: toTimeText(at, locale), left };
-}
-
-/** The day of `at` (epoch seconds) in the language of the page. */
-export const toDayText = (at: number, locale: string): string =>
-  new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000);
-
-/** `at` (epoch seconds) in the language of the page. */
-export function toTimeText(at: number, locale: string): string {
-  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
-  return `${format.format(at * 1000)} UTC`;
 }

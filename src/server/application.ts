@@ -1,6 +1,6 @@
 // One application with the middleware in front of it, built from a configuration, a key set and the views.
 import { createApp } from '../http/app.ts';
-import { running } from '../features/running.ts';
+import { callbacksOf, running } from '../features/running.ts';
 import { createCsrf } from '../interaction/csrf.ts';
 import type { Host } from '../interaction/host.ts';
 import { ownCallbacksOf } from '../interaction/own-pages.ts';
@@ -29,12 +29,12 @@ export async function createApplication(process: Process, given: ApplicationPart
     cookie: createDeviceCookie(issuer),
     second: secondFactorsOf(engine),
   };
-  return { app: createApp(host), apps: logouts, hearOfUser: engine.hearOfUser };
+  return { app: createApp(host, features), apps: logouts, hearOfUser: engine.hearOfUser };
 }
 
 /** With the way from the service's own pages to the sign-in, where there are such pages. */
 function withOwnClient(config: ApplicationParts['config']): ApplicationParts['config'] {
-  const callbacks = ownCallbacksOf(config);
+  const callbacks = [...callbacksOf(config), ...ownCallbacksOf(config)];
   if (callbacks.length === 0) return config;
   return { ...config, clients: [...config.clients, createOwnClient(config, callbacks)] };
 }

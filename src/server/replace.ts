@@ -2,7 +2,7 @@
 // swapped in. When that fails, the old one keeps serving.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
-import { ACCOUNT_PATH } from '../config/endpoints.ts';
+import { ACCOUNT_PATH } from '../config/endpoint-rows.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';

@@ -1,6 +1,6 @@
 // The page where people help themselves, as an enemy meets it: from outside, with a copy of a session's cookie, and in races.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ACCOUNT_PATH } from '../../src/config/endpoints.ts';
+import { ACCOUNT_PATH } from '../../src/config/endpoint-rows.ts';
 import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
 import { signIn } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
