@@ -6,6 +6,7 @@ import { toClient } from '../config/resolve.ts';
 import { clientSchema } from '../config/schema-client.ts';
 import { Remembered } from '../limits/bounded-map.ts';
 import { type Limits, TooManyRequests } from '../limits/limits.ts';
+import { networkOf } from '../limits/network.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Log } from '../observability/log.ts';
 import type { Outgoing } from '../outgoing/guard.ts';
@@ -102,7 +103,8 @@ type Pause = { readonly until: number; readonly failure?: string; readonly left?
 type Before = KeptDocument | undefined;
 
 function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof createKeptDocuments>) {
-  const { hosts, outgoing, vet, clock, limits } = parts;
+  const { outgoing, vet, clock } = parts;
+  const count = createCount(parts);
   const report = createReport(parts);
   const pauses = new Remembered<Pause>(MOST_KNOWN);
   const flights = new Map<string, Promise<Before>>();
@@ -143,14 +145,6 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     throw new DocumentUnavailable(pause.failure, pause.until - clock.now());
   }
 
-  /** Resolves what a good document calls. */
-  async function count(clientId: string, before: Before, { address, browser }: Asker): Promise<() => void> {
-    const isExpected = before?.isUsed === true || hosts.includes(clientId.slice('https://'.length));
-    const subject = isExpected ? clientId : await browser?.();
-    if (subject === undefined) return limits.takeDocument(new URL(clientId).host, address);
-    return limits.takeRenewal(subject, { address, ...(isExpected && { client_id: clientId }) });
-  }
-
   async function begin(clientId: string, before: Before, asker: Asker): Promise<Before> {
     const takeBack = await count(clientId, before, asker);
     const fetched = await fetchAndKeep(clientId, before);
@@ -173,6 +167,37 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
       if (error instanceof TooManyRequests) return renew(clientId, before, asker);
       throw error;
     });
+  };
+}
+
+function createCount({ hosts, limits }: ClientDocumentsParts) {
+  const { quotaOf, takeExactly } = limits;
+
+  /** One fetch for a stranger of a document that nobody uses yet. */
+  async function countStranger(host: string, address: string): Promise<() => void> {
+    const { used, takeBack } = await takeExactly({ address }, [
+      quotaOf('documents.network', networkOf(address)),
+    ]);
+    const again = used[0] === 1 ? [] : [quotaOf('documents.refused', host)];
+    const quotas = [quotaOf('documents.address', address), ...again, quotaOf('documents.host', host)];
+    await takeExactly({ address }, quotas).catch((error: unknown) => {
+      takeBack();
+      throw error;
+    });
+    return takeBack;
+  }
+
+  /** Resolves what a good document calls. */
+  return async function count(
+    clientId: string,
+    before: Before,
+    { address, browser }: Asker,
+  ): Promise<() => void> {
+    const isExpected = before?.isUsed === true || hosts.includes(clientId.slice('https://'.length));
+    const subject = isExpected ? clientId : await browser?.();
+    if (subject === undefined) return countStranger(new URL(clientId).host, address);
+    const request = { address, ...(isExpected && { client_id: clientId }) };
+    return (await takeExactly(request, [quotaOf('documents.renewal', subject)])).takeBack;
   };
 }
 

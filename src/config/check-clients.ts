@@ -2,7 +2,7 @@
 import { isDocumentClient } from './client-id-url.ts';
 import { DEVICE_CODE_GRANT } from './device-grant.ts';
 import { list } from '../features/index.ts';
-import { earlier, type Entry, type Rule } from './rules.ts';
+import { earlier, type Entry, foreignScopesFault, type Rule, type ScopeOwners } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import type { ServiceForm } from './schema.ts';
 import type { Algorithm } from './signing-algorithms.ts';
@@ -10,18 +10,15 @@ import type { Level } from './sign-in-levels.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
-type ClientContext = Readonly<{
-  issuerIsLoopback: boolean;
-  features: ServiceForm['features'];
-  /** What a sign-in can reach by the methods that are on. */
-  offered: readonly Level[];
-  /** What ID tokens can be signed with. */
-  algorithms: readonly Algorithm[];
-  /** The resource that owns a scope. */
-  apiOf: (scope: string) => unknown;
-  /** All the others. */
-  userScopes: readonly string[];
-}>;
+export type ClientContext = ScopeOwners &
+  Readonly<{
+    issuerIsLoopback: boolean;
+    features: ServiceForm['features'];
+    /** What a sign-in can reach by the methods that are on. */
+    offered: readonly Level[];
+    /** What ID tokens can be signed with. */
+    algorithms: readonly Algorithm[];
+  }>;
 
 type ClientRule = Rule<ClientForm, ClientContext>;
 
@@ -120,18 +117,6 @@ const RULES: readonly ClientRule[] = [
   ),
   ...list('clientRules'),
 ];
-
-/** Scopes of a client, or of all clients by document, that belong to nobody. */
-export function foreignScopesFault(
-  scope: readonly string[],
-  { apiOf, userScopes }: ClientContext,
-): string | undefined {
-  const unknown = scope.filter((token) => !userScopes.includes(token) && apiOf(token) === undefined);
-  if (unknown.includes('groups')) return 'has the scope groups, but there are none: define them in groups';
-  return unknown.length === 0
-    ? undefined
-    : `has scopes that no resource owns: ${unknown.join(', ')}. Add them to an entry of resources, or remove them`;
-}
 
 function redirectsFault(client: ClientForm, uris: readonly string[]): string | undefined {
   if (uris.length === 0) return undefined;

@@ -1,13 +1,21 @@
 // The rules between top-level keys.
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { list } from '../features/index.ts';
+import type { ClientContext } from './check-clients.ts';
 import { timingProblems, toTimingInput } from './key-times.ts';
-import type { Entry } from './rules.ts';
+import type { Entry, Rule } from './rules.ts';
 import type { ResourceForm } from './schema-client.ts';
 import type { ServiceForm } from './schema.ts';
 
+const RULES: readonly Rule<ServiceForm, ClientContext>[] = list('serviceRules');
+
 const ANY_HOST = ['0.0.0.0', '::', '[::]'];
 
-export function checkService(service: Entry<ServiceForm>, resources: readonly Entry<ResourceForm>[]): void {
+export function checkService(
+  service: Entry<ServiceForm>,
+  resources: readonly Entry<ResourceForm>[],
+  context: ClientContext,
+): void {
   const { listen, management, trusted_proxies: proxies } = service.value;
   const hosts = [listen.host, management.host];
   const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => ANY_HOST.includes(host));
@@ -15,6 +23,10 @@ export function checkService(service: Entry<ServiceForm>, resources: readonly En
     service.report(['management'], 'must not be the same as listen');
   checkSignIns(service);
   checkKeyTimes(service, resources);
+  for (const { at, fault } of RULES) {
+    const message = fault(service.value, context);
+    if (message) service.report(at.split('.'), message);
+  }
   const faults = proxies.map(proxyFault);
   for (const [index, fault] of faults.entries()) if (fault) service.report(['trusted_proxies', index], fault);
   if (faults.some(Boolean)) return;

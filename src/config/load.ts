@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { checkAccess, type Parts } from './check-access.ts';
-import { checkClients, foreignScopesFault } from './check-clients.ts';
+import { checkClients } from './check-clients.ts';
 import { checkResources } from './check-resources.ts';
 import { checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
@@ -60,7 +60,7 @@ const MOST_USERS = { json: 16_000, yaml: 4000 };
 const ANY_MODE = 'secret_files is any_mode: the permissions of files with keys and secrets are not checked.';
 
 /** What names clients and APIs. */
-const OF_CLIENTS = ['clients', 'clients_from', 'resources', 'client_documents'];
+const OF_CLIENTS = ['clients', 'clients_from', 'resources'];
 /** What no command can do without. */
 const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
 
@@ -187,8 +187,7 @@ function checkParts(
   issuerIsLoopback: boolean,
   notices: string[],
 ): void {
-  checkService(service, resources.list);
-  const { features, issuer, sign_in: signIn, client_documents: documents } = service.value;
+  const { features, issuer, sign_in: signIn } = service.value;
   const owners = new Map(
     resources.list.flatMap((entry) => entry.value.scopes.map((scope) => [scope, entry])),
   );
@@ -201,11 +200,8 @@ function checkParts(
     apiOf,
     userScopes: userScopes(service.value),
   };
+  checkService(service, resources.list, context);
   checkClients(clients.list, context);
-  const fault = documents && foreignScopesFault(documents.scope, context);
-  if (documents?.scope.length === 0)
-    service.report(['client_documents', 'scope'], 'must name at least one scope');
-  if (fault) service.report(['client_documents', 'scope'], fault);
   checkResources(resources.list, { issuer, clients, userScopes: context.userScopes });
   checkUsers(users.list, { issuerIsLoopback, passkeys: signIn?.passkeys === true }, notices);
   checkAccess({ service, clients, resources, users });

@@ -15,9 +15,28 @@ export type Entry<F> = Readonly<{
 
 /** What a field of a checked object can't be beside other fields and settings. */
 export type Rule<F, C> = Readonly<{
-  at: keyof F & string;
+  at: `${keyof F & string}${'' | `.${string}`}`;
   fault: (form: F, context: C) => string | undefined;
 }>;
+
+export type ScopeOwners = Readonly<{
+  /** The resource that owns a scope. */
+  apiOf: (scope: string) => unknown;
+  /** All the others. */
+  userScopes: readonly string[];
+}>;
+
+/** Scopes of a client that belong to nobody. */
+export function foreignScopesFault(
+  scope: readonly string[],
+  { apiOf, userScopes }: ScopeOwners,
+): string | undefined {
+  const unknown = scope.filter((token) => !userScopes.includes(token) && apiOf(token) === undefined);
+  if (unknown.includes('groups')) return 'has the scope groups, but there are none: define them in groups';
+  return unknown.length === 0
+    ? undefined
+    : `has scopes that no resource owns: ${unknown.join(', ')}. Add them to an entry of resources, or remove them`;
+}
 
 /** The entry that has had `key` before, or undefined after `entry` was noted as the first. */
 export function earlier<E>(noted: Map<string, E>, key: string, entry: E): E | undefined {

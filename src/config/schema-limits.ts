@@ -1,7 +1,7 @@
 // The schema of everything that is counted or timed: rate limits, lifetimes, signing keys.
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
-import { DAY, duration, HOUR, MINUTE, rate } from './notation.ts';
+import { DAY, duration, HOUR, MINUTE, type Rate, rate } from './notation.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';
 
 /** `N/duration`; on excess the answer is 429 with Retry-After (RFC 6585 §4). What follows from each is limits/limits.ts. */
@@ -24,6 +24,9 @@ export const rateLimitsSchema = group({
     .prefault('10/10m')
     .describe('Wrong passwords for one account from one address, where the person has not signed in before.'),
 });
+
+/** A fixed rate, or one of the file and what it is multiplied by. */
+export type LimitRow = Rate | readonly [keyof z.output<typeof rateLimitsSchema>, factor: number];
 
 /** A client's own limits; what is absent follows `rate_limits`. */
 export const clientRateLimitsSchema = z.strictObject({

@@ -4,13 +4,13 @@ import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import { fold } from '../features/index.ts';
 import { group } from './camel-keys.ts';
-import { dnsNameFault, listedHostFault } from './client-id-url.ts';
+import { dnsNameFault } from './client-id-url.ts';
 import { groupsSchema, scopesSchema } from './schema-access.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
 import { signInSchema } from './schema-sign-in.ts';
 import { passwordsSchema } from './schema-user.ts';
-import { emptyFault, labelFault, matching, scopeFault, splitScope, text } from './text.ts';
+import { emptyFault, labelFault, matching, text } from './text.ts';
 import {
   hostNameFault,
   imageFault,
@@ -152,21 +152,6 @@ export const configSchema = z.strictObject({
       'More files with clients; patterns such as clients.d/*.yaml are fine. Each holds a list, or clients: and a list.',
     ),
   clients: z.array(clientSchema).default([]).describe('The apps and services that use this issuer.'),
-  client_documents: group({
-    hosts: z
-      .array(text(listedHostFault))
-      .min(1, 'must name at least one host')
-      .describe(
-        'Exact host names, asked on port 443; an entry with a path, such as app.example/client.json, is that one document.',
-      ),
-    scope: text(scopeFault)
-      .transform(splitScope)
-      .describe("Every scope that such a client may ask for, separated by spaces, as a client's scope."),
-  })
-    .optional()
-    .describe(
-      'Apps that nobody registered: a client_id that is an https URL of one of these hosts is looked up there. Absent: none, and nothing is fetched.',
-    ),
   outgoing: group({
     internal_hosts: z
       .array(text(dnsNameFault))
@@ -206,6 +191,7 @@ export const configSchema = z.strictObject({
   })
     .prefault({})
     .describe('How the pages look.'),
+  ...fold('service'),
 });
 
 /** The file without its lists of objects, which are taken apart by themselves. */

@@ -3,19 +3,24 @@
 import type { ZodType } from 'zod';
 import type { Endpoint } from '../config/endpoint-rows.ts';
 import type { Rule } from '../config/rules.ts';
+import type { LimitRow } from '../config/schema-limits.ts';
 
 type Shape = Readonly<Record<string, ZodType>>;
 
 export type Declaration = Readonly<{
   /** Of its folders, its document, its templates; and the prefix of its texts, with `_` for `-`. */
   name: string;
-  /** Its keys below `features`, and those of a client. */
+  /** Its keys below `features`, at the top of the file, and of a client. */
   switches?: Shape;
+  service?: Shape;
   client?: Shape;
   /** What its keys, and the core's beside them, can't be together. */
   clientRules?: readonly Rule<never, never>[];
   /** What is served for it; where it is off, with 404. */
   endpoints?: readonly Endpoint[];
+  serviceRules?: readonly Rule<never, never>[];
+  /** By name; the first part of it is the feature's own. */
+  limits?: Readonly<Record<string, LimitRow>>;
   /** The models of its pages by name (views/models.ts). */
   pages?: Shape;
   /** Typed by the keys that it looks at. */

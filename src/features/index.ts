@@ -1,8 +1,9 @@
 // The features, a line each; the order is that of prompts, of what is around the engine and of pages.
+import { clientDocuments } from './client-documents/feature.ts';
 import type { Declaration } from './feature.ts';
 import { formPost } from './form-post/feature.ts';
 
-export const FEATURES = [formPost] as const;
+export const FEATURES = [formPost, clientDocuments] as const;
 
 const LIST: readonly Declaration[] = FEATURES;
 
@@ -18,14 +19,16 @@ type Together<P> = (P extends unknown ? (part: P) => void : never) extends (part
 type Folded<K extends string> = [Declared<K>] extends [never] ? object : Together<Declared<K>>;
 
 /** All that the features declare as `key`, as one object. */
-export const fold = <K extends 'switches' | 'client' | 'pages'>(key: K) =>
+export const fold = <K extends 'switches' | 'service' | 'client' | 'limits' | 'pages'>(key: K) =>
   // What TypeScript can't say of a list.
   joinParts(LIST.map((one) => one[key])) as Folded<K>;
 
 type Item<L> = L extends readonly (infer I)[] ? I : never;
 
 /** The same as one list. */
-export function list<K extends 'clientRules' | 'endpoints'>(key: K): readonly Item<Declared<K>>[] {
+export function list<K extends 'clientRules' | 'serviceRules' | 'endpoints'>(
+  key: K,
+): readonly Item<Declared<K>>[] {
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;
 }
 

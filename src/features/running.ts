@@ -15,6 +15,7 @@ type Load = () => Promise<Running>;
 
 const RUN: Readonly<Record<string, Load>> = {
   'form-post': () => import('./form-post/run.ts'),
+  'client-documents': () => import('./client-documents/run.ts'),
 } satisfies Readonly<Record<(typeof FEATURES)[number]['name'], Load>>;
 
 type Listed = Readonly<{ name: string; endpoints?: readonly Endpoint[]; isOn: (config: Config) => boolean }>;

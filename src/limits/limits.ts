@@ -7,6 +7,8 @@
 // for client *and* address, requests after authentication), nor of an account (see sign-in-attempts.ts).
 import type { Client, Rate, RateLimits } from '../config/config.ts';
 import { HOUR, MINUTE } from '../config/notation.ts';
+import type { LimitRow } from '../config/schema-limits.ts';
+import { fold } from '../features/index.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
 import { type Attempts, createAttempts, type LimitRefusal } from './attempts.ts';
@@ -39,7 +41,6 @@ export type AddressEndpoint =
   | 'logout'
   | 'pages';
 
-export type LimitRow = Rate | readonly [keyof RateLimits, factor: number];
 const per = (limit: number, windowSeconds: number): Rate => ({ limit, windowSeconds });
 
 /**
@@ -93,15 +94,7 @@ export const LIMITS = {
   'links.network': per(600, 10 * MINUTE),
   // Hashing one is slow, and is done one at a time.
   new_passwords: per(10, HOUR),
-  // Fetches of documents that nobody uses yet, for strangers. Whether a URL was made up, only the answer says: `network` counts those that
-  // brought no document, and after the first `refused` is its share of `host`.
-  'documents.address': per(5, MINUTE),
-  'documents.network': per(100, HOUR),
-  'documents.host': per(10, MINUTE),
-  'documents.refused': per(2, MINUTE),
-  // Of one document in use or named in the file, over all processes: each asks a host that doesn't answer once in half a minute. Also
-  // of all others for one signed-in user or trusted browser.
-  'documents.renewal': per(10, MINUTE),
+  ...fold('limits'),
 } satisfies Record<string, LimitRow>;
 
 type LimitName = keyof typeof LIMITS;
@@ -236,6 +229,7 @@ function limitsOf(rates: RateLimits, shared: Shared) {
     /** Counts an attempt before the password is looked at. Throws StoreUnavailable where it can't be counted. */
     takeSignInAttempt: signIns.begin,
     finishSignIn: signIns.finish,
+    quotaOf,
     ...fixedLimitsOf(shared, quotaOf, refuse),
   };
 }
@@ -243,17 +237,24 @@ function limitsOf(rates: RateLimits, shared: Shared) {
 /** Each counts before anything is looked up or compared. What some resolve takes the count back. */
 function fixedLimitsOf({ exact, signIn, store, hash }: Shared, quotaOf: QuotaOf, refuse: Refuse) {
   async function take(attempts: Attempts, request: LimitedRequest, quotas: readonly Quota[]) {
-    const { refused, takeBack } = await attempts.begin(quotas);
-    return refused === undefined ? takeBack : refuse(refused, request);
+    const { refused, ...taken } = await attempts.begin(quotas);
+    return refused === undefined ? taken : refuse(refused, request);
   }
   /** Throws StoreUnavailable where it can't count. */
-  const guess = (address: string, quotas: readonly Quota[]) => take(signIn.attempts, { address }, quotas);
+  const guess = async (address: string, quotas: readonly Quota[]) =>
+    (await take(signIn.attempts, { address }, quotas)).takeBack;
   const from = (what: 'device' | 'links', address: string) => [
     quotaOf(`${what}.address`, address),
     quotaOf(`${what}.network`, networkOf(address)),
   ];
 
   return {
+    /** One attempt in all quotas or in none; during an outage by this process alone. `used`: what is in each now. */
+    takeExactly: (request: LimitedRequest, quotas: readonly Quota[]) => take(exact, request, quotas),
+
+    /** The same of one that may be a guess: throws StoreUnavailable where it can't count. */
+    guess,
+
     /** One try of a user code of a device; `browser` is a session of the user. */
     takeUserCode: (accountId: string, browser: string, address: string) =>
       guess(address, [
@@ -275,24 +276,6 @@ function fixedLimitsOf({ exact, signIn, store, hash }: Shared, quotaOf: QuotaOf,
       const seconds = intervalSeconds + early * STEP_SECONDS;
       return (await store.increment(polls, 1, seconds * 1000, true)).count === 1;
     },
-
-    /** One fetch for a stranger of a document that nobody uses yet. As the next one, it resolves what a good document calls. */
-    async takeDocument(host: string, address: string) {
-      const network = quotaOf('documents.network', networkOf(address));
-      const { refused, used, takeBack } = await exact.begin([network]);
-      if (refused !== undefined) return refuse(refused, { address });
-      const again = used[0] === 1 ? [] : [quotaOf('documents.refused', host)];
-      const quotas = [quotaOf('documents.address', address), ...again, quotaOf('documents.host', host)];
-      await take(exact, { address }, quotas).catch((error: unknown) => {
-        takeBack();
-        throw error;
-      });
-      return takeBack;
-    },
-
-    /** One fetch that strangers have no part in. `subject`: the document, or the browser. */
-    takeRenewal: (subject: string, request: LimitedRequest) =>
-      take(exact, request, [quotaOf('documents.renewal', subject)]),
 
     /** One code of a second factor. Undefined: this sign-in has had its attempts, and is over. */
     async takeCode({ accountId, address, device = '', interaction }: CodeAttempt) {

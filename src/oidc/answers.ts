@@ -23,7 +23,7 @@ export function rememberFaults(provider: Provider): void {
 
 /** Faults leave as exceptions; http/errors.ts turns them into 503, 429 or 500. */
 export function adjustAnswers(
-  config: Pick<Config, 'issuer' | 'groups' | 'scopes' | 'clientDocuments'>,
+  config: Pick<Config, 'issuer' | 'groups' | 'scopes'>,
   features: readonly Parts[],
 ): Middleware {
   /**
@@ -35,8 +35,6 @@ export function adjustAnswers(
     claim_types_supported: undefined,
     scopes_supported: userScopes(config),
     response_modes_supported: ['query'],
-    // draft-ietf-oauth-client-id-metadata-document-02 §6: its own feature would fetch, and remember, by itself.
-    ...(config.clientDocuments && { client_id_metadata_document_supported: true }),
     ...joinParts(features.map(({ discovery }) => discovery)),
   };
   return async function adjustAnswer(ctx, next) {

@@ -4,8 +4,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
-import { rateLimitsSchema } from '../../src/config/schema-limits.ts';
-import { LIMIT_NAMES, LIMITS, type LimitRow } from '../../src/limits/limits.ts';
+import { type LimitRow, rateLimitsSchema } from '../../src/config/schema-limits.ts';
+import { LIMIT_NAMES, LIMITS } from '../../src/limits/limits.ts';
 
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'deploy/*.md', 'bench/README.md']);
 const ARCHITECTURE = readFileSync('ARCHITECTURE.md', 'utf8');

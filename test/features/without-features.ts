@@ -61,9 +61,10 @@ function removeFromList(text: string, name: string): string {
 export function keysOfFeature(
   name: string,
 ): readonly (readonly [place: 'features' | 'service' | 'client', key: string])[] {
-  const { switches = {}, client = {} } = declarationOf(name) ?? {};
+  const { switches = {}, service = {}, client = {} } = declarationOf(name) ?? {};
   return [
     ...Object.keys(switches).map((key) => ['features', key] as const),
+    ...Object.keys(service).map((key) => ['service', key] as const),
     ...Object.keys(client).map((key) => ['client', key] as const),
   ];
 }
