@@ -63,7 +63,7 @@ const LONGEST = [
   'keys/lost-keys',
   'fault/start',
   'flow/authorization-code',
-  'reload/access',
+  'features/access/races',
   'features/form-post/browser',
   'browser/factors',
   'attack/code-race',

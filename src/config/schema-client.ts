@@ -4,7 +4,6 @@ import { fold } from '../features/index.ts';
 import { camelKeys } from './camel-keys.ts';
 import { clientIdUrlFault, isDocumentClient, MAX_CLIENT_ID_LENGTH } from './client-id-url.ts';
 import { instant } from './notation.ts';
-import { accessSchema } from './schema-access.ts';
 import { DEVICE_CODE_GRANT } from './device-grant.ts';
 import { clientSignInSchema } from './schema-sign-in.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
@@ -107,7 +106,6 @@ export const clientSchema = z.strictObject({
     .describe(
       'Scopes of a request that names none, where the API that it asks for has no default_scopes. Part of scope.',
     ),
-  access: accessSchema.optional().describe('Who may use this app. Absent: everybody who can sign in.'),
   sign_in: clientSignInSchema.optional().describe('What a sign-in to this app needs besides a password.'),
   groups_claim: z
     .array(z.string())
@@ -170,11 +168,6 @@ export const resourceSchema = z.strictObject({
     .array(text(scopeTokenFault))
     .default([])
     .describe('Scopes of this API that a request for it without scope gets.'),
-  access: accessSchema.optional().describe('Who may have tokens for this API. Absent: everybody.'),
-  scope_groups: z
-    .record(z.string(), accessSchema.shape.groups)
-    .default({})
-    .describe('Scope: the groups whose people may have it. A scope that is not here is for everybody.'),
   access_token_claims: z
     .array(z.string())
     .default([])
@@ -187,6 +180,7 @@ export const resourceSchema = z.strictObject({
     .describe(
       'client_ids that may introspect tokens of this API, besides the client that a token belongs to.',
     ),
+  ...fold('resource'),
 });
 
 export type ClientForm = z.output<typeof clientSchema>;

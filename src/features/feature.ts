@@ -10,10 +10,11 @@ type Shape = Readonly<Record<string, ZodType>>;
 export type Declaration = Readonly<{
   /** Of its folders, its document, its templates; and the prefix of its texts, with `_` for `-`. */
   name: string;
-  /** Its keys below `features`, at the top of the file, and of a client. */
+  /** Its keys below `features`, at the top of the file, and of a client and an API. */
   switches?: Shape;
   service?: Shape;
   client?: Shape;
+  resource?: Shape;
   /** What its keys, and the core's beside them, can't be together. */
   clientRules?: readonly Rule<never, never>[];
   /** What is served for it; where it is off, with 404. */

@@ -1,9 +1,10 @@
 // The features, a line each; the order is that of prompts, of what is around the engine and of pages.
+import { access } from './access/feature.ts';
 import { clientDocuments } from './client-documents/feature.ts';
 import type { Declaration } from './feature.ts';
 import { formPost } from './form-post/feature.ts';
 
-export const FEATURES = [formPost, clientDocuments] as const;
+export const FEATURES = [access, formPost, clientDocuments] as const;
 
 const LIST: readonly Declaration[] = FEATURES;
 
@@ -19,7 +20,7 @@ type Together<P> = (P extends unknown ? (part: P) => void : never) extends (part
 type Folded<K extends string> = [Declared<K>] extends [never] ? object : Together<Declared<K>>;
 
 /** All that the features declare as `key`, as one object. */
-export const fold = <K extends 'switches' | 'service' | 'client' | 'limits' | 'pages'>(key: K) =>
+export const fold = <K extends 'switches' | 'service' | 'client' | 'resource' | 'limits' | 'pages'>(key: K) =>
   // What TypeScript can't say of a list.
   joinParts(LIST.map((one) => one[key])) as Folded<K>;
 

@@ -1,6 +1,7 @@
 // What one application has of a feature that is on: optional parts of a plain object, each folded at one place of the core.
 import type Provider from 'oidc-provider';
-import type { ClientMetadata } from 'oidc-provider';
+import type { ClientMetadata, interactionPolicy, KoaContextWithOIDC } from 'oidc-provider';
+import type { Grouped } from '../config/access-rules.ts';
 import type { Client } from '../config/config.ts';
 import type { SendAnswer } from '../oidc/send-page.ts';
 
@@ -9,8 +10,56 @@ export type Parts = Readonly<{
   clientMetadata?: (client: Client) => Partial<ClientMetadata>;
   /** RFC 8414 metadata, besides the core's or instead of it. */
   discovery?: Readonly<Record<string, unknown>>;
+  /** Adds what a user is asked or told between the sign-in and the consent. */
+  prompts?: (policy: interactionPolicy.DefaultPolicy) => void;
+  guard?: Guard;
+  /** What users may not have of what is asked for: of access alone. */
+  narrowing?: Narrowing;
   /** What of the engine's classes it changes, before the instance serves. */
   seam?: (provider: Provider & Seam) => void;
+}>;
+
+/** A request, or a code or a token that came of one. */
+export type Wanted = Readonly<{
+  clientId?: string | undefined;
+  scope?: unknown;
+  resource?: unknown;
+  aud?: unknown;
+}>;
+
+export type GivenToken = Wanted & { readonly kind?: string };
+
+/** Whether what a user was given may still be used. */
+export type Guard = Readonly<{
+  /** At an endpoint of the engine. Takes from a code or a refresh token what is lost; or ends its grant, for good, and throws. */
+  admit?: (ctx: KoaContextWithOIDC, user: Grouped, token: GivenToken) => Promise<boolean>;
+  /** At introspection and on the fast path. Takes from a refresh token what is lost. */
+  sees?: (user: Grouped, token: GivenToken) => Promise<boolean>;
+}>;
+
+/** All of them agree. */
+export function guardOf(features: readonly Parts[]): Required<Guard> {
+  const guards = features.flatMap(({ guard }) => guard ?? []);
+  return {
+    async admit(...args) {
+      for (const { admit } of guards) if ((await admit?.(...args)) === false) return false;
+      return true;
+    },
+    async sees(...args) {
+      for (const { sees } of guards) if ((await sees?.(...args)) === false) return false;
+      return true;
+    },
+  };
+}
+
+export type Narrowing = Readonly<{
+  isDenied: (user: Grouped, wanted: Wanted) => boolean;
+  /** Takes from a request what the signed-in user may not have. False: nothing is left, or they may not use the app. */
+  narrow: (ctx: KoaContextWithOIDC) => boolean;
+  /** What an interaction keeps for `restore`. */
+  kept: (ctx: KoaContextWithOIDC) => object;
+  /** Gives a request that goes on the scope that it began with: another user may have signed in since. */
+  restore: (ctx: KoaContextWithOIDC) => void;
 }>;
 
 /** What our engine offers besides its own methods (oidc/seam/provider.ts). */

@@ -14,6 +14,7 @@ type Running = Readonly<{
 type Load = () => Promise<Running>;
 
 const RUN: Readonly<Record<string, Load>> = {
+  access: () => import('./access/run.ts'),
   'form-post': () => import('./form-post/run.ts'),
   'client-documents': () => import('./client-documents/run.ts'),
 } satisfies Readonly<Record<(typeof FEATURES)[number]['name'], Load>>;

@@ -34,13 +34,11 @@ import { createClientLimits } from './limit-clients.ts';
 import { createHearOfUser, userListsOf } from './lists-of-users.ts';
 import type { LogoutJobs } from './logout-jobs.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
-import { createAccessPolicy } from './policies/access.ts';
 import { createFindDefault } from './policies/default-scopes.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
 import { createRememberedConsents } from './policies/remembered-consents.ts';
 import { createFindRefusal } from './policies/scopes.ts';
 import { createSignInPolicy } from './policies/sign-in-level.ts';
-import { createDisclose } from './policies/token-policies.ts';
 
 /** What outlives every application of a process: counters and leases are here, so that a reload doesn't reset them. */
 export interface Process extends Telemetry, OpenUsers {
@@ -110,9 +108,8 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const audiences = createAudienceRules(issuer, config.resources, accessToken, process.longestLifetimes);
   const rules = createAccessRules(config);
   const levels = levelsOf(config);
-  // Two of them are undefined where the file has no such rules.
   const claims = createClaims({ config, audiences, rules });
-  const access = createAccessPolicy({ config, rules, audiences, audit });
+  // Undefined where the file has no such rules.
   const signInPolicy = levels && createSignInPolicy({ config, levels, factors, clients, now });
   const stillAllowed = createStillAllowed(clients);
 
@@ -168,12 +165,10 @@ export function openApp(process: Process, { config, keySet, views }: Application
     audiences,
     rules,
     claims,
-    access,
     signInPolicy,
     stillAllowed,
     findDefault: createFindDefault(audiences),
     findRefusal: createFindRefusal(config, audiences),
-    disclose: createDisclose({ audiences, claims, clients, findLive, access, signInPolicy }),
     lists: held?.lists,
     consents,
     /** Undefined while there is no account page. */

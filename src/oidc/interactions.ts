@@ -121,12 +121,12 @@ export function createInteractions(engine: Engine) {
 
 /** While the page was open: nothing is stored then, and the way back says so. */
 async function hasLostAccess(
-  { access, accounts }: Engine,
+  { narrowing, accounts }: Engine,
   { accountId = '', issued, settings: { clientId }, asked }: OpenInteraction,
 ): Promise<boolean> {
-  const account = access && (await accounts.findLive(accountId, issued));
+  const account = narrowing && (await accounts.findLive(accountId, issued));
   const request = { clientId, scope: asked.scopes.join(' '), resource: asked.resource };
-  return access !== undefined && account !== undefined && 'rule' in access.decide(account, request);
+  return account !== undefined && narrowing?.isDenied(account, request) === true;
 }
 
 /** What the engine takes as a sign-in, with what keepSignIn looks for in it. */

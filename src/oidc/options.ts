@@ -2,9 +2,9 @@
 import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
-import type { Parts } from '../features/parts.ts';
 import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
+import type { Hooked } from './hooks.ts';
 import { clientMetadataOf, type Clients, logoutClientsOf, withConfiguredClients } from './clients.ts';
 import { cookieNames, SIGNED } from './cookie-names.ts';
 import { createDeviceCodeAdapter } from './device-codes.ts';
@@ -35,9 +35,9 @@ const ADAPTERS: Readonly<
     withConfiguredClients(createAdapter(name, app), app.clients, metadataOf),
 };
 
-export function createConfiguration(app: App, features: readonly Parts[]): Configuration {
+export function createConfiguration(app: Hooked): Configuration {
   const { config, issuer, keySet, audiences, enginePages, now } = app;
-  const { clients, browsers, access } = app;
+  const { clients, browsers, features, narrowing } = app;
   const restoreOfflineAccess = createRestoreOfflineAccess(app.log);
   const checkRefresh = createRefreshCheck(app);
   const metadataOf = clientMetadataOf(features);
@@ -81,7 +81,7 @@ export function createConfiguration(app: App, features: readonly Parts[]): Confi
         // The engine has just saved it; what a request saves goes out at its end.
         await Object.assign(interaction, {
           browser: browsers.bind(ctx, interaction),
-          ...access?.kept(ctx),
+          ...narrowing?.kept(ctx),
         }).persist();
         return `${issuer}/interaction/${interaction.uid}`;
       },
@@ -98,7 +98,7 @@ export function createConfiguration(app: App, features: readonly Parts[]): Confi
     renderError: enginePages.renderError,
     features: featuresOf(app, (ctx, client) => {
       Object.assign(ctx.oidc.params ?? {}, ctx.state['stepUp']);
-      access?.restore(ctx);
+      narrowing?.restore(ctx);
       restoreOfflineAccess(ctx, client);
     }),
   };
@@ -114,18 +114,18 @@ function claimsAndLevels({ claims: { byScope }, signInPolicy }: App) {
 
 function createFindAccount({
   accounts,
-  access,
   claims,
   clients,
+  guard,
   signInPolicy,
-}: App): NonNullable<Configuration['findAccount']> {
+}: Hooked): NonNullable<Configuration['findAccount']> {
   return async function findAccount(ctx, id, token) {
     const { provider, session } = ctx.oidc;
     const issued =
       token === undefined ? session && issuedBySession(session) : await issuedByToken(provider, token);
     const account = issued && (await accounts.findLive(id, issued));
     if (account === undefined) return undefined;
-    if (token !== undefined && (await access?.admit(ctx, account, token)) === false) return undefined;
+    if (token !== undefined && !(await guard.admit(ctx, account, token))) return undefined;
     if (token !== undefined && (await signInPolicy?.admit(ctx, token)) === false) return undefined;
     const all = () => claims.forClient(account, ctx.oidc.client?.clientId);
     const ofIdToken = async (scope: string) =>
@@ -160,7 +160,7 @@ async function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: Clients):
 }
 
 /** What is offered besides the core; everything that is not named is off. */
-function featuresOf(app: App, restoreScope: RestoreScope): NonNullable<Configuration['features']> {
+function featuresOf(app: Hooked, restoreScope: RestoreScope): NonNullable<Configuration['features']> {
   const { config, disclose, enginePages, devicePages } = app;
   return {
     devInteractions: { enabled: false },

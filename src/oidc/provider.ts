@@ -10,6 +10,7 @@ import type { App } from './app.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { clientMetadataOf } from './clients.ts';
 import { recordEvents } from './audit-trail.ts';
+import { withFeatures } from './hooks.ts';
 import { createConfiguration } from './options.ts';
 import { cookieNames } from './cookie-names.ts';
 import { shownAt } from './limit-clients.ts';
@@ -28,10 +29,11 @@ import { signOutAtOnce } from './sign-out-at-once.ts';
 export type Engine = Awaited<ReturnType<typeof createEngine>>;
 
 /** Throws when the new instance can't verify what it signs. */
-export async function createEngine(app: App, features: readonly Parts[]) {
-  await assertVerifies(app);
+export async function createEngine(opened: App, features: readonly Parts[]) {
+  await assertVerifies(opened);
+  const app = withFeatures(opened, features);
   const { config, issuer, limits, records, audit, log, trustedBrowsers } = app;
-  const provider = new PosternProvider(issuer, createConfiguration(app, features), app, {
+  const provider = new PosternProvider(issuer, createConfiguration(app), app, {
     noteLogout: (ctx, ended) => logouts.note(ctx, ended),
     ...clientHooks(app, features),
   });

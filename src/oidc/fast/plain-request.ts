@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type Provider from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
-import type { App } from '../app.ts';
+import type { Hooked } from '../hooks.ts';
 import type { ClientRequest } from '../client-authentication.ts';
 
-export type FastParts = App & { readonly provider: Provider };
+export type FastParts = Hooked & { readonly provider: Provider };
 
 /** As the middleware has it in `ctx.state`. */
 export type RequestState = { readonly requestId: string; readonly clientAddress: string };

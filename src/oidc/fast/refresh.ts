@@ -7,7 +7,6 @@ import { originOf } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { User } from '../../users/user.ts';
 import { recordIssued, UNCONFIRMED } from '../audit-trail.ts';
-import type { Decision } from '../policies/access.ts';
 import { issuedWithGrant } from '../signed-in-at.ts';
 import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts';
 
@@ -100,7 +99,7 @@ export function fastRefresh(parts: FastParts): FastAnswer {
 
 /** Undefined where the engine has something to say, or anything is unusual. */
 async function find(
-  { provider, findLive, findRefusal, access }: FastParts,
+  { provider, findLive, findRefusal, guard }: FastParts,
   settings: Client,
   value: string | undefined,
 ): Promise<Found | undefined> {
@@ -113,13 +112,10 @@ async function find(
   const client = await provider.Client.find(clientId);
   if (account === undefined || client === undefined) return undefined;
   const refusal = findRefusal({ client: settings, scopes: [...old.scopes], isForUser: true });
-  if (refusal !== undefined || !keepsItsScope(old, access?.decide(account, old))) return undefined;
+  const { scope } = old;
+  if (refusal !== undefined || !(await guard.sees(account, old)) || old.scope !== scope) return undefined;
   return { old, grant, account, client, settings };
 }
-
-/** `decision`: undefined where the file has no rules of access. */
-const keepsItsScope = ({ scope }: PlainToken, decision: Decision | undefined): boolean =>
-  decision === undefined || ('left' in decision && decision.left.join(' ') === scope);
 
 /** Unused, for no API in particular, and bound to nothing. */
 function isPlain(token: RefreshToken | undefined): token is PlainToken {

@@ -4,10 +4,10 @@
 import type Provider from 'oidc-provider';
 import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
+import type { Narrowing } from '../../features/parts.ts';
 import type { UnitOfWork } from '../../store/unit-of-work.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
 import type { Clients } from '../clients.ts';
-import type { AccessPolicy } from './access.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/session-sign-in.ts';
 
@@ -15,7 +15,7 @@ type ExistingGrantParts = Readonly<{
   clients: Clients;
   consents: RememberedConsents;
   /** Undefined where the file has no such rules. */
-  access: Pick<AccessPolicy, 'narrow'> | undefined;
+  narrowing: Pick<Narrowing, 'narrow'> | undefined;
 }>;
 
 /** Of whom and for which app, and of which sign-in: what is in a grant of another one has ended, or goes by the second. */
@@ -81,10 +81,10 @@ export function endImplicitGrants(
   };
 }
 
-export function createLoadExistingGrant({ clients, consents, access }: ExistingGrantParts) {
+export function createLoadExistingGrant({ clients, consents, narrowing }: ExistingGrantParts) {
   return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
-    // Nothing is stored for a user without access; interaction-policy.ts shows them the page.
-    if (access?.narrow(ctx) === false) return undefined;
+    // Nothing is stored for a user without access; the prompt shows them the page.
+    if (narrowing?.narrow(ctx) === false) return undefined;
     const { client, session, account, result, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
     const { accountId } = account;

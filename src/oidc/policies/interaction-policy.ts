@@ -1,7 +1,7 @@
 // When a user must be asked something: the engine's own policy, the choice of an account, and the checks that it lacks.
 import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { isDocumentClient } from '../../config/client-id-url.ts';
-import type { AccessPolicy } from './access.ts';
+import type { Parts } from '../../features/parts.ts';
 import { askedFor, WHOLE_API } from './asked-for.ts';
 import type { Missing, SignInPolicy } from './sign-in-level.ts';
 
@@ -11,14 +11,14 @@ const { Check, Prompt } = interactionPolicy;
 export const NO_ACCESS = 'the person may not use this app';
 
 type InteractionPolicyParts = Readonly<{
-  /** Each undefined where the file has no such rules. */
-  access: Pick<AccessPolicy, 'isDenied'> | undefined;
+  features: readonly Parts[];
+  /** Undefined where the file has no such rules. */
   signInPolicy: SignInPolicy | undefined;
 }>;
 
 /** The prompts `select_account`, `login`, `second_factor`, `notice`, `access` and `consent`, in this order. */
 export function createInteractionPolicy({
-  access,
+  features,
   signInPolicy,
 }: InteractionPolicyParts): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
@@ -39,7 +39,7 @@ export function createInteractionPolicy({
     ),
   );
   if (signInPolicy !== undefined) addSignInPrompts(policy, signInPolicy);
-  if (access !== undefined) policy.add(accessPrompt(access), policy.length - 1);
+  for (const { prompts } of features) prompts?.(policy);
   // The engine asks for scopes alone; the user wouldn't be asked about an API that has none.
   consent?.add(
     new Check(
@@ -97,12 +97,6 @@ const documentCheck = () =>
       return { missingOIDCScope: scopes, missingResourceScopes: resourceScopes };
     },
   );
-
-/** A user who is known and may not use the app. RFC 6749 §4.1.2.1: with prompt=none the app gets the error at once. */
-function accessPrompt({ isDenied }: Pick<AccessPolicy, 'isDenied'>): interactionPolicy.Prompt {
-  const check = new Check('access_denied', NO_ACCESS, 'access_denied', isDenied);
-  return new Prompt({ name: 'access' }, check);
-}
 
 function missingApis({ oidc: { resourceServers = {}, entities } }: KoaContextWithOIDC): string[] {
   return Object.entries(resourceServers).flatMap(([resource, { scope }]) => {

@@ -1,10 +1,10 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Guard } from '../../features/parts.ts';
 import type { Accounts } from '../../users/accounts.ts';
 import type { Claims } from '../claims.ts';
 import type { Clients } from '../clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
-import type { AccessPolicy, Decision } from './access.ts';
 import type { SignInPolicy } from './sign-in-level.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { issuedWithGrant, type TokenOfUser } from '../signed-in-at.ts';
@@ -22,7 +22,7 @@ type PolicedToken = TokenOfUser & {
   readonly accountId?: string | undefined;
   readonly amr?: Amr | undefined;
   readonly aud?: string | readonly string[] | undefined;
-  scope?: string | undefined;
+  readonly scope?: string | undefined;
   /** Shown at introspection as it is. */
   extra?: Readonly<Record<string, unknown>> | undefined;
 };
@@ -32,15 +32,15 @@ type TokenPolicyParts = Readonly<{
   claims: Pick<Claims, 'now'>;
   clients: Clients;
   findLive: Accounts['findLive'];
+  guard: Pick<Required<Guard>, 'sees'>;
   /** Undefined where the file has no such rules. */
-  access: Pick<AccessPolicy, 'decide'> | undefined;
   signInPolicy: Pick<SignInPolicy, 'mayUse'> | undefined;
 }>;
 
 type Disclose = ReturnType<typeof createDisclose>;
 
 export function createDisclose(parts: TokenPolicyParts) {
-  const { audiences, claims, clients, findLive, access, signInPolicy } = parts;
+  const { audiences, claims, clients, findLive, guard, signInPolicy } = parts;
   const isListed = (caller: string, aud: PolicedToken['aud'] = []) =>
     [aud].flat().some((one) => audiences.findResource(one)?.introspectionClients.includes(caller));
 
@@ -74,7 +74,7 @@ export function createDisclose(parts: TokenPolicyParts) {
     if (token.accountId === undefined) return { sub: token.clientId };
     const account = await findLive(token.accountId, issuedWithGrant(grant));
     if (account === undefined) return undefined;
-    if (access !== undefined && !isLeft(token, access.decide(account, token))) return undefined;
+    if (!(await guard.sees(account, token))) return undefined;
     if ((await signInPolicy?.mayUse(token)) === false) return undefined;
     // RFC 7662 §2.2
     const name = token.scope?.split(' ').includes('profile') === true ? { username: account.username } : {};
@@ -94,17 +94,6 @@ export function createIntrospectionPolicy(disclose: Disclose) {
     token.extra = { ...token.extra, ...disclosed };
     return true;
   };
-}
-
-/**
- * An access token that holds a scope which its user has lost is dead: an API may read its scopes from the JWT. A refresh token goes on
- * with what is left.
- */
-function isLeft(token: PolicedToken, decision: Decision): boolean {
-  if ('rule' in decision) return false;
-  const scope = decision.left.join(' ');
-  if (token.kind === 'RefreshToken') token.scope = scope;
-  return (token.scope ?? '') === scope;
 }
 
 type RevocationPolicyParts = Pick<ClientLimits, 'takeBeforeUse'> & {

@@ -1,4 +1,4 @@
-// What requests can't bring about; who may do what is test/attack/access.test.ts and who-gets-what.test.ts.
+// What requests can't bring about; who may do what is test/features/access.
 import { expect, it } from 'vitest';
 import { createAccessRules } from '../../../src/config/access-rules.ts';
 import { load, LOCAL } from './config-files.ts';

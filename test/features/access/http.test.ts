@@ -2,12 +2,12 @@
 // detour that a person or an app can take.
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
-import { authorize, signIn } from '../world/app.ts';
-import { authorizationUrl } from '../world/authorization-request.ts';
-import type { Page } from '../world/browser.ts';
-import { begin, complete, newBrowser, type User, signInAs, silently, titleOf } from '../world/person.ts';
-import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { clientCredentials, redeem, refresh } from '../world/token-endpoint.ts';
+import { authorize, signIn } from '../../world/app.ts';
+import { authorizationUrl } from '../../world/authorization-request.ts';
+import type { Page } from '../../world/browser.ts';
+import { begin, complete, newBrowser, type User, signInAs, silently, titleOf } from '../../world/person.ts';
+import { introspect, userinfo } from '../../world/presented-tokens.ts';
+import { clientCredentials, redeem, refresh } from '../../world/token-endpoint.ts';
 import {
   API,
   CALLBACK,
@@ -17,9 +17,9 @@ import {
   PEOPLE,
   type World,
   worldClients,
-} from '../world/world.ts';
-import { eachStore } from '../world/each-store.ts';
-import { watchSaving } from '../world/saving.ts';
+} from '../../world/world.ts';
+import { eachStore } from '../../world/each-store.ts';
+import { watchSaving } from '../../world/saving.ts';
 
 const WIKI = { client_id: 'web2', redirect_uri: 'https://app2.example/cb' };
 const OWN = { client_id: 'first-party', redirect_uri: 'https://own.example/cb' };

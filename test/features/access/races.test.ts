@@ -3,12 +3,12 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MACHINE_MS } from '../world/clock.ts';
-import { signIn } from '../world/app.ts';
-import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { refresh } from '../world/token-endpoint.ts';
-import { PEOPLE, type World, worldClients } from '../world/world.ts';
-import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { MACHINE_MS } from '../../world/clock.ts';
+import { signIn } from '../../world/app.ts';
+import { introspect, userinfo } from '../../world/presented-tokens.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { PEOPLE, type World, worldClients } from '../../world/world.ts';
+import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
 
 /** The contract: in force at every worker this long after the file is there. */
 const DEADLINE_MS = 5000 + MACHINE_MS;

@@ -3,11 +3,11 @@
 import * as fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
-import { begin, finishPages } from '../world/person.ts';
-import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { redeem, refresh } from '../world/token-endpoint.ts';
-import { API, GENEROUS, OTHER_API, type World, worldClients } from '../world/world.ts';
-import { useWorld } from '../world/each-store.ts';
+import { begin, finishPages } from '../../world/person.ts';
+import { introspect, userinfo } from '../../world/presented-tokens.ts';
+import { redeem, refresh } from '../../world/token-endpoint.ts';
+import { API, GENEROUS, OTHER_API, type World, worldClients } from '../../world/world.ts';
+import { useWorld } from '../../world/each-store.ts';
 
 const GROUPS = ['staff', 'wiki', 'managers'];
 const SCOPES = {

@@ -1,0 +1,130 @@
+// Who may use which app and API, and which scopes are left to a user (`access` and `scope_groups` of the file): decided by the groups
+// that the user has now, wherever a request of theirs, or what came of one, is looked at.
+import { type Account, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import type { AccessRules, Grouped } from '../../config/access-rules.ts';
+import type { Resource } from '../../config/config.ts';
+import { type Audit, originOf } from '../../observability/audit.ts';
+import { endGrantOf } from '../../oidc/policies/asked-for.ts';
+import { NO_ACCESS } from '../../oidc/policies/interaction-policy.ts';
+import { scopesIn } from '../../oidc/policies/scopes.ts';
+import type { AudienceRules } from '../../tokens/audience.ts';
+import type { Parts, Wanted } from '../parts.ts';
+
+const { Check, Prompt } = interactionPolicy;
+
+/** What of the scopes is left; or which rule of the file denies all of it, and whether it is the app's own. */
+type Decision = { readonly left: readonly string[] } | { readonly rule: string; readonly isOfApp: boolean };
+
+type AccessPolicyParts = Readonly<{
+  rules: AccessRules;
+  audiences: AudienceRules;
+  audit: Audit;
+}>;
+
+function createDecide(rules: AccessRules, audiences: AudienceRules) {
+  /** What denies the user this API. `isNamed`: by the request itself or the token, not by one of the scopes alone. */
+  function denialAt(
+    user: Grouped,
+    api: Resource,
+    { left, isNamed }: { left: readonly string[]; isNamed: boolean },
+  ) {
+    const rule = `resources[${api.resource}]`;
+    if (!rules.mayUseResource(user, api)) return `${rule}.access`;
+    const isLeft = api.scopes.length === 0 || left.some((one) => api.scopes.includes(one));
+    return isLeft || (left.length > 0 && !isNamed) ? undefined : `${rule}.scope_groups`;
+  }
+
+  return function decide(user: Grouped, { clientId = '', scope, resource, aud }: Wanted): Decision {
+    if (!rules.mayUseClient(user, { clientId }))
+      return { rule: `clients[${clientId}].access`, isOfApp: true };
+    const scopes = scopesIn(scope);
+    const named = new Set([resource ?? aud ?? []].flat().map(String).map(audiences.findResource));
+    const owners = audiences.ownersOf(scopes).map(audiences.findResource);
+    const apis = [...new Set([...named, ...owners])].filter((one) => one !== undefined);
+    const left = apis.reduce((some, api) => rules.scopesLeft(user, api, some), scopes);
+    for (const api of apis) {
+      const rule = denialAt(user, api, { left, isNamed: named.has(api) });
+      if (rule !== undefined) return { rule, isOfApp: false };
+    }
+    return { left };
+  };
+}
+
+export function open({ rules, audiences, audit }: AccessPolicyParts): Parts {
+  const decide = createDecide(rules, audiences);
+  const askedScopes = new WeakMap<KoaContextWithOIDC, string>();
+
+  function decideRequest({ oidc: { account, client, params = {} } }: KoaContextWithOIDC): Decision {
+    const { scope, resource } = params;
+    // Ours, of findAccount.
+    return decide(account as Account & Grouped, { clientId: client?.clientId, scope, resource });
+  }
+
+  function record({ state, oidc }: KoaContextWithOIDC, accountId: string | undefined, rule: string): void {
+    const who = { client_id: oidc.client?.clientId, account_id: accountId };
+    audit.record('access_denied', 'failure', { ...originOf(state), ...who, endpoint: oidc.route, rule });
+  }
+
+  /** Whether the signed-in user may not use the app. Throws where they may, though not the API, or nothing of it. */
+  function isDenied(ctx: KoaContextWithOIDC): boolean {
+    const decision = decideRequest(ctx);
+    if ('left' in decision) return false;
+    record(ctx, ctx.oidc.account?.accountId, decision.rule);
+    if (!decision.isOfApp) throw new errors.AccessDenied('the person may not use this API');
+    return true;
+  }
+
+  return {
+    /** A user who is known and may not use the app. RFC 6749 §4.1.2.1: with prompt=none the app gets the error at once. */
+    prompts(policy) {
+      const check = new Check('access_denied', NO_ACCESS, 'access_denied', isDenied);
+      policy.add(new Prompt({ name: 'access' }, check), policy.length - 1);
+    },
+
+    narrowing: {
+      isDenied: (user, wanted) => 'rule' in decide(user, wanted),
+
+      narrow(ctx) {
+        const { params = {} } = ctx.oidc;
+        const decision = decideRequest(ctx);
+        if ('rule' in decision) return false;
+        const narrowed = decision.left.join(' ');
+        if (decision.left.length < scopesIn(params['scope']).length) {
+          askedScopes.set(ctx, String(params['scope']));
+          params['scope'] = narrowed;
+        }
+        return true;
+      },
+
+      kept: (ctx) => ({ askedScope: askedScopes.get(ctx) }),
+
+      restore({ oidc: { entities, params = {} } }) {
+        const { askedScope } = (entities.Interaction ?? {}) as { readonly askedScope?: unknown };
+        if (typeof askedScope === 'string') params['scope'] = askedScope;
+      },
+    },
+
+    guard: {
+      async admit(ctx, user, token) {
+        const decision = decide(user, token);
+        if (ctx.oidc.route !== 'token') return 'left' in decision;
+        if ('left' in decision) {
+          Object.assign(token, { scope: decision.left.join(' ') });
+          return true;
+        }
+        await endGrantOf(ctx);
+        record(ctx, ctx.oidc.entities.Grant?.accountId, decision.rule);
+        throw new errors.InvalidGrant('the person may not use this client or API any more');
+      },
+
+      /** An API may read the scopes of an access token from the JWT: one with a scope that is lost is dead. */
+      async sees(user, token) {
+        const decision = decide(user, token);
+        if ('rule' in decision) return false;
+        const scope = decision.left.join(' ');
+        if (token.kind === 'RefreshToken') Object.assign(token, { scope });
+        return (token.scope ?? '') === scope;
+      },
+    },
+  };
+}
