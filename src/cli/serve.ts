@@ -9,7 +9,7 @@ import { loadInThread } from '../config/load-in-thread.ts';
 import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { type LoadedConfig, loadConfigWithSources } from '../config/load.ts';
-import { demoUserOf, findDemo, tryUrlOf } from '../http/try-out.ts';
+import { demoUserOf, findDemo, tryUrlOf } from '../features/try-out/run.ts';
 import { exitOnCrash, reportAbsences } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
 import { isMistake, type Log } from '../observability/log.ts';

@@ -4,7 +4,7 @@ import { ENDPOINTS, HOME_PATH } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import type { Pages } from '../views/pages.ts';
-import { type DemoSettings, tryUrlOf } from './try-out.ts';
+import { type DemoSettings, tryUrlOf } from '../features/try-out/run.ts';
 
 export function showHome(config: DemoSettings, pages: Pages): Middleware {
   const { issuer } = config;

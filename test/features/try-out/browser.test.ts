@@ -3,12 +3,12 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { launchChromium } from '../world/chromium.ts';
+import { launchChromium } from '../../world/chromium.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { freePort } from '../world/servers.ts';
-import { startProcess, type ServiceProcess } from '../world/process.ts';
-import { signIn as signInWith } from '../world/visitors.ts';
-import { postern } from '../world/terminal.ts';
+import { freePort } from '../../world/servers.ts';
+import { startProcess, type ServiceProcess } from '../../world/process.ts';
+import { signIn as signInWith } from '../../world/visitors.ts';
+import { postern } from '../../world/terminal.ts';
 
 describe('the shipped configuration in a browser', () => {
   let folder: string;

@@ -3,8 +3,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { Context, Middleware } from 'koa';
-import { isDemoSecret } from '../config/client-secrets.ts';
-import type { Client, Config } from '../config/config.ts';
+import { isDemoSecret } from '../../config/client-secrets.ts';
+import type { Client, Config } from '../../config/config.ts';
 import {
   DEMO_CALLBACK_PATH,
   DEMO_CLIENT_ID,
@@ -12,10 +12,10 @@ import {
   DEMO_PASSWORD,
   DEMO_PASSWORD_HASH,
   DEMO_TRY_PATH,
-} from '../config/demo.ts';
-import { ENDPOINTS } from '../config/endpoints.ts';
-import type { PageModels } from '../views/models.ts';
-import type { Pages } from '../views/pages.ts';
+} from '../../config/demo.ts';
+import { ENDPOINTS } from '../../config/endpoints.ts';
+import type { PageModels } from '../../views/models.ts';
+import type { Pages } from '../../views/pages.ts';
 
 const COOKIE = 'postern_try';
 const startUrl = `${DEMO_TRY_PATH}/start`;
