@@ -31,7 +31,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli', 'features'],
   ejs: ['views'],
   ioredis: ['store'],
-  jose: ['keys', 'tokens', 'http'],
+  jose: ['features', 'keys', 'tokens'],
   koa: ['features', 'oidc', 'interaction', 'http'],
   'koa-compose': ['oidc'],
   'koa-router': ['interaction'],

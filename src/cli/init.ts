@@ -6,10 +6,11 @@ import { dirname, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { commandName } from '../config/command-name.ts';
-import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
+import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_PATH } from '../config/demo.ts';
 import { toJsonSchema } from '../config/schema.ts';
 import { usernameFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
+import { list } from '../features/index.ts';
 import { checked } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
 import { newUserId } from './user-context.ts';
@@ -38,14 +39,14 @@ const init =
   ({ stdout, stderr }: CliIo) =>
   async (folder: string, { issuer, username }: InitOptions): Promise<void> => {
     const password = randomBytes(15).toString('base64url');
-    const { files, tryUrl } = starterFiles(issuer, username, await hashPassword(password));
+    const { files, startUrl } = starterFiles(issuer, username, await hashPassword(password));
     await writeAll(folder, files);
     for (const name of Object.keys(files)) stderr.write(`wrote ${join(folder, name)}\n`);
     stderr.write(`\nThe password of ${username}. It is not shown again:\n`);
     stdout.write(`${password}\n`);
     const [postern, config] = [commandName(), join(folder, 'config', 'postern.yaml')];
     stderr.write(`\nNext:\n  ${postern} check --config ${config}\n  ${postern} serve --config ${config}\n`);
-    if (tryUrl) stderr.write(`\nThen open ${tryUrl} and sign in as ${username}.\n`);
+    if (startUrl) stderr.write(`\nThen open ${startUrl} and sign in as ${username}.\n`);
   };
 
 /** All of them or none; existing files are never touched. Only their owner may read keys and data. */
@@ -63,7 +64,7 @@ async function writeAll(folder: string, files: Readonly<Record<string, string>>)
 const newKey = () => `${randomBytes(32).toString('base64url')}\n`;
 const IGNORE_ALL = '# Nothing in here belongs in git.\n*\n';
 
-/** By name. `tryUrl`: only this machine may have an http issuer, and only there the new service can be tried. */
+/** By name. `startUrl`: only this machine may have an http issuer, and only there the new service can be tried. */
 function starterFiles(issuer: string, username: string, passwordHash: string) {
   const { port, protocol } = new URL(issuer);
   const isHere = protocol === 'http:';
@@ -97,7 +98,7 @@ users_from: users.yaml
 #   scope: openid email profile
 `,
     ...(isHere && {
-      'config/clients.d/demo.yaml': `# The client of ${origin}${DEMO_TRY_PATH}, where you can try a sign-in. Its secret is public and is refused as soon as the
+      'config/clients.d/demo.yaml': `# The client of ${origin}${DEMO_PATH}, where you can try a sign-in. Its secret is public and is refused as soon as the
 # issuer is not this machine: then delete this file. The port is that of management.
 - client_id: ${DEMO_CLIENT_ID}
   client_name: Demo app
@@ -121,5 +122,5 @@ users:
     'config/secrets/.gitignore': IGNORE_ALL,
     'data/.gitignore': IGNORE_ALL,
   };
-  return { files, tryUrl: isHere ? `${origin}${DEMO_TRY_PATH}` : undefined };
+  return { files, startUrl: isHere && list('begin').length > 0 ? `${origin}${DEMO_PATH}` : undefined };
 }

@@ -3,13 +3,12 @@ import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { DEMO_CLIENT_SECRET } from '../config/demo.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { loadInThread } from '../config/load-in-thread.ts';
 import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { type LoadedConfig, loadConfigWithSources } from '../config/load.ts';
-import { demoUserOf, findDemo, tryUrlOf } from '../features/try-out/run.ts';
+import { beginningOf } from '../http/home.ts';
 import { exitOnCrash, reportAbsences } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
 import { isMistake, type Log } from '../observability/log.ts';
@@ -191,13 +190,8 @@ function welcome(config: Config): string {
   ];
   const trail = config.audit.to === 'auto' ? auditFileOf(config.audit) : undefined;
   if (trail !== undefined) lines.push(`  audit trail  ${trail}`);
-  const demo = findDemo(config);
-  if (demo) {
-    lines.push('', `  demo client  ${demo.client.clientId}  secret ${DEMO_CLIENT_SECRET}`);
-    const user = demoUserOf(config);
-    if (user) lines.push(`  demo person  ${user.username}  password ${user.password}`);
-    lines.push(`  try it       ${tryUrlOf(config)}`);
-  }
+  const begin = beginningOf(config);
+  if (begin) lines.push('', ...begin.facts.map((fact) => `  ${fact}`));
   if (notices.length > 0) lines.push('', ...notices.map((notice) => `  ${notice}`));
   return `${lines.join('\n')}\n\n`;
 }

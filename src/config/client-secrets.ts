@@ -1,7 +1,7 @@
 // Turns the secrets of a client into what is kept in memory: their hashes. That a secret has expired is no fault: see
 // secret-expiry.ts.
 import type { ClientSecret, SecretHash } from './config.ts';
-import { DEMO_CLIENT_SECRET } from './demo.ts';
+import { isDemoSecret } from './demo.ts';
 import type { Path } from './problems.ts';
 import type { Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
@@ -9,8 +9,6 @@ import { resolveReference, type SecretContext } from './secret-reference.ts';
 import { digestOf, parseHash, weakness } from './secret-strength.ts';
 
 type SecretForm = ClientForm['client_secrets'][number];
-
-const DEMO_DIGEST = digestOf(DEMO_CLIENT_SECRET);
 
 const PLAIN_REFUSED =
   'plain text is only for an issuer on this machine: use env:NAME, file:PATH, or a hash ("postern client secret" makes one)';
@@ -47,10 +45,6 @@ function formsOf(entry: Entry<ClientForm>): Located[] {
     ...many.map((form, index) => ({ form, path: ['client_secrets', index] })),
   ];
 }
-
-/** Not of an argon2id hash of it: that was made on purpose. */
-export const isDemoSecret = (hash: SecretHash): boolean =>
-  hash.kind === 'sha256' && hash.digest.equals(DEMO_DIGEST);
 
 async function resolveHash(
   entry: Entry<ClientForm>,

@@ -1,14 +1,20 @@
 // The demo client, service and user, whose secrets are public. Where the issuer isn't this
 // machine, they are refused.
+import { digestOf, type SecretHash } from './secret-strength.ts';
 
 export const DEMO_CLIENT_ID = 'demo';
 
 export const DEMO_CLIENT_SECRET = 'postern-demo-secret-4vXq7Lw2Rk9Tz6Nc8Hb';
+const DEMO_DIGEST = digestOf(DEMO_CLIENT_SECRET);
+
+/** Not of an argon2id hash of it: that was made on purpose. */
+export const isDemoSecret = (hash: SecretHash): boolean =>
+  hash.kind === 'sha256' && hash.digest.equals(DEMO_DIGEST);
 
 export const DEMO_PASSWORD = 'postern-demo';
 export const DEMO_PASSWORD_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$R6d0hAAcNdKjyuCiwB9l1w$rsSIWblkFBlCeY1uNSDsg+cSatFmau1/WMvaKPK1nIA';
 
-/** Where the link that the start prints leads, below the management address. */
-export const DEMO_TRY_PATH = '/try';
+/** Of the demo client, on the management listener. */
+export const DEMO_PATH = '/try';
 export const DEMO_CALLBACK_PATH = '/try/callback';

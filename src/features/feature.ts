@@ -7,6 +7,10 @@ import type { LimitRow } from '../config/schema-limits.ts';
 
 type Shape = Readonly<Record<string, ZodType>>;
 
+/** Its address, and what the start prints. */
+export type Beginning = { readonly url: string; readonly facts: readonly string[] };
+export type Begin<C> = (config: C) => Beginning | undefined;
+
 export type Declaration = Readonly<{
   /** Of its folders, its document, its templates; and the prefix of its texts, with `_` for `-`. */
   name: string;
@@ -24,6 +28,8 @@ export type Declaration = Readonly<{
   limits?: Readonly<Record<string, LimitRow>>;
   /** The models of its pages by name (views/models.ts). */
   pages?: Shape;
+  /** Of the try-out alone: where a newcomer begins, while the demo client is there. */
+  begin?: readonly Begin<never>[];
   /** Typed by the keys that it looks at. */
   isOn: (config: never) => boolean;
 }>;

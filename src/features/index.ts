@@ -3,8 +3,9 @@ import { access } from './access/feature.ts';
 import { clientDocuments } from './client-documents/feature.ts';
 import type { Declaration } from './feature.ts';
 import { formPost } from './form-post/feature.ts';
+import { tryOut } from './try-out/feature.ts';
 
-export const FEATURES = [access, formPost, clientDocuments] as const;
+export const FEATURES = [access, tryOut, formPost, clientDocuments] as const;
 
 const LIST: readonly Declaration[] = FEATURES;
 
@@ -27,7 +28,7 @@ export const fold = <K extends 'switches' | 'service' | 'client' | 'resource' | 
 type Item<L> = L extends readonly (infer I)[] ? I : never;
 
 /** The same as one list. */
-export function list<K extends 'clientRules' | 'serviceRules' | 'endpoints'>(
+export function list<K extends 'begin' | 'clientRules' | 'serviceRules' | 'endpoints'>(
   key: K,
 ): readonly Item<Declared<K>>[] {
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;

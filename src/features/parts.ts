@@ -1,4 +1,5 @@
 // What one application has of a feature that is on: optional parts of a plain object, each folded at one place of the core.
+import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { ClientMetadata, interactionPolicy, KoaContextWithOIDC } from 'oidc-provider';
 import type { Grouped } from '../config/access-rules.ts';
@@ -15,6 +16,8 @@ export type Parts = Readonly<{
   guard?: Guard;
   /** What users may not have of what is asked for: of access alone. */
   narrowing?: Narrowing;
+  /** Of the try-out alone: on the management listener, behind what operators ask it. */
+  management?: Middleware;
   /** What of the engine's classes it changes, before the instance serves. */
   seam?: (provider: Provider & Seam) => void;
 }>;

@@ -17,6 +17,7 @@ const RUN: Readonly<Record<string, Load>> = {
   access: () => import('./access/run.ts'),
   'form-post': () => import('./form-post/run.ts'),
   'client-documents': () => import('./client-documents/run.ts'),
+  'try-out': () => import('./try-out/run.ts'),
 } satisfies Readonly<Record<(typeof FEATURES)[number]['name'], Load>>;
 
 type Listed = Readonly<{ name: string; endpoints?: readonly Endpoint[]; isOn: (config: Config) => boolean }>;

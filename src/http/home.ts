@@ -1,15 +1,22 @@
 // The page at the issuer itself: where a newcomer begins on this machine, elsewhere the name of the service and nothing else.
 import type { Middleware } from 'koa';
+import type { Config } from '../config/config.ts';
 import { ENDPOINTS, HOME_PATH } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
+import type { Begin } from '../features/feature.ts';
+import { list } from '../features/index.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import type { Pages } from '../views/pages.ts';
-import { type DemoSettings, tryUrlOf } from '../features/try-out/run.ts';
 
-export function showHome(config: DemoSettings, pages: Pages): Middleware {
+const BEGIN: readonly Begin<Config>[] = list('begin');
+
+/** Where a newcomer begins, if a feature has something for them. */
+export const beginningOf = (config: Config) => BEGIN.map((begin) => begin(config)).find(Boolean);
+
+export function showHome(config: Config, pages: Pages): Middleware {
   const { issuer } = config;
   const start = isLoopbackUrl(issuer)
-    ? { issuer, discoveryUrl: `${issuer}${ENDPOINTS.discovery}`, tryUrl: tryUrlOf(config) }
+    ? { issuer, discoveryUrl: `${issuer}${ENDPOINTS.discovery}`, tryUrl: beginningOf(config)?.url }
     : undefined;
 
   return async function home(ctx, next) {

@@ -1,4 +1,4 @@
-// The management listener: health and metrics for operators, and the newcomer's try-out page. Never on the public port.
+// The management listener: health and metrics for operators. Never on the public port.
 import { isIP } from 'node:net';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
@@ -41,10 +41,11 @@ type ManagementParts = Readonly<{
   status: () => Promise<Status>;
   /** The text that Prometheus reads, of all processes. */
   metrics: () => Promise<string>;
-  tryOut?: Middleware | undefined;
+  /** What features serve here. */
+  more?: readonly Middleware[];
 }>;
 
-export function createManagementApp({ address, status, metrics, tryOut }: ManagementParts): Koa {
+export function createManagementApp({ address, status, metrics, more = [] }: ManagementParts): Koa {
   const app = new Koa();
   app.silent = true;
   const names = new Set(['localhost', address.host, ...address.hosts].map((name) => name.toLowerCase()));
@@ -75,7 +76,7 @@ export function createManagementApp({ address, status, metrics, tryOut }: Manage
     }
     return next();
   });
-  if (tryOut) app.use(tryOut);
+  for (const one of more) app.use(one);
   return app;
 }
 

@@ -29,7 +29,9 @@ export async function createApplication(process: Process, given: ApplicationPart
     cookie: createDeviceCookie(issuer),
     second: secondFactorsOf(engine),
   };
-  return { app: createApp(host, features), apps: logouts, hearOfUser: engine.hearOfUser };
+  /** For the management listener. */
+  const more = features.flatMap(({ management = [] }) => management);
+  return { app: createApp(host, features), apps: logouts, hearOfUser: engine.hearOfUser, more };
 }
 
 /** With the way from the service's own pages to the sign-in, where there are such pages. */

@@ -6,7 +6,6 @@ import { passwordThreads } from '../config/threads.ts';
 import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
 import { createListener } from '../http/server.ts';
-import { createTryOut } from '../features/try-out/run.ts';
 import { keySettingsOf, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
@@ -138,7 +137,7 @@ async function compose(
     process,
     status,
     provideKeys: (algorithms) => rotation.begin(algorithms),
-    async swap({ app, apps, hearOfUser }, next) {
+    async swap({ app, apps, hearOfUser, more }, next) {
       keyStore.change(keySettingsOf(next.config));
       listen.serve(app);
       userEventDelivery.use(hearOfUser);
@@ -148,7 +147,7 @@ async function compose(
           address: next.config.management,
           status: readStatus,
           metrics: async () => toText(new Map([['', await metrics.read()]])),
-          tryOut: createTryOut(next.config, next.views.pages),
+          more,
         }),
       );
       await viewsWatch.follow(next.config.viewsFolder, next.views.readAt);

@@ -164,25 +164,9 @@ const error = z.object({
 const home = z.object({
   /** Where a newcomer begins; only where the issuer is this machine. */
   start: z
-    .object({ issuer: url, discoveryUrl: url, /** While the demo client is there. */ tryUrl: url.optional() })
+    .object({ issuer: url, discoveryUrl: url, /** Where a sign-in can be tried. */ tryUrl: url.optional() })
     .optional(),
 });
-
-/** The try-out of a fresh installation: what the demo app got. `startUrl` begins a sign-in. */
-const tryOut = z.discriminatedUnion('outcome', [
-  z.object({
-    outcome: z.enum(['ready', 'stale']),
-    startUrl: url,
-    /** The demo user, while it is there. */
-    person: z.object({ username: text, password: text }).optional(),
-  }),
-  z.object({ outcome: z.literal('refused'), startUrl: url, error: text }),
-  z.object({
-    outcome: z.literal('signed_in'),
-    startUrl: url,
-    sections: z.array(z.object({ title: text, text })).readonly(),
-  }),
-]);
 
 /** Page name -> the schema of its `model`. */
 export const PAGE_MODELS = {
@@ -202,7 +186,6 @@ export const PAGE_MODELS = {
   link,
   error,
   home,
-  try: tryOut,
   ...fold('pages'),
 };
 

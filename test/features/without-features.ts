@@ -78,8 +78,9 @@ function removeKeys(text: string, name: string): string {
 
 function removeTexts(text: string, name: string): string {
   const texts = Object.entries(JSON.parse(text) as Record<string, string>);
+  const prefixes = [name.replaceAll('-', '_'), ...Object.keys(declarationOf(name)?.pages ?? {})];
   return JSON.stringify(
-    Object.fromEntries(texts.filter(([key]) => !key.startsWith(`${name.replaceAll('-', '_')}.`))),
+    Object.fromEntries(texts.filter(([key]) => !prefixes.some((prefix) => key.startsWith(`${prefix}.`)))),
   );
 }
 

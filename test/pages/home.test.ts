@@ -1,9 +1,6 @@
 // The page at the issuer itself.
 import { describe, expect, it } from 'vitest';
-import { DEMO_CLIENT_SECRET } from '../../src/config/demo.ts';
-import { Browser } from '../world/browser.ts';
 import { useWorld } from '../world/each-store.ts';
-import { finishPages, newBrowser } from '../world/person.ts';
 import { raw } from '../world/raw.ts';
 
 const textOf = (html: string) =>
@@ -42,30 +39,6 @@ describe('the page at the issuer', () => {
     expect(textOf(text)).toMatch(/^A Acme ID Acme ID$/);
     expect(text).toContain('<title>Acme ID</title>');
     expect(text.match(/<a /g)).toBeNull();
-  });
-
-  it('leads to the try-out while the demo client is there', async () => {
-    const management = new URL(local().management).port;
-    const tryOut = `http://localhost:${management}/try`;
-    const demo = {
-      client_id: 'demo',
-      client_secret: DEMO_CLIENT_SECRET,
-      redirect_uris: [`${tryOut}/callback`],
-      scope: 'openid',
-      id_token_signed_response_alg: 'ES256',
-    };
-    const signingKeys = { algorithms: ['RS256', 'ES256'] };
-    await local().reload({ clients: [demo], resources: [], signing_keys: signingKeys });
-    const { text } = await raw(local().base, { target: '/' });
-    expect(text).toContain(`href="${tryOut}"`);
-    const app = new Browser(`http://localhost:${management}`);
-    const { url } = await app.open(`${tryOut}/start`);
-    const browser = newBrowser(local());
-    const answer = await finishPages(browser, await browser.open(url), 'alice');
-    const { text: result } = await app.open(answer.url);
-    expect(textOf(result)).toContain(
-      'ID token, verified { &#34;header&#34;: { &#34;alg&#34;: &#34;ES256&#34;',
-    );
   });
 
   it('answers an unknown path beside it as before', async () => {

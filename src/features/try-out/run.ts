@@ -3,34 +3,23 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { Context, Middleware } from 'koa';
-import { isDemoSecret } from '../../config/client-secrets.ts';
-import type { Client, Config } from '../../config/config.ts';
-import {
-  DEMO_CALLBACK_PATH,
-  DEMO_CLIENT_ID,
-  DEMO_CLIENT_SECRET,
-  DEMO_PASSWORD,
-  DEMO_PASSWORD_HASH,
-  DEMO_TRY_PATH,
-} from '../../config/demo.ts';
+import type { Client } from '../../config/config.ts';
+import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_PATH } from '../../config/demo.ts';
 import { ENDPOINTS } from '../../config/endpoints.ts';
+import type { App } from '../../oidc/app.ts';
 import type { PageModels } from '../../views/models.ts';
-import type { Pages } from '../../views/pages.ts';
+import type { Parts } from '../parts.ts';
+import { demoUserOf, findDemo } from './feature.ts';
 
 const COOKIE = 'postern_try';
-const startUrl = `${DEMO_TRY_PATH}/start`;
+const startUrl = `${DEMO_PATH}/start`;
 
 type TokenAnswer = { readonly access_token: string; readonly id_token: string; readonly error?: string };
-export type DemoSettings = Pick<Config, 'issuer' | 'clients' | 'users' | 'workers'> & {
-  readonly management: { readonly port: number };
-};
 type Demo = { readonly client: Client; readonly callback: string };
 
-/** Undefined where there is no demo client to try. */
-export function createTryOut(config: DemoSettings, pages: Pages): Middleware | undefined {
+export function open({ config, pages, issuer }: App): Parts {
   const demo = findDemo(config);
-  if (!demo) return undefined;
-  const { issuer } = config;
+  if (!demo) return {};
   const person = demoUserOf(config);
 
   function show(ctx: Context, model: PageModels['try']): void {
@@ -45,9 +34,9 @@ export function createTryOut(config: DemoSettings, pages: Pages): Middleware | u
     });
   }
 
-  return async function tryOut(ctx, next) {
+  const management: Middleware = async (ctx, next) => {
     if (ctx.method !== 'GET') return next();
-    if (ctx.path === DEMO_TRY_PATH) return show(ctx, { startUrl, outcome: 'ready', person });
+    if (ctx.path === DEMO_PATH) return show(ctx, { startUrl, outcome: 'ready', person });
     if (ctx.path === startUrl) return startSignIn(ctx, issuer, demo);
     if (ctx.path === DEMO_CALLBACK_PATH) {
       const model = await finishSignIn(ctx, issuer, demo);
@@ -55,31 +44,7 @@ export function createTryOut(config: DemoSettings, pages: Pages): Middleware | u
     }
     return next();
   };
-}
-
-/** The shipped demo client with its callback on the management listener, if it is still there. */
-export function findDemo({ clients, management, workers }: DemoSettings): Demo | undefined {
-  if (workers > 1) return undefined;
-  const client = clients.find(
-    ({ clientId, secrets }) => clientId === DEMO_CLIENT_ID && secrets.some(isDemoSecret),
-  );
-  const callback = client?.redirectUris.find((uri) => {
-    const { pathname, port } = new URL(uri);
-    return pathname === DEMO_CALLBACK_PATH && port === String(management.port);
-  });
-  return client && callback !== undefined ? { client, callback } : undefined;
-}
-
-/** Where the try-out begins, if there is one. */
-export function tryUrlOf(config: DemoSettings): string | undefined {
-  const demo = findDemo(config);
-  return demo && new URL(DEMO_TRY_PATH, demo.callback).href;
-}
-
-/** The shipped demo user with its public password, if it is still there. */
-export function demoUserOf({ users }: DemoSettings) {
-  const user = users.find(({ passwordHash }) => passwordHash === DEMO_PASSWORD_HASH);
-  return user && { username: user.username, password: DEMO_PASSWORD };
+  return { management };
 }
 
 const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
@@ -88,7 +53,7 @@ const challengeOf = (verifier: string) => createHash('sha256').update(verifier).
 function startSignIn(ctx: Context, issuer: string, { client, callback }: Demo): void {
   const verifier = randomBytes(32).toString('base64url');
   const challenge = challengeOf(verifier);
-  ctx.cookies.set(COOKIE, verifier, { httpOnly: true, sameSite: 'lax', path: DEMO_TRY_PATH });
+  ctx.cookies.set(COOKIE, verifier, { httpOnly: true, sameSite: 'lax', path: DEMO_PATH });
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: client.clientId,

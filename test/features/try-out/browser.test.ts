@@ -72,7 +72,8 @@ describe('the shipped configuration in a browser', () => {
     const made = path.join(folder, 'made');
     const [port, management] = [await freePort(), await freePort()];
     const issuer = `http://localhost:${port}`;
-    const { stdout: password } = await postern(['init', made, '--issuer', issuer]);
+    const { stdout: password, stderr } = await postern(['init', made, '--issuer', issuer]);
+    expect(stderr).toContain('Then open http://localhost:3001/try and sign in as alice.');
     for (const name of ['config/postern.yaml', 'config/clients.d/demo.yaml']) {
       const text = await readFile(path.join(made, name), 'utf8');
       await writeFile(path.join(made, name), text.replaceAll('3001', String(management)));

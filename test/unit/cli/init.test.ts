@@ -26,7 +26,6 @@ describe('postern init', () => {
     expect(clients.map(({ clientId }) => clientId)).toEqual(['demo']);
     expect([notices, encryptionKeys[0]?.length]).toEqual([[], 32]);
     expect(stderr).toContain(`\n  postern serve --config ${file}\n`);
-    expect(stderr).toContain('Then open http://localhost:3001/try and sign in as alice.');
     const written = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
     );

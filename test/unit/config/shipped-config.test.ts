@@ -25,7 +25,7 @@ describe('the shipped configuration', () => {
     }
     const base = `http://localhost:${config.management.port}`;
     expect(config.clients[0]?.redirectUris).toEqual([`${base}${demo.DEMO_CALLBACK_PATH}`]);
-    expect(config.clients[0]?.postLogoutRedirectUris).toEqual([`${base}${demo.DEMO_TRY_PATH}`]);
+    expect(config.clients[0]?.postLogoutRedirectUris).toEqual([`${base}${demo.DEMO_PATH}`]);
   });
 
   it('has the demo person with the demo password', async () => {

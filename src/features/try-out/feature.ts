@@ -1,0 +1,60 @@
+// The try-out of a fresh installation: a sign-in as the shipped demo client, on the management listener.
+import {
+  DEMO_CALLBACK_PATH,
+  DEMO_CLIENT_ID,
+  DEMO_CLIENT_SECRET,
+  DEMO_PASSWORD,
+  DEMO_PASSWORD_HASH,
+  DEMO_PATH,
+  isDemoSecret,
+} from '../../config/demo.ts';
+import type { SecretHash } from '../../config/secret-strength.ts';
+import type { Beginning, Declaration } from '../feature.ts';
+import { tryModel } from './models.ts';
+
+type DemoClient = { clientId: string; secrets: readonly SecretHash[]; redirectUris: readonly string[] };
+type DemoSettings<C = DemoClient> = {
+  readonly clients: readonly C[];
+  readonly users: readonly { readonly username: string; readonly passwordHash?: string | undefined }[];
+  readonly workers: number;
+  readonly management: { readonly port: number };
+};
+
+/** The shipped demo client with its callback on the management listener, if it is still there. */
+export function findDemo<C extends DemoClient>({ clients, management, workers }: DemoSettings<C>) {
+  if (workers > 1) return undefined;
+  const client = clients.find(
+    ({ clientId, secrets }) => clientId === DEMO_CLIENT_ID && secrets.some(isDemoSecret),
+  );
+  const callback = client?.redirectUris.find((uri) => {
+    const { pathname, port } = new URL(uri);
+    return pathname === DEMO_CALLBACK_PATH && port === String(management.port);
+  });
+  return client && callback !== undefined ? { client, callback } : undefined;
+}
+
+/** The shipped demo user with its public password, if it is still there. */
+export function demoUserOf({ users }: DemoSettings) {
+  const user = users.find(({ passwordHash }) => passwordHash === DEMO_PASSWORD_HASH);
+  return user && { username: user.username, password: DEMO_PASSWORD };
+}
+
+function begin(config: DemoSettings): Beginning | undefined {
+  const demo = findDemo(config);
+  if (!demo) return undefined;
+  const url = new URL(DEMO_PATH, demo.callback).href;
+  const user = demoUserOf(config);
+  const facts = [
+    `demo client  ${demo.client.clientId}  secret ${DEMO_CLIENT_SECRET}`,
+    ...(user ? [`demo person  ${user.username}  password ${user.password}`] : []),
+    `try it       ${url}`,
+  ];
+  return { url, facts };
+}
+
+export const tryOut = {
+  name: 'try-out',
+  pages: { try: tryModel },
+  begin: [begin],
+  isOn: (config: DemoSettings) => findDemo(config) !== undefined,
+} as const satisfies Declaration;

@@ -1,0 +1,34 @@
+// The way from the home page to the tokens, while the demo client is there.
+import { describe, expect, it } from 'vitest';
+import { DEMO_CLIENT_SECRET } from '../../../src/config/demo.ts';
+import { Browser } from '../../world/browser.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { finishPages, newBrowser } from '../../world/person.ts';
+import { raw } from '../../world/raw.ts';
+
+describe('the try-out', () => {
+  const world = useWorld();
+
+  it('leads to the try-out while the demo client is there', async () => {
+    const management = new URL(world().management).port;
+    const tryOut = `http://localhost:${management}/try`;
+    const demo = {
+      client_id: 'demo',
+      client_secret: DEMO_CLIENT_SECRET,
+      redirect_uris: [`${tryOut}/callback`],
+      scope: 'openid',
+      id_token_signed_response_alg: 'ES256',
+    };
+    const signingKeys = { algorithms: ['RS256', 'ES256'] };
+    await world().reload({ clients: [demo], resources: [], signing_keys: signingKeys });
+    const { text } = await raw(world().base, { target: '/' });
+    expect(text).toContain(`href="${tryOut}"`);
+    const app = new Browser(`http://localhost:${management}`);
+    const { url } = await app.open(`${tryOut}/start`);
+    const browser = newBrowser(world());
+    const answer = await finishPages(browser, await browser.open(url), 'alice');
+    const { text: result } = await app.open(answer.url);
+    // The access token has RS256.
+    expect(result).toContain('&#34;alg&#34;: &#34;ES256&#34;');
+  });
+});
