@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const TESTS: ReadonlyMap<string, string> = new Map(
   readdirSync('test', { recursive: true, encoding: 'utf8' })
     .map((name) => path.join('test', name))
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /(?<!mutants)\.ts$/.test(name))
     .map((name) => [name, readFileSync(name, 'utf8')]),
 );
 
