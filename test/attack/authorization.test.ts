@@ -393,6 +393,7 @@ describe('the person is asked', () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const first = await exchange(await authorize(world, { scope: 'openid' }));
     const signedInAt = decodeJwt(first.tokens.access_token)['auth_time'] as number;
+    expect(signedInAt).toBe(Math.floor(Date.now() / 1000));
     vi.setSystemTime(Date.now() + 90_000);
     const stale = authorizationUrl(world, { max_age: '60', prompt: 'none', scope: 'openid' });
     expect(redirectOf(await first.browser.request(stale)).query['error']).toBe('login_required');

@@ -83,6 +83,11 @@ describe('hosts', () => {
   });
 
   it('HT-03: forwarded hosts are ignored, also from a proxy that is trusted', async () => {
+    // The first who asks, too: what the engine says once is served from then on.
+    const fresh = await startWorld({ issuer: ISSUER, config: { trusted_proxies: ['127.0.0.1'] } });
+    const first = await get(fresh, DISCOVERY, { 'x-forwarded-host': 'evil.example' });
+    expect(first.text).not.toContain('evil.example');
+    await fresh.stop();
     const good = (await get(world, DISCOVERY)).text;
     const headers: Record<string, string>[] = [
       { 'x-forwarded-host': 'evil.example' },

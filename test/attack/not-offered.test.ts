@@ -51,7 +51,7 @@ async function assertion(audience: string, by: 'secret' | 'key' = 'secret'): Pro
 }
 
 describe('what is not offered', () => {
-  it('PR-20, PR-22, PR-32: has no endpoint, and discovery says nothing of it', async () => {
+  it('PR-20, PR-22, PR-32, PR-33, PR-37: has no endpoint, and discovery says nothing of it', async () => {
     for (const name of ['par', 'request', 'reg', 'register', 'backchannel', 'ciba', 'challenge', 'nonce']) {
       const answer = await post(world(), `/oauth/${name}`, {}, { authorization: basic('web') });
       expect(answer.status, name).toBe(404);

@@ -162,7 +162,7 @@ describe('the log', () => {
   });
 
   it('IN-07: is one line of JSON for each event, whatever was sent, and shows no value that came in', async () => {
-    const evil = 'x\r\n{"level":"info","msg":"forged"}\u001b[31m\u2028\u202e';
+    const evil = 'x\u2028\u202e\r\n{"level":"info","msg":"forged"}\u001b[31m';
     const encoded = encodeURIComponent(evil);
     const headers = { 'user-agent': 'forged-agent', referer: 'https://forged.example/', accept: 'text/html' };
     await get(

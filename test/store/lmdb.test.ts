@@ -1,4 +1,4 @@
-// The embedded store on a real disk: the contract, and what only a folder that processes share can get wrong.
+// The embedded store on a real disk: the contract (with IN-13), and what only a folder that processes share can get wrong.
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';

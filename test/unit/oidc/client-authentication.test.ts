@@ -18,7 +18,12 @@ const find = createSecretFinder(async () => {
   throw new Error('no slow hash was given');
 });
 
-it('a dead secret does not hide a live one of the same value', async () => {
+it('TK-10: a secret is taken until it ends, and a dead one does not hide a live one of the same value', async () => {
+  for (const [at, isTaken] of [
+    [99, true],
+    [100, false],
+  ] as const)
+    expect((await find([secret('x', { expiresAt: 100 })], 'x', at)) !== undefined, String(at)).toBe(isTaken);
   const secrets = [secret('x', { expiresAt: 100 }), secret('x', { notBefore: 50 })];
   for (const at of [10, 75, 500]) expect(await find(secrets, 'x', at), String(at)).toBeDefined();
 });
