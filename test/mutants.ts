@@ -170,7 +170,7 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
     ],
     'MC-23': ["isNativeRedirect(redirectUri) || isNearby(hostname) ? 'device'", "hostname === '' ? 'device'"],
     'MC-27': ['issuerIsLoopback: false,', 'issuerIsLoopback: true,'],
-    'MC-30': ['return limits.takeDocument(new URL(clientId).host, address);', 'return () => undefined;'],
+    'MC-30': ["'documents.host': { limit: 10,", "'documents.host': { limit: 1000,"],
   },
   'device-flow': {
     'PR-13': ['if (isInTime) return;', 'return;'],
