@@ -14,7 +14,7 @@ const ORDER = [
   ['store'],
   ['keys', 'limits'],
   ['outgoing'],
-  ['client-documents', 'tokens', 'users', 'views'],
+  ['tokens', 'users', 'views'],
   ['oidc'],
   ['interaction'],
   ['features'],

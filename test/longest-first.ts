@@ -51,7 +51,7 @@ const LONGEST = [
   'pages/views',
   'pages/account',
   'observability/audit-file',
-  'flow/fetched-clients',
+  'features/client-documents/http',
   'store/redis-groups',
   'fault/outage-truth',
   'docs/readme',

@@ -1,7 +1,7 @@
 // `postern client …`: clients and their secrets. A secret that is made here is shown once and kept nowhere.
 import { randomBytes } from 'node:crypto';
 import { Option, type Command } from 'commander';
-import { isDocumentClient } from '../config/client-id-url.ts';
+import { isUrlClient } from '../config/client-id-url.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Client, StoreConfig } from '../config/config.ts';
 import { formatInstant, instantFault } from '../config/notation.ts';
@@ -11,7 +11,6 @@ import { labelFault } from '../config/text.ts';
 import { CLIENT_COMMANDS } from '../features/commands.ts';
 import { readSecretUses, type LastUses } from '../oidc/secret-uses.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
-import { registerClientPin } from './client-pin.ts';
 import { addVerb, checked, jsonOption, noSecretsOption, type SecretsOptions } from './configuration.ts';
 import { print, printJson, renderValue, type CliIo } from './io.ts';
 
@@ -38,7 +37,6 @@ export async function registerClient(program: Command, io: CliIo): Promise<void>
     .addOption(noSecretsOption())
     .action((options: SecretsOptions) => list(options, io));
   for (const load of Object.values(CLIENT_COMMANDS)) await (await load())(client, io);
-  registerClientPin(client, io);
 }
 
 function makeSecret({ json = false, ...options }: SecretOptions, io: CliIo): void {
@@ -86,7 +84,7 @@ function toRow(client: Client, lastUses: LastUses, now: number) {
     grant_types: client.grantTypes,
     token_endpoint_auth_method: client.tokenEndpointAuthMethod,
     scope: client.scopes.join(' '),
-    document: isDocumentClient(client.clientId) ? ('pinned' as const) : undefined,
+    document: isUrlClient(client.clientId) ? ('pinned' as const) : undefined,
     secrets: client.secrets.map((secret) => {
       const id = secretId(secret);
       return {

@@ -1,6 +1,6 @@
 // Who may do what, compiled when the file is read: a question costs what the user's own groups cost, however many users and
 // groups there are. About users only; a service has the scopes that its entry says.
-import { isDocumentClient } from './client-id-url.ts';
+import { isUrlClient } from './client-id-url.ts';
 import type { AccessSettings } from './config.ts';
 
 /** Groups that the file doesn't define, which a user of the store may have, give nothing. */
@@ -35,7 +35,7 @@ export function createAccessRules({ groups, clients, resources }: AccessSettings
     /** False also for a client that isn't in the file, but for one by document, which can have no such rule. */
     mayUseClient(user: Grouped, { clientId }: OfClient): boolean {
       const rule = ofClient.get(clientId);
-      return rule === undefined ? isDocumentClient(clientId) : isIn(user, rule.access);
+      return rule === undefined ? isUrlClient(clientId) : isIn(user, rule.access);
     },
     /** Whether the user may have tokens for this API at all. False also for an API that isn't in the file. */
     mayUseResource(user: Grouped, { resource }: OfApi): boolean {
@@ -55,7 +55,7 @@ export function createAccessRules({ groups, clients, resources }: AccessSettings
     /** What the claim `groups` says of the user to this client: defined groups, sorted, cut to `groups_claim`. */
     groupsFor(user: Grouped, { clientId }: OfClient): readonly string[] {
       const rule = ofClient.get(clientId);
-      if (rule === undefined && !isDocumentClient(clientId)) return [];
+      if (rule === undefined && !isUrlClient(clientId)) return [];
       const visible = user.groups.filter((name) => defined.has(name) && (rule?.visible?.has(name) ?? true));
       return [...new Set(visible)].toSorted();
     },

@@ -1,5 +1,5 @@
 // The rules between the fields of a client, between clients, and between a client and the service.
-import { isDocumentClient } from './client-id-url.ts';
+import { isUrlClient } from './client-id-url.ts';
 import { DEVICE_CODE_GRANT } from './device-grant.ts';
 import { list } from '../features/index.ts';
 import { earlier, type Entry, foreignScopesFault, type Rule, type ScopeOwners } from './rules.ts';
@@ -65,7 +65,7 @@ const RULES: readonly ClientRule[] = [
       : undefined;
   }),
   rule('grant_types', ({ grant_types, scope, client_id }) =>
-    grant_types.includes('refresh_token') && !scope.includes('offline_access') && !isDocumentClient(client_id)
+    grant_types.includes('refresh_token') && !scope.includes('offline_access') && !isUrlClient(client_id)
       ? 'refresh_token needs offline_access in scope: refresh tokens are issued for that scope only (OIDC Core §11)'
       : undefined,
   ),
@@ -99,7 +99,7 @@ const RULES: readonly ClientRule[] = [
       : undefined;
   }),
   rule('client_id', (client) =>
-    isDocumentClient(client.client_id) && client.token_endpoint_auth_method !== 'none'
+    isUrlClient(client.client_id) && client.token_endpoint_auth_method !== 'none'
       ? 'a URL is for a client without a secret: token_endpoint_auth_method: none'
       : undefined,
   ),
@@ -144,7 +144,7 @@ export function checkClients(clients: readonly Entry<ClientForm>[], context: Cli
     checkRedirectUris(client, context);
     // Two ids that users, logs or databases could take for one. The path of a URL has a case.
     const id = client.value.client_id;
-    const first = earlier(owners, isDocumentClient(id) ? id : id.toLowerCase(), client);
+    const first = earlier(owners, isUrlClient(id) ? id : id.toLowerCase(), client);
     if (first) {
       const isSame = first.value.client_id === id;
       const fault = isSame ? 'is already used' : `differs in case only from ${first.value.client_id}`;

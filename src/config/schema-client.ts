@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { fold } from '../features/index.ts';
 import { camelKeys } from './camel-keys.ts';
-import { clientIdUrlFault, isDocumentClient, MAX_CLIENT_ID_LENGTH } from './client-id-url.ts';
+import { clientIdUrlFault, isUrlClient, MAX_CLIENT_ID_LENGTH } from './client-id-url.ts';
 import { instant } from './notation.ts';
 import { DEVICE_CODE_GRANT } from './device-grant.ts';
 import { clientSignInSchema } from './schema-sign-in.ts';
@@ -17,7 +17,7 @@ import { logoutUriFault, redirectUriFault, resourceFault, webUriFault } from './
 function clientIdFault(value: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(value) || value.length > MAX_CLIENT_ID_LENGTH)
     return 'must be 1 to 200 printable ASCII characters without spaces';
-  if (isDocumentClient(value)) return clientIdUrlFault(value);
+  if (isUrlClient(value)) return clientIdUrlFault(value);
   if (/[:%+"\\]/.test(value)) return 'must not contain : % + " or a backslash';
   // A user and a client with one identifier would have the same `sub`.
   return value.startsWith('usr_')

@@ -14,4 +14,5 @@ export const COMMANDS: Commands = {
 /** Below `client`. */
 export const CLIENT_COMMANDS: Commands = {
   import: async () => (await import('./import/commands.ts')).registerClientImport,
+  pin: async () => (await import('./client-documents/commands.ts')).registerClientPin,
 };

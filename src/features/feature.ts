@@ -30,6 +30,8 @@ export type Declaration = Readonly<{
   pages?: Shape;
   /** Of the try-out alone: where a newcomer begins, while the demo client is there. */
   begin?: readonly Begin<never>[];
+  /** Of client-documents alone: whether a client that the file doesn't have is one nevertheless. */
+  knowsClient?: (config: never, clientId: string) => boolean;
   /** Typed by the keys that it looks at. */
   isOn: (config: never) => boolean;
 }>;

@@ -7,6 +7,10 @@ import type { Client } from '../config/config.ts';
 import type { SendAnswer } from '../oidc/send-page.ts';
 
 export type Parts = Readonly<{
+  /** Where clients are that the file doesn't have. */
+  clients?: ClientSource;
+  /** In front of the engine, in the order of the list. */
+  around?: (provider: Provider) => Middleware;
   /** RFC 7591 metadata of a client, besides the core's. */
   clientMetadata?: (client: Client) => Partial<ClientMetadata>;
   /** RFC 8414 metadata, besides the core's or instead of it. */
@@ -21,6 +25,9 @@ export type Parts = Readonly<{
   /** What of the engine's classes it changes, before the instance serves. */
   seam?: (provider: Provider & Seam) => void;
 }>;
+
+/** Undefined where it doesn't know the client. Throws what the host answers: ClientUnavailable, TooManyRequests, StoreUnavailable. */
+export type ClientSource = (clientId: string) => Promise<Client | undefined>;
 
 /** A request, or a code or a token that came of one. */
 export type Wanted = Readonly<{

@@ -1,11 +1,11 @@
 // The one place where a failure becomes an answer: JSON for programs, a page for users, 503 for an outage, and never
 // a stack or a version.
 import type { Context, Middleware } from 'koa';
-import { DocumentUnavailable } from '../client-documents/documents.ts';
 import { PasswordQueueFull } from '../users/passwords.ts';
 import { ENDPOINTS, isPagePath } from '../config/endpoints.ts';
 import { Remembered } from '../limits/bounded-map.ts';
 import { TooManyRequests } from '../limits/limits.ts';
+import { ClientUnavailable } from '../oidc/clients.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import { VaultError } from '../keys/vault.ts';
 import type { ClientModel } from '../views/models.ts';
@@ -76,9 +76,9 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
       if (error instanceof FormRefusal) formRefused(ctx.state, route, error.reason);
       if (answer.status >= 500) {
         const failure = { requestId: ctx.state['requestId'], route, err: error };
-        // Anybody can name a document whose host is away.
-        if (error instanceof DocumentUnavailable) {
-          ctx.state['cause'] = 'client_document';
+        // Anybody can name a client that can't be looked up now.
+        if (error instanceof ClientUnavailable) {
+          ctx.state['cause'] = error.why;
           log.info(failure, 'request failed');
         } else if (isRepeated(error)) log.debug(failure, 'request failed');
         else log.error(failure, 'request failed');
@@ -95,7 +95,7 @@ function toAnswer(error: unknown, ctx: Context): Answer {
   if (
     error instanceof StoreUnavailable ||
     error instanceof PasswordQueueFull ||
-    error instanceof DocumentUnavailable
+    error instanceof ClientUnavailable
   ) {
     // A user who signs out must not take the session for ended.
     const description = ctx.path.startsWith(ENDPOINTS.logout)

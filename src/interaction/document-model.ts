@@ -1,6 +1,6 @@
 // What the consent page says of a client by document: who it is and where the user will be sent.
 import { isIP } from 'node:net';
-import { isDocumentClient } from '../config/client-id-url.ts';
+import { isUrlClient } from '../config/client-id-url.ts';
 import { isNativeRedirect } from '../config/uri.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { isPublicAddress } from '../outgoing/special-use.ts';
@@ -15,7 +15,7 @@ export function toDocumentModel({
   settings: { clientId, clientName },
   redirectUri,
 }: Pick<OpenInteraction, 'settings' | 'redirectUri'>): PageModels['consent']['document'] {
-  if (!isDocumentClient(clientId)) return undefined;
+  if (!isUrlClient(clientId)) return undefined;
   const { host, hostname, protocol } = new URL(redirectUri);
   const isBack = host === new URL(clientId).host;
   // What stands in the place of a host behind a private scheme is a part of its path.

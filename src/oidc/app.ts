@@ -1,7 +1,5 @@
 // One application, from top to bottom: what its engine, its pages and its fast path are made of, as one flat object that is passed
 // whole. A module below takes what its own type names. It is immutable; server/replace.ts puts another one in its place.
-import { createClientDocuments } from '../client-documents/documents.ts';
-import { vetClientDocument } from '../client-documents/vet.ts';
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config, RateLimits } from '../config/config.ts';
 import { levelsOf } from '../config/sign-in-levels.ts';
@@ -67,10 +65,10 @@ export type ApplicationParts = { readonly config: Config; readonly keySet: KeySe
 export type App = ReturnType<typeof openApp>;
 
 export function openApp(process: Process, { config, keySet, views }: ApplicationParts) {
-  const { store, hash, now, states, storedUsers, passwords, audit, log } = process;
+  const { store, hash, now, states, storedUsers, passwords, audit } = process;
   const { logoutJobs, verifySlow, onSecretUsed } = process;
   const { clock } = store;
-  const { issuer, clientDocuments } = config;
+  const { issuer } = config;
   const { pages } = views;
   const limits = process.limitsOf(config.rateLimits);
   const outgoing = process.outgoingOf(config);
@@ -86,24 +84,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const trustedBrowsers = createTrustedBrowsers(hash, now);
 
   // Clients, and what they and users may have.
-  const clients = createClientLookup(
-    config.clients,
-    clientDocuments &&
-      createClientDocuments({
-        hash,
-        audit,
-        log,
-        hosts: clientDocuments.hosts,
-        vet: (document) => vetClientDocument(document, clientDocuments.scope),
-        outgoing,
-        // The store itself: what is fetched belongs to no request.
-        records: store.records,
-        clock,
-        limits,
-        onDamaged,
-        tokenSeconds: tombstoneSeconds,
-      }),
-  );
+  const clients = createClientLookup(config.clients);
   const { accessToken } = config.lifetimes;
   const audiences = createAudienceRules(issuer, config.resources, accessToken, process.longestLifetimes);
   const rules = createAccessRules(config);

@@ -1,5 +1,5 @@
 // A client as users see it on a page.
-import { isDocumentClient } from '../config/client-id-url.ts';
+import { isUrlClient } from '../config/client-id-url.ts';
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../views/models.ts';
 
@@ -22,7 +22,7 @@ export function toClientModel(client: Client, issuer: string): ClientModel {
 
 /** A document may say any name, so its host is what users are shown. */
 const nameOf = ({ clientId, clientName = clientId }: Client): string =>
-  isDocumentClient(clientId) ? new URL(clientId).host : clientName;
+  isUrlClient(clientId) ? new URL(clientId).host : clientName;
 
 /** OIDC Core §4: the app begins a sign-in itself when it is given the issuer. */
 function startOf({ initiateLoginUri, clientUri }: Client, issuer: string): string | undefined {

@@ -1,63 +1,46 @@
-// The look-up of a client: one of the file, or one whose document is fetched. What a request has loaded stays the same for all of it. To
-// the engine a client is metadata (RFC 7591) without secrets, of which it would keep one in the clear (see client-authentication.ts).
-import type { Context, Next } from 'koa';
-import Provider, { type Adapter, type ClientMetadata } from 'oidc-provider';
-import type { Asker, ClientDocuments, DocumentUse } from '../client-documents/documents.ts';
+// The look-up of a client: one of the file, or one that a feature knows. To the engine a client is metadata (RFC 7591) without secrets,
+// of which it would keep one in the clear (see client-authentication.ts).
+import type { Adapter, ClientMetadata } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
-import { ENDPOINTS } from '../config/endpoints.ts';
 import { joinParts } from '../features/index.ts';
-import type { Parts } from '../features/parts.ts';
+import type { ClientSource, Parts } from '../features/parts.ts';
 
 export type Clients = ReturnType<typeof createClientLookup>;
 
-/** `documents`: undefined where none are fetched. */
-export function createClientLookup(clients: readonly Client[], documents: ClientDocuments | undefined) {
-  const ofFile = new Map(clients.map((client) => [client.clientId, client]));
-  /** What each request has loaded. */
-  const requests = new WeakMap<object, Map<string, Client>>();
-  const isListed = (clientId: string) => !ofFile.has(clientId) && documents?.isListed(clientId) === true;
+/** Who the client is can't be had right now: the answer is 503. The message says why, for operators. */
+export class ClientUnavailable extends Error {
+  /** For metrics. */
+  readonly why: string;
+  readonly retryAfterSeconds: number;
 
-  async function loadFor(ctx: Pick<Context, 'state'>, clientId: string, use: DocumentUse) {
-    const loaded = requests.get(ctx) ?? new Map<string, Client>();
-    requests.set(ctx, loaded);
-    const { clientAddress: address, browser } = ctx.state as { clientAddress: string } & Pick<
-      Asker,
-      'browser'
-    >;
-    const client = loaded.get(clientId) ?? (await documents?.load(clientId, use, { address, browser }));
-    if (client !== undefined) loaded.set(clientId, client);
-    return client;
+  constructor(message: string, why: string, waitMs: number) {
+    super(message);
+    this.name = 'ClientUnavailable';
+    this.why = why;
+    this.retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
   }
-
-  return {
-    /** One of the file: for the fast path, for hooks of the engine that can't wait, and where nothing may be fetched. */
-    find: (clientId: string) => ofFile.get(clientId),
-    /** Also one that nobody registered, whose document may have to be fetched. Throws what the host answers (429, 503). */
-    load: async (clientId = '') => {
-      if (!isListed(clientId)) return ofFile.get(clientId);
-      const { ctx } = Provider;
-      if (ctx) return loadFor(ctx, clientId, useAt(ctx.oidc.route));
-      return documents?.load(clientId, 'continue', { address: '' });
-    },
-    /** Loads the client of an authorization request before the engine looks at it, and keeps one that got a token. */
-    prepare: async (ctx: Context, next: Next): Promise<void> => {
-      const { client_id: clientId } = ctx.query;
-      const begins = ctx.path === ENDPOINTS.authorization && typeof clientId === 'string';
-      if (begins && isListed(clientId)) await loadFor(ctx, clientId, 'begin');
-      await next();
-      if (ctx.path !== ENDPOINTS.token || ctx.status !== 200) return;
-      // A code may be used up already. Where the document can't be kept now, the next refresh does it.
-      const loaded = [...(requests.get(ctx)?.keys() ?? [])];
-      await Promise.allSettled(loaded.map(async (one) => documents?.keep(one)));
-    },
-  };
 }
 
-const ENDING = new Set(['revocation', 'end_session', 'end_session_confirm', 'end_session_success']);
+export function createClientLookup(clients: readonly Client[]) {
+  const ofFile = new Map(clients.map((client) => [client.clientId, client]));
+  const sources: ClientSource[] = [];
 
-function useAt(route: string): DocumentUse {
-  if (route === 'authorization') return 'begin';
-  return ENDING.has(route) ? 'end' : 'continue';
+  return {
+    /** One of the file: for the fast path, for hooks of the engine that can't wait, and where nothing may be asked. */
+    find: (clientId: string) => ofFile.get(clientId),
+    /** Also one that a source knows. Throws what it does. */
+    load: async (clientId = '') => {
+      const known = ofFile.get(clientId);
+      if (known) return known;
+      for (const source of sources) {
+        const client = await source(clientId);
+        if (client) return client;
+      }
+      return undefined;
+    },
+    /** Once, before any is looked up. */
+    alsoFrom: (more: readonly ClientSource[]) => void sources.push(...more),
+  };
 }
 
 /** `adapter`, where the engine finds all its clients. */

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
-import { isDocumentClient } from '../config/client-id-url.ts';
+import { isUrlClient } from '../config/client-id-url.ts';
 import type { Issued } from '../users/accounts.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
@@ -89,7 +89,7 @@ export function createInteractions(engine: Engine) {
       if (await hasLostAccess(engine, interaction)) return finish(ctx, interaction, { access: {} });
       const { provider, consents, clients } = engine;
       const { clientId } = settings;
-      const isPinned = isDocumentClient(clientId) && clients.find(clientId) !== undefined;
+      const isPinned = isUrlClient(clientId) && clients.find(clientId) !== undefined;
       const consent = isPinned ? 'pinned' : 'explicit';
       const of = { accountId, clientId, generation: issued.generation, consent } as const;
       const before = await findGrant(provider, grantId, of);

@@ -12,7 +12,6 @@ import { clientMetadataOf } from './clients.ts';
 import { recordEvents } from './audit-trail.ts';
 import { withFeatures } from './hooks.ts';
 import { createConfiguration } from './options.ts';
-import { cookieNames } from './cookie-names.ts';
 import { shownAt } from './limit-clients.ts';
 import { createLogouts } from './logouts.ts';
 import { prepareDeviceForms } from './device-forms.ts';
@@ -32,7 +31,8 @@ export type Engine = Awaited<ReturnType<typeof createEngine>>;
 export async function createEngine(opened: App, features: readonly Parts[]) {
   await assertVerifies(opened);
   const app = withFeatures(opened, features);
-  const { config, issuer, limits, records, audit, log, trustedBrowsers } = app;
+  const { config, issuer, limits, records, audit, log } = app;
+  app.clients.alsoFrom(features.flatMap(({ clients }) => clients ?? []));
   const provider = new PosternProvider(issuer, createConfiguration(app), app, {
     noteLogout: (ctx, ended) => logouts.note(ctx, ended),
     ...clientHooks(app, features),
@@ -44,21 +44,12 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
   logEvents(provider, log);
   recordEvents(provider, audit, records.afterwards);
 
-  /** Whether a user has signed in from this browser: whose document is fetched then, even while strangers name many (clients.ts). */
-  const nameBrowser: Middleware = (ctx, next) => {
-    const device = ctx.cookies.get(cookieNames(issuer).device, { signed: false }) ?? '';
-    ctx.state['browser'] = async () =>
-      (await provider.Session.get(ctx)).accountId ?? trustedBrowsers.findAny(device);
-    return next();
-  };
-
   const handle = compose([
-    nameBrowser,
-    app.clients.prepare,
     keepGrants(app.maySign),
     app.countAnswers,
     guardEngineForms(issuer),
     ...(config.features.deviceFlow ? [prepareDeviceForms(issuer, app.hash), pacePolls(limits)] : []),
+    ...features.flatMap(({ around }) => around?.(provider) ?? []),
     adjustAnswers(config, features),
     logouts.queue,
     signOutAtOnce(app, logouts),

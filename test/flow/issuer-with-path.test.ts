@@ -2,11 +2,10 @@ import { decodeJwt } from 'jose';
 import { buildEndSessionUrl } from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import { authorize, machineToken, signIn } from '../world/app.ts';
-import { authorizationPath, authorizationUrl } from '../world/authorization-request.ts';
+import { authorizationPath } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
-import { finishPages, newBrowser } from '../world/person.ts';
+import { newBrowser } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { get } from '../world/requests.ts';
 import { API, PASSWORDS } from '../world/world.ts';
 import {
   askForCodes,
@@ -18,8 +17,8 @@ import {
   postToDevice,
   typeCode,
 } from '../world/device.ts';
-import { DocumentHost } from '../world/document-host.ts';
 import { useWorld } from '../world/each-store.ts';
+import { get } from '../world/requests.ts';
 import { raw } from '../world/raw.ts';
 
 const ISSUER = 'https://id.example/auth';
@@ -34,39 +33,6 @@ const FORGED = [
 const attributesAt = (path: string) => ['httponly', `path=${path.toLowerCase()}`, 'samesite=lax', 'secure'];
 
 const ORIGIN = 'https://inspector.example';
-
-const APP = 'https://docs.example/client.json';
-const documents = new DocumentHost();
-documents.publish(APP, { redirect_uris: ['https://app.example/cb'] });
-
-describe('MC-38: each answer to a client by document', () => {
-  const world = useWorld({
-    issuer: ISSUER,
-    config: { client_documents: { hosts: ['docs.example'], scope: 'openid email' } },
-    outgoing: documents,
-  });
-  const app = { client_id: APP, scope: 'openid' };
-
-  it.each([
-    ['login_required', { prompt: 'none' }],
-    ['invalid_scope', { scope: 'openid nobodys' }],
-    ['invalid_target', { resource: 'https://nobodys.example' }],
-    ['access_denied', {}],
-    [null, {}],
-  ] as const)('names the issuer, byte for byte as discovery does: %s', async (error, changes) => {
-    const browser = newBrowser(world());
-    const page = await browser.open(authorizationUrl({ issuer: ISSUER }, { ...app, ...changes }));
-    const left =
-      error === 'access_denied'
-        ? await browser.submit(page, '/cancel')
-        : await finishPages(browser, page, 'alice');
-    const { searchParams } = new URL(left.url);
-    expect([searchParams.get('error'), searchParams.has('code')]).toEqual([error, error === null]);
-    const document = (await get(world(), '/.well-known/openid-configuration')).body;
-    expect(document['authorization_response_iss_parameter_supported']).toBe(true);
-    expect(searchParams.getAll('iss')).toEqual([document['issuer']]);
-  });
-});
 
 describe('an issuer with a path', () => {
   const world = useWorld({ issuer: ISSUER, config: { cors: { allowed_origins: [ORIGIN] } } });

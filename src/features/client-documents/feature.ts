@@ -2,13 +2,33 @@
 // (draft-ietf-oauth-client-id-metadata-document-02).
 import * as z from 'zod';
 import { group } from '../../config/camel-keys.ts';
-import { listedHostFault } from '../../config/client-id-url.ts';
+import { clientIdUrlFault, dnsNameFault, MAX_CLIENT_ID_LENGTH } from '../../config/client-id-url.ts';
 import { HOUR, MINUTE } from '../../config/notation.ts';
 import { foreignScopesFault, type Rule, type ScopeOwners } from '../../config/rules.ts';
 import { scopeFault, splitScope, text } from '../../config/text.ts';
 import type { Declaration } from '../feature.ts';
 
+/** Whether the document at this URL may be fetched: `hosts` has its host, or itself. */
+export function isListedDocument(clientId: string, hosts: readonly string[]): boolean {
+  if (clientId.length > MAX_CLIENT_ID_LENGTH || clientIdUrlFault(clientId) !== undefined) return false;
+  const { host } = new URL(clientId);
+  // With a port, host isn't a name that can be listed.
+  return hosts.some((entry) => entry === host || `https://${entry}` === clientId);
+}
+
+/** An entry of `hosts`: a host, or one document without its `https://`. */
+function listedHostFault(value: string): string | undefined {
+  const [host = '', ...path] = value.split('/');
+  const isDocument = path.length > 0;
+  return dnsNameFault(host) === undefined &&
+    (!isDocument || clientIdUrlFault(`https://${value}`) === undefined)
+    ? undefined
+    : 'must be a host, such as app.example, or one document, such as app.example/client.json: lower case, without scheme, port and wildcard';
+}
+
 type Listed = { readonly hosts: readonly string[]; readonly scope: readonly string[] };
+
+type Settings = { readonly clientDocuments?: Listed | undefined };
 
 const scopeIsOwned: Rule<{ readonly client_documents?: Listed | undefined }, ScopeOwners> = {
   at: 'client_documents.scope',
@@ -49,5 +69,7 @@ export const clientDocuments = {
     // of all others for one signed-in user or trusted browser.
     'documents.renewal': { limit: 10, windowSeconds: MINUTE },
   },
-  isOn: ({ clientDocuments: listed }: { readonly clientDocuments?: unknown }) => listed !== undefined,
+  knowsClient: ({ clientDocuments: listed }: Settings, clientId: string) =>
+    isListedDocument(clientId, listed?.hosts ?? []),
+  isOn: ({ clientDocuments: listed }: Settings) => listed !== undefined,
 } as const satisfies Declaration;

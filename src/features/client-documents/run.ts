@@ -1,7 +1,74 @@
-// Clients by their metadata documents, where hosts of these are listed.
+// Clients by their metadata documents, where hosts of these are listed. What a request has loaded stays the same for all of it.
+import type { Context, Middleware } from 'koa';
+import Provider from 'oidc-provider';
+import type { Client } from '../../config/config.ts';
+import { ENDPOINTS } from '../../config/endpoints.ts';
+import type { App } from '../../oidc/app.ts';
+import { cookieNames } from '../../oidc/cookie-names.ts';
 import type { Parts } from '../parts.ts';
+import { type Asker, createClientDocuments, type DocumentUse } from './documents.ts';
+import { vetClientDocument } from './vet.ts';
 
-export const open = (): Parts => ({
-  // Draft §6: the engine's own feature would fetch, and remember, by itself.
-  discovery: { client_id_metadata_document_supported: true },
-});
+export function open(app: App): Parts {
+  const { hosts = [], scope = [] } = app.config.clientDocuments ?? {};
+  const documents = createClientDocuments({
+    ...app,
+    hosts,
+    vet: (document) => vetClientDocument(document, scope),
+    // The store itself: what is fetched belongs to no request.
+    records: app.store.records,
+    tokenSeconds: app.tombstoneSeconds,
+  });
+  const isListed = (clientId: string) =>
+    app.clients.find(clientId) === undefined && documents.isListed(clientId);
+  /** What each request has loaded. */
+  const requests = new WeakMap<object, Map<string, Client>>();
+
+  async function loadFor(ctx: Pick<Context, 'state'>, clientId: string, use: DocumentUse) {
+    const loaded = requests.get(ctx) ?? new Map<string, Client>();
+    requests.set(ctx, loaded);
+    const { clientAddress: address, browser } = ctx.state as { clientAddress: string } & Pick<
+      Asker,
+      'browser'
+    >;
+    const client = loaded.get(clientId) ?? (await documents.load(clientId, use, { address, browser }));
+    if (client !== undefined) loaded.set(clientId, client);
+    return client;
+  }
+
+  /** Loads the client of an authorization request before the engine looks at it, and keeps one that got a token. */
+  const prepare =
+    (provider: Provider): Middleware =>
+    async (ctx, next) => {
+      const device = ctx.cookies.get(cookieNames(app.issuer).device, { signed: false }) ?? '';
+      // Whether a user has signed in from this browser: whose document is fetched then, even while strangers name many.
+      ctx.state['browser'] = async () =>
+        (await provider.Session.get(ctx)).accountId ?? app.trustedBrowsers.findAny(device);
+      const { client_id: clientId } = ctx.query;
+      const begins = ctx.path === ENDPOINTS.authorization && typeof clientId === 'string';
+      if (begins && isListed(clientId)) await loadFor(ctx, clientId, 'begin');
+      await next();
+      if (ctx.path !== ENDPOINTS.token || ctx.status !== 200) return;
+      // A code may be used up already. Where the document can't be kept now, the next refresh does it.
+      const loaded = [...(requests.get(ctx)?.keys() ?? [])];
+      await Promise.allSettled(loaded.map(async (one) => documents.keep(one)));
+    };
+
+  return {
+    clients: async (clientId) => {
+      const { ctx } = Provider;
+      if (ctx && documents.isListed(clientId)) return loadFor(ctx, clientId, useAt(ctx.oidc.route));
+      return documents.load(clientId, 'continue', { address: '' });
+    },
+    around: prepare,
+    // Draft §6: the engine's own feature would fetch, and remember, by itself.
+    discovery: { client_id_metadata_document_supported: true },
+  };
+}
+
+const ENDING = new Set(['revocation', 'end_session', 'end_session_confirm', 'end_session_success']);
+
+function useAt(route: string): DocumentUse {
+  if (route === 'authorization') return 'begin';
+  return ENDING.has(route) ? 'end' : 'continue';
+}

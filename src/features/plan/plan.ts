@@ -1,7 +1,6 @@
 // What another configuration would change, and which users lose or gain something by it. Both sides are loaded already.
 import { relative } from 'node:path';
-import { isListedDocument } from '../../config/client-id-url.ts';
-import type { ClientSecret, StoreConfig } from '../../config/config.ts';
+import type { ClientSecret, Config, StoreConfig } from '../../config/config.ts';
 import { type Difference, differences } from '../../config/diff.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { formatInstant } from '../../config/notation.ts';
@@ -9,6 +8,7 @@ import { isRecord } from '../../config/parse-fields.ts';
 import { type PlanItem, planUsers, type StoredUsers } from './users.ts';
 import { needsRestart } from '../../config/restart.ts';
 import { secretId } from '../../config/secret-strength.ts';
+import { FEATURES } from '../index.ts';
 
 export type Plan = Readonly<{
   result: 'nothing' | 'changes' | 'breaking';
@@ -53,13 +53,18 @@ const STRICTER = /^(users\[\]\.disabled|clients\[\]\.(require_pkce|sign_in(\.req
 const NEEDED =
   /^(encryption_keys|cookie_keys|trusted_proxies|(cors|features|outgoing|client_documents|sign_in)\b.*|(clients|resources|users|clients\[\]\.client_secrets)\[\]|users\[\]\.password_hash|resources\[\]\.(scopes|default_scopes|clients|introspection_clients)|clients\[\]\.(redirect_uris|post_logout_redirect_uris|grant_types|response_modes|scope|default_scope))$/;
 
+const LIST: readonly {
+  readonly name: string;
+  readonly knowsClient?: (config: Config, clientId: string) => boolean;
+}[] = FEATURES;
+
 function isBreaking({ path, rule, to }: Difference, { config }: PlanSide): boolean {
   if (ALWAYS.test(rule)) return true;
   if (STRICTER.test(rule)) return ![undefined, false, 'second_factor'].some((lax) => lax === to);
   const isRemoved = [undefined, false, 0].some((nothing) => nothing === to);
-  // A client that was pinned goes on as its document says.
+  // A client that was pinned may go on as its document says.
   const [, client = ''] = /^clients\[(.*)\]$/.exec(path) ?? [];
-  return isRemoved && NEEDED.test(rule) && !isListedDocument(client, config.clientDocuments?.hosts ?? []);
+  return isRemoved && NEEDED.test(rule) && !LIST.some(({ knowsClient }) => knowsClient?.(config, client));
 }
 
 /** Secret or private: neither value is shown. */

@@ -1,6 +1,6 @@
 // When a user must be asked something: the engine's own policy, the choice of an account, and the checks that it lacks.
 import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
-import { isDocumentClient } from '../../config/client-id-url.ts';
+import { isUrlClient } from '../../config/client-id-url.ts';
 import type { Parts } from '../../features/parts.ts';
 import { askedFor, WHOLE_API } from './asked-for.ts';
 import type { Missing, SignInPolicy } from './sign-in-level.ts';
@@ -91,7 +91,7 @@ const documentCheck = () =>
     'apps known by their document ask each time',
     'consent_required',
     ({ oidc }: KoaContextWithOIDC) =>
-      isDocumentClient(oidc.client?.clientId ?? '') && oidc.result?.consent === undefined,
+      isUrlClient(oidc.client?.clientId ?? '') && oidc.result?.consent === undefined,
     (ctx: KoaContextWithOIDC) => {
       const { scopes, resourceScopes } = askedFor(ctx);
       return { missingOIDCScope: scopes, missingResourceScopes: resourceScopes };

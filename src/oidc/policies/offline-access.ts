@@ -1,7 +1,7 @@
 // Which apps get a refresh token (OIDC Core §11), beside what the engine allows: it drops offline_access from a request without
 // prompt=consent before it asks anything here.
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { isDocumentClient } from '../../config/client-id-url.ts';
+import { isUrlClient } from '../../config/client-id-url.ts';
 import type { Client } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
 import { scopesIn } from './scopes.ts';
@@ -47,5 +47,5 @@ function isOwn({ consent, tokenEndpointAuthMethod, applicationType, scopes }: Cl
  */
 export function refreshesUnasked({ clientId, grantTypes }: Client, scopes: readonly string[]): boolean {
   const asks = scopes.includes('openid') || scopes.includes(OFFLINE_ACCESS);
-  return isDocumentClient(clientId) && grantTypes.includes('refresh_token') && !asks;
+  return isUrlClient(clientId) && grantTypes.includes('refresh_token') && !asks;
 }

@@ -2,7 +2,7 @@
 // document. A sign-out
 // leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
 // ends everything of a user (disabling, sign-out everywhere), also of the sign-in that it was given in.
-import { isDocumentClient } from '../../config/client-id-url.ts';
+import { isUrlClient } from '../../config/client-id-url.ts';
 import type { Accounts, Issued } from '../../users/accounts.ts';
 import { createReadRecord, FORM_VERSION, type OnDamaged, type StoredForm } from '../../store/form.ts';
 import type { KeyedHash } from '../../store/keyed-hash.ts';
@@ -31,7 +31,7 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
 
   /** Undefined also when everything of the user has ended since. */
   async function find(accountId: string, clientId: string): Promise<ConsentForm | undefined> {
-    if (lifetimeSeconds === 0 || isDocumentClient(clientId)) return undefined;
+    if (lifetimeSeconds === 0 || isUrlClient(clientId)) return undefined;
     const record = await records.find(CONSENT, keyOf(accountId, clientId));
     const form = record && (read(record) as ConsentForm | undefined);
     if (form === undefined) return undefined;
@@ -44,7 +44,7 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
     find,
     /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */
     async add(accountId: string, clientId: string, consent: AskedFor, issued: Issued): Promise<void> {
-      if (lifetimeSeconds === 0 || isDocumentClient(clientId)) return;
+      if (lifetimeSeconds === 0 || isUrlClient(clientId)) return;
       const form = await find(accountId, clientId);
       const { generation, at } = issued;
       const given = { ...merge(form, consent), generation, at: at + clock.ahead };

@@ -1,15 +1,16 @@
 // Clients that nobody registered, by their metadata documents (draft-ietf-oauth-client-id-metadata-document-02): fetched where a sign-in
 // begins, and believed for a while.
-import type { Client } from '../config/config.ts';
-import { isListedDocument } from '../config/client-id-url.ts';
-import { toClient } from '../config/resolve.ts';
-import { clientSchema } from '../config/schema-client.ts';
-import { Remembered } from '../limits/bounded-map.ts';
-import { type Limits, TooManyRequests } from '../limits/limits.ts';
-import { networkOf } from '../limits/network.ts';
-import type { Audit } from '../observability/audit.ts';
-import type { Log } from '../observability/log.ts';
-import type { Outgoing } from '../outgoing/guard.ts';
+import type { Client } from '../../config/config.ts';
+import { isListedDocument } from './feature.ts';
+import { toClient } from '../../config/resolve.ts';
+import { clientSchema } from '../../config/schema-client.ts';
+import { Remembered } from '../../limits/bounded-map.ts';
+import { type Limits, TooManyRequests } from '../../limits/limits.ts';
+import { networkOf } from '../../limits/network.ts';
+import type { Audit } from '../../observability/audit.ts';
+import type { Log } from '../../observability/log.ts';
+import { ClientUnavailable } from '../../oidc/clients.ts';
+import type { Outgoing } from '../../outgoing/guard.ts';
 import { fetchDocument } from './fetch-document.ts';
 import {
   createKeptDocuments,
@@ -26,16 +27,9 @@ const FAILED_MS = 30_000;
 /** A document in use ends with a refusal that comes so long after another: a mistake on its host signs nobody out. */
 const CONFIRMED_MS = 300_000;
 
-/** The document can't be had right now: the answer is 503. The message says why, for operators. */
-export class DocumentUnavailable extends Error {
-  readonly retryAfterSeconds: number;
-
-  constructor(reason: string, waitMs: number) {
-    super(`can't get the client's document: ${reason}`);
-    this.name = 'DocumentUnavailable';
-    this.retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
-  }
-}
+/** The answer is 503. */
+const documentUnavailable = (reason: string, waitMs: number) =>
+  new ClientUnavailable(`can't get the client's document: ${reason}`, 'client_document', waitMs);
 
 /**
  * What the client is needed for. `begin`: a new authorization, which wants a document that is still believed; only there is one fetched
@@ -72,7 +66,7 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
   return {
     isListed,
     /**
-     * The client, or undefined where it isn't listed, has no document or a refused one. Throws what the host answers: DocumentUnavailable,
+     * The client, or undefined where it isn't listed, has no document or a refused one. Throws what the host answers: ClientUnavailable,
      * TooManyRequests, StoreUnavailable.
      */
     async load(clientId: string, use: DocumentUse, asker: Asker): Promise<Client | undefined> {
@@ -124,7 +118,7 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     report(clientId, before, reason, hasFailed);
     if (hasFailed) {
       pauses.add(clientId, { until: at + FAILED_MS, failure: reason });
-      throw new DocumentUnavailable(reason, FAILED_MS);
+      throw documentUnavailable(reason, FAILED_MS);
     }
     const refusedAt = before?.refusedAt ?? at;
     const goesOn = before?.isUsed === true && at < refusedAt + CONFIRMED_MS;
@@ -142,7 +136,7 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     const pause = pauses.get(clientId);
     if (!pause || pause.until <= clock.now()) return undefined;
     if (pause.failure === undefined) return { known: pause.left };
-    throw new DocumentUnavailable(pause.failure, pause.until - clock.now());
+    throw documentUnavailable(pause.failure, pause.until - clock.now());
   }
 
   async function begin(clientId: string, before: Before, asker: Asker): Promise<Before> {

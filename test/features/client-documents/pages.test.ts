@@ -1,11 +1,11 @@
 // What a person is asked about an app that is known by a document alone, and what is remembered of the answer.
 import { describe, expect, it } from 'vitest';
-import { DocumentHost } from '../world/document-host.ts';
-import { anyStore, useWorld } from '../world/each-store.ts';
-import { VERIFIER } from '../world/authorization-request.ts';
-import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
-import { post } from '../world/requests.ts';
-import { GENEROUS, worldClients } from '../world/world.ts';
+import { DocumentHost } from './document-host.ts';
+import { anyStore, useWorld } from '../../world/each-store.ts';
+import { authorizationUrl, VERIFIER } from '../../world/authorization-request.ts';
+import { begin, complete, finishPages, newBrowser, signInAs, silently, titleOf } from '../../world/person.ts';
+import { get, post } from '../../world/requests.ts';
+import { GENEROUS, worldClients } from '../../world/world.ts';
 
 const A = 'https://docs.example/a';
 const B = 'https://docs.example/b';
@@ -202,3 +202,36 @@ anyStore(
   },
   { config: FETCHED, outgoing: host },
 );
+
+const ISSUER = 'https://id.example/auth';
+const APP = 'https://docs.example/client.json';
+host.publish(APP, { redirect_uris: ['https://app.example/cb'] });
+
+describe('MC-38: each answer to a client by document', () => {
+  const world = useWorld({
+    issuer: ISSUER,
+    config: { client_documents: { hosts: ['docs.example'], scope: 'openid email' } },
+    outgoing: host,
+  });
+  const app = { client_id: APP, scope: 'openid' };
+
+  it.each([
+    ['login_required', { prompt: 'none' }],
+    ['invalid_scope', { scope: 'openid nobodys' }],
+    ['invalid_target', { resource: 'https://nobodys.example' }],
+    ['access_denied', {}],
+    [null, {}],
+  ] as const)('names the issuer, byte for byte as discovery does: %s', async (error, changes) => {
+    const browser = newBrowser(world());
+    const page = await browser.open(authorizationUrl({ issuer: ISSUER }, { ...app, ...changes }));
+    const left =
+      error === 'access_denied'
+        ? await browser.submit(page, '/cancel')
+        : await finishPages(browser, page, 'alice');
+    const { searchParams } = new URL(left.url);
+    expect([searchParams.get('error'), searchParams.has('code')]).toEqual([error, error === null]);
+    const document = (await get(world(), '/.well-known/openid-configuration')).body;
+    expect(document['authorization_response_iss_parameter_supported']).toBe(true);
+    expect(searchParams.getAll('iss')).toEqual([document['issuer']]);
+  });
+});

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { isListedDocument } from '../../../src/config/client-id-url.ts';
-import { client, clientProblems, load, loadClient, PUBLIC, problemsOf, RESOURCES } from './config-files.ts';
+import { isListedDocument } from '../../../src/features/client-documents/feature.ts';
+import {
+  client,
+  clientProblems,
+  load,
+  loadClient,
+  PUBLIC,
+  problemsOf,
+  RESOURCES,
+} from '../../unit/config/config-files.ts';
 
 const URL_ID = 'https://docs.example/client.json';
 const pinned = (keys: Record<string, string | undefined> = {}) =>

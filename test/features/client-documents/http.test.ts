@@ -1,15 +1,15 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { AUTHORIZATION_REQUEST, VERIFIER } from '../world/authorization-request.ts';
-import { finishPages, newBrowser } from '../world/person.ts';
-import { introspect, introspection, userinfo } from '../world/presented-tokens.ts';
-import { get, post } from '../world/requests.ts';
-import { hashOf } from '../world/stored.ts';
-import { createTurns } from '../world/turns.ts';
-import { API, type OpenWorld, OTHER_API, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
-import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { DocumentHost } from '../world/document-host.ts';
-import { anyStore, useWorld } from '../world/each-store.ts';
+import { AUTHORIZATION_REQUEST, VERIFIER } from '../../world/authorization-request.ts';
+import { finishPages, newBrowser } from '../../world/person.ts';
+import { introspect, introspection, userinfo } from '../../world/presented-tokens.ts';
+import { get, post } from '../../world/requests.ts';
+import { hashOf } from '../../world/stored.ts';
+import { createTurns } from '../../world/turns.ts';
+import { API, type OpenWorld, OTHER_API, PASSWORDS, PEOPLE, worldClients } from '../../world/world.ts';
+import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { DocumentHost } from './document-host.ts';
+import { anyStore, useWorld } from '../../world/each-store.ts';
 
 const SCOPE = 'openid offline_access profile reports.read reports.write';
 const CONFIG = {

@@ -1,12 +1,12 @@
 // Documents that claim more than their app may have, over HTTP: what is refused, what has no effect, and what callers see of it.
 import { describe, expect, it } from 'vitest';
-import { AUTHORIZATION_REQUEST, VERIFIER } from '../world/authorization-request.ts';
-import { finishPages, newBrowser } from '../world/person.ts';
-import { introspect } from '../world/presented-tokens.ts';
-import { get, post } from '../world/requests.ts';
-import { API } from '../world/world.ts';
-import { DocumentHost } from '../world/document-host.ts';
-import { useWorld } from '../world/each-store.ts';
+import { AUTHORIZATION_REQUEST, VERIFIER } from '../../world/authorization-request.ts';
+import { finishPages, newBrowser } from '../../world/person.ts';
+import { introspect } from '../../world/presented-tokens.ts';
+import { get, post } from '../../world/requests.ts';
+import { API } from '../../world/world.ts';
+import { DocumentHost } from './document-host.ts';
+import { useWorld } from '../../world/each-store.ts';
 
 const CALLBACK = 'https://docs.example/cb';
 const SCOPE = 'openid offline_access reports.read staff.read';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { vetClientDocument } from '../../../src/client-documents/vet.ts';
+import { vetClientDocument } from '../../../src/features/client-documents/vet.ts';
 
 const CLIENT_ID = 'https://docs.example/client.json';
 const SCOPE = ['openid', 'offline_access', 'mcp.tools'];

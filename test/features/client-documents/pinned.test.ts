@@ -1,12 +1,12 @@
 // A client document in the file: the service works with what was reviewed, and asks nobody for another.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { VERIFIER } from '../world/authorization-request.ts';
-import { begin, complete } from '../world/person.ts';
-import { introspect } from '../world/presented-tokens.ts';
-import { post } from '../world/requests.ts';
-import { type OpenWorld, startWorld, worldClients } from '../world/world.ts';
-import { type DocumentServer, startDocumentServer } from '../world/document-server.ts';
-import { postern } from '../world/terminal.ts';
+import { VERIFIER } from '../../world/authorization-request.ts';
+import { begin, complete } from '../../world/person.ts';
+import { introspect } from '../../world/presented-tokens.ts';
+import { post } from '../../world/requests.ts';
+import { type OpenWorld, startWorld, worldClients } from '../../world/world.ts';
+import { type DocumentServer, startDocumentServer } from './document-server.ts';
+import { postern } from '../../world/terminal.ts';
 
 const CALLBACK = 'https://docs.example/callback';
 const API = 'https://mcp.example/mcp';

@@ -1,17 +1,17 @@
 // `postern client pin`: prints the metadata document of a client as an entry of `clients`, so that it is reviewed there and never fetched.
 import { Option, type Command } from 'commander';
 import { stringify } from 'yaml';
-import { fetchDocument } from '../client-documents/fetch-document.ts';
-import { type ClientDocument, vetClientDocument, type VettedDocument } from '../client-documents/vet.ts';
-import { clientIdUrlFault } from '../config/client-id-url.ts';
-import { loadConfig } from '../config/load.ts';
-import type { Client, Config } from '../config/config.ts';
-import { parseJsonObject } from '../config/parse-fields.ts';
-import { readInTime, statRegular } from '../config/regular-file.ts';
-import { scopeFault, splitScope } from '../config/text.ts';
-import { outgoingOf } from '../outgoing/guard.ts';
-import { addVerb, checked, type VerbOptions } from './configuration.ts';
-import { CommandError, print, type CliIo } from './io.ts';
+import { fetchDocument } from './fetch-document.ts';
+import { type ClientDocument, vetClientDocument, type VettedDocument } from './vet.ts';
+import { clientIdUrlFault } from '../../config/client-id-url.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { Client, Config } from '../../config/config.ts';
+import { parseJsonObject } from '../../config/parse-fields.ts';
+import { readInTime, statRegular } from '../../config/regular-file.ts';
+import { scopeFault, splitScope } from '../../config/text.ts';
+import { outgoingOf } from '../../outgoing/guard.ts';
+import { addVerb, checked, type VerbOptions } from '../../cli/configuration.ts';
+import { CommandError, print, type CliIo } from '../../cli/io.ts';
 
 const HEAD = '# The metadata document of this client, as reviewed.\n';
 

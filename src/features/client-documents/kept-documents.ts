@@ -1,10 +1,10 @@
 // The documents that were taken, in the store, so that a process that never saw a client knows it. A process's own copies are
 // only a cache, for as long as a document is believed.
-import type { Client } from '../config/config.ts';
-import { Remembered } from '../limits/bounded-map.ts';
-import { createReadRecord, FORM_VERSION, type OnDamaged, type StoredForm } from '../store/form.ts';
-import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { RecordStore, StoreClock } from '../store/store.ts';
+import type { Client } from '../../config/config.ts';
+import { Remembered } from '../../limits/bounded-map.ts';
+import { createReadRecord, FORM_VERSION, type OnDamaged, type StoredForm } from '../../store/form.ts';
+import type { KeyedHash } from '../../store/keyed-hash.ts';
+import type { RecordStore, StoreClock } from '../../store/store.ts';
 import type { ClientDocument, VettedDocument } from './vet.ts';
 
 const KIND = 'ClientDocument';

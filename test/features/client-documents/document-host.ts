@@ -5,7 +5,7 @@ import {
   type OutgoingAnswer,
   OutgoingRefused,
   type OutgoingRequest,
-} from '../../src/outgoing/guard.ts';
+} from '../../../src/outgoing/guard.ts';
 
 type Page = {
   readonly status?: number;

@@ -1,5 +1,5 @@
 // A real host with TLS on this machine that publishes metadata documents, trusted by this process while it runs.
-import { startTlsServer, type TlsServer } from './tls-server.ts';
+import { startTlsServer, type TlsServer } from '../../world/tls-server.ts';
 
 export type DocumentServer = TlsServer & {
   /** Text is sent as it is. Without a body the answer is 404. */

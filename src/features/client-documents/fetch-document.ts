@@ -1,7 +1,7 @@
 // Asks the host of a client for its document, and says what the answer means.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Client } from '../config/config.ts';
-import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../outgoing/guard.ts';
+import type { Client } from '../../config/config.ts';
+import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../../outgoing/guard.ts';
 import { type ClientDocument, MOST_DOCUMENT_BYTES, type VettedDocument } from './vet.ts';
 
 type FetchedDocument =

@@ -1,15 +1,15 @@
 // Judges the metadata document of a client that nobody registered, fetched or from a file, and makes of it a client like
 // those of the configuration: draft-ietf-oauth-client-id-metadata-document-02, RFC 7591.
 import { isUtf8 } from 'node:buffer';
-import { checkClients } from '../config/check-clients.ts';
-import type { Client } from '../config/config.ts';
-import { parseJson } from '../config/document.ts';
-import { isRecord, parse } from '../config/parse-fields.ts';
-import { formatPath, type Path } from '../config/problems.ts';
-import { toClient } from '../config/resolve.ts';
-import { clientSchema, type ClientForm } from '../config/schema-client.ts';
-import { configSchema } from '../config/schema.ts';
-import { splitScope } from '../config/text.ts';
+import { checkClients } from '../../config/check-clients.ts';
+import type { Client } from '../../config/config.ts';
+import { parseJson } from '../../config/document.ts';
+import { isRecord, parse } from '../../config/parse-fields.ts';
+import { formatPath, type Path } from '../../config/problems.ts';
+import { toClient } from '../../config/resolve.ts';
+import { clientSchema, type ClientForm } from '../../config/schema-client.ts';
+import { configSchema } from '../../config/schema.ts';
+import { splitScope } from '../../config/text.ts';
 
 /** Draft §8.7 recommends 5 KB. */
 export const MOST_DOCUMENT_BYTES = 5120;
