@@ -6,7 +6,6 @@ import {
   type ClientLimit,
   DOCUMENT,
   type Endpoint,
-  ACCOUNT_PATH,
   FACTORS_PATH,
   METADATA,
   PAGE,
@@ -23,7 +22,6 @@ export const PARTS: Readonly<Record<string, string>> = {
   ':step': '(login|code|passkey|enrol|switch|continue|notice|consent|cancel)',
   ':file': '[\\w.-]+',
   ':change': '(add|remove|recovery-codes)',
-  ':act': '(password|end-session|end-others|withdraw)',
 };
 
 /** Where users type the code that a device shows (RFC 8628 §3.3). */
@@ -87,9 +85,6 @@ const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'factors', path: FACTORS_PATH, methods: ['GET'] },
   { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/callback`, methods: ['GET'] },
   { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/:change`, methods: ['POST'] },
-  { ...PAGE, name: 'account', path: ACCOUNT_PATH, methods: ['GET'] },
-  { ...PAGE, name: 'account', path: `${ACCOUNT_PATH}/callback`, methods: ['GET'] },
-  { ...PAGE, name: 'account', path: `${ACCOUNT_PATH}/:act`, methods: ['POST'] },
   { ...DOCUMENT, name: 'assets', path: '/assets/:file', route: undefined, isScriptable: false },
 ];
 

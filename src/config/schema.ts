@@ -167,12 +167,6 @@ export const configSchema = z.strictObject({
     .describe(
       'Passkeys and second factors. Absent: people sign in by password alone, and tokens have neither acr nor amr.',
     ),
-  account: z
-    .boolean()
-    .default(false)
-    .describe(
-      'The page /account, where people see their sessions and apps, end them, and change their password and factors.',
-    ),
   views: text(emptyFault)
     .optional()
     .describe('Folder with your own pages; file by file they win over the built-in ones.'),

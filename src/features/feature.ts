@@ -21,9 +21,9 @@ export type Declaration = Readonly<{
   resource?: Shape;
   /** What its keys, and the core's beside them, can't be together. */
   clientRules?: readonly Rule<never, never>[];
+  serviceRules?: readonly Rule<never, never>[];
   /** What is served for it; where it is off, with 404. */
   endpoints?: readonly Endpoint[];
-  serviceRules?: readonly Rule<never, never>[];
   /** By name; the first part of it is the feature's own. */
   limits?: Readonly<Record<string, LimitRow>>;
   /** The models of its pages by name (views/models.ts). */

@@ -1,11 +1,12 @@
 // The features, a line each; the order is that of prompts, of what is around the engine and of pages.
 import { access } from './access/feature.ts';
+import { account } from './account/feature.ts';
 import { clientDocuments } from './client-documents/feature.ts';
 import type { Declaration } from './feature.ts';
 import { formPost } from './form-post/feature.ts';
 import { tryOut } from './try-out/feature.ts';
 
-export const FEATURES = [access, tryOut, formPost, clientDocuments] as const;
+export const FEATURES = [access, account, tryOut, formPost, clientDocuments] as const;
 
 const LIST: readonly Declaration[] = FEATURES;
 

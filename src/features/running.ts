@@ -15,6 +15,7 @@ type Load = () => Promise<Running>;
 
 const RUN: Readonly<Record<string, Load>> = {
   access: () => import('./access/run.ts'),
+  account: () => import('./account/run.ts'),
   'form-post': () => import('./form-post/run.ts'),
   'client-documents': () => import('./client-documents/run.ts'),
   'try-out': () => import('./try-out/run.ts'),

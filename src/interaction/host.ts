@@ -21,8 +21,6 @@ export type SecondFactors = Readonly<{
   signInByPasskey: SignInByPasskey;
 }>;
 
-export type AccountPage = NonNullable<Engine['account']>;
-
 export type Host = Engine & {
   readonly sessions: BrowserSessions;
   readonly interactions: Interactions;

@@ -103,17 +103,18 @@ export function routeOf(
   return { path: own.path, handle: router.routes() as unknown as Middleware };
 }
 
-type AccountFields = Extract<PageModels['account'], { outcome: 'page' }>;
+export type AccountFields = Extract<PageModels['account'], { outcome: 'page' }>;
 export type AccountError = NonNullable<AccountFields['error']>;
+
+/** What the page says was wrong; undefined: nothing. */
+export type SectionChange = (ctx: Context, visitor: Visitor, form: Form) => Promise<AccountError | undefined>;
 
 /** A part of the account page. */
 export type Section = Readonly<{
   /** What it adds to the model of the page. */
-  fields: (visitor: Visitor, locale: string) => Partial<AccountFields> | Promise<Partial<AccountFields>>;
-  /** Its forms, by path below the page. They resolve to what the page says was wrong. */
-  changes?: Readonly<
-    Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<AccountError | undefined>>
-  >;
+  fields: (visitor: Visitor, locale: string) => Promise<Partial<AccountFields>>;
+  /** Its forms, by path below the page. */
+  changes?: Readonly<Record<string, SectionChange>>;
 }>;
 
 /** Where the own client (oidc/own-client.ts) comes back to. */

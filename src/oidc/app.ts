@@ -152,8 +152,8 @@ export function openApp(process: Process, { config, keySet, views }: Application
     findRefusal: createFindRefusal(config, audiences),
     lists: held?.lists,
     consents,
-    /** Undefined while there is no account page. */
-    account: config.account ? held : undefined,
+    /** What a user has, in lists; undefined where nobody asks for them. */
+    held,
     /** Undefined while users can't look. */
     activity: config.account ? held?.index : undefined,
     hearOfUser: createHearOfUser(store, storedUsers, held?.userSessions),

@@ -131,7 +131,7 @@ async function hasLostAccess(
 
 /** What the engine takes as a sign-in, with what keepSignIn looks for in it. */
 function toLogin(
-  { signInPolicy, account }: Engine,
+  { signInPolicy, activity }: Engine,
   ctx: Context,
   { accountId, at, generation, proved }: Login,
 ) {
@@ -142,7 +142,7 @@ function toLogin(
     ts: at,
     generation,
     ...(proved && levels && { ...proved, amr: [...proved.amr], acr: levels.nameOf(levelOf(proved.amr)) }),
-    place: account && placeOf(ctx),
+    place: activity && placeOf(ctx),
   };
 }
 

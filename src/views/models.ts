@@ -2,7 +2,6 @@
 // and the names of the fields, which `postern views check` and docs/views.md are held to.
 import * as z from 'zod';
 import { fold } from '../features/index.ts';
-import { account } from './account-models.ts';
 import { device } from './device-models.ts';
 import {
   ApiModel,
@@ -16,7 +15,6 @@ import {
 } from './shared-models.ts';
 import { EnrolmentModel, enrol, factorNeeded, factors, notice, secondStep } from './factor-models.ts';
 
-export { AllowedAppModel, EventModel, SessionModel } from './account-models.ts';
 export { ApiModel, ClientModel, ScopeModel } from './shared-models.ts';
 export { EnrolmentModel, NoticeModel } from './factor-models.ts';
 
@@ -176,7 +174,6 @@ export const PAGE_MODELS = {
   notice,
   enrol,
   factors,
-  account,
   device,
   'select-account': selectAccount,
   consent,

@@ -109,8 +109,11 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'GET /factors': 303,
   'GET /account': 303,
   'GET /account/callback': 303,
+  'POST /account/password': 403,
+  'POST /account/end-session': 403,
+  'POST /account/end-others': 403,
+  'POST /account/withdraw': 403,
   'GET /device/callback': 303,
-  'POST /account/:act': 403,
   // Asks for the code of a device; a form that isn't of this browser, and half a sign-in of another kind.
   'GET /device': 200,
   'POST /device': 403,

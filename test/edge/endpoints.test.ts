@@ -31,7 +31,6 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   ':step': 'login',
   ':file': 'none.css',
   ':change': 'add',
-  ':act': 'withdraw',
 };
 const targetOf = ({ path }: Endpoint) => path.replaceAll(/:\w+/g, (part) => EXAMPLES[part] ?? part);
 const methodOf = ({ methods }: Endpoint) => methods[0] ?? 'GET';

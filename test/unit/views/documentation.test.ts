@@ -1,21 +1,19 @@
 // docs/views.md names every page and every field, and no other; the fields are held against the types by the compiler.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { AllowedAppModel, EventModel, SessionModel } from '../../../src/features/account/models.ts';
 import {
-  AllowedAppModel,
   ApiModel,
   BrandingModel,
   ClientModel,
   DocumentModel,
   EnrolmentModel,
-  EventModel,
   fieldsOf,
   LanguageModel,
   NoticeModel,
   PAGE_MODELS,
   PageContext,
   ScopeModel,
-  SessionModel,
 } from '../../../src/views/models.ts';
 import { PAGE_STATES } from '../../../src/views/samples.ts';
 import { LOCAL_NAMES } from '../../../src/views/templates.ts';

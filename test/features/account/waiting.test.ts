@@ -1,16 +1,16 @@
 // The account page ends what was already on its way to an app: a code that nobody has exchanged yet, and a device that somebody let in.
 import { describe, expect, it } from 'vitest';
-import { addCarol, CAROL, idsOf, openAccount } from '../world/account-page.ts';
-import type { Browser, Page } from '../world/browser.ts';
-import { standingClock } from '../world/clock.ts';
-import { askForCodes, DEVICE_CONFIG, isDonePage, letIn, poll } from '../world/device.ts';
-import { useWorld } from '../world/each-store.ts';
-import { begin, codeOf, newBrowser } from '../world/person.ts';
-import { userinfo } from '../world/presented-tokens.ts';
-import { textOf } from '../world/requests.ts';
-import { redeem, refresh } from '../world/token-endpoint.ts';
-import { NEVER } from '../world/turns.ts';
-import type { OpenWorld } from '../world/world.ts';
+import { addCarol, CAROL, idsOf, openAccount } from '../../world/account-page.ts';
+import type { Browser, Page } from '../../world/browser.ts';
+import { standingClock } from '../../world/clock.ts';
+import { askForCodes, DEVICE_CONFIG, isDonePage, letIn, poll } from '../../world/device.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { begin, codeOf, newBrowser } from '../../world/person.ts';
+import { userinfo } from '../../world/presented-tokens.ts';
+import { textOf } from '../../world/requests.ts';
+import { redeem, refresh } from '../../world/token-endpoint.ts';
+import { NEVER } from '../../world/turns.ts';
+import type { OpenWorld } from '../../world/world.ts';
 
 standingClock();
 

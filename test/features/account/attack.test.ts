@@ -1,29 +1,29 @@
 // The page where people help themselves, as an enemy meets it: from outside, with a copy of a session's cookie, and in races.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ACCOUNT_PATH } from '../../src/config/endpoint-rows.ts';
-import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
-import { signIn } from '../world/app.ts';
-import { authorizationUrl } from '../world/authorization-request.ts';
-import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
-import { begin, newBrowser, signInAs, silently } from '../world/person.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
-import { get, post } from '../world/requests.ts';
+import { ACCOUNT_PATH } from '../../../src/config/endpoint-rows.ts';
+import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../../world/account-page.ts';
+import { signIn } from '../../world/app.ts';
+import { authorizationUrl } from '../../world/authorization-request.ts';
+import { type Browser, formOf, type Page } from '../../world/browser.ts';
+import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { eachStore, useWorld } from '../../world/each-store.ts';
+import { begin, newBrowser, signInAs, silently } from '../../world/person.ts';
+import { postern, useEnvironment } from '../../world/terminal.ts';
+import { get, post } from '../../world/requests.ts';
 import {
   CODE_PERIOD,
   factorsOf,
   giveOneTimeCodes,
   isSecondStep,
   setFactors,
-} from '../world/second-factors.ts';
-import { changeAccount } from '../world/store-access.ts';
-import { refresh } from '../world/token-endpoint.ts';
-import { NEVER } from '../world/turns.ts';
-import type { Store } from '../../src/store/store.ts';
-import { watchSaving } from '../world/saving.ts';
-import { userinfo } from '../world/presented-tokens.ts';
-import { GENEROUS, type OpenWorld, PASSWORDS, WORLD_ENV, worldClients } from '../world/world.ts';
+} from '../../world/second-factors.ts';
+import { changeAccount } from '../../world/store-access.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { NEVER } from '../../world/turns.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { watchSaving } from '../../world/saving.ts';
+import { userinfo } from '../../world/presented-tokens.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, WORLD_ENV, worldClients } from '../../world/world.ts';
 
 const CONFIG = { ...GENEROUS, account: true };
 const OWN_CLIENT = 'postern:account';

@@ -1,13 +1,13 @@
 // Ending everything of a person from the command line, and one thing at the account page, while two processes serve.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import { openAccount } from '../world/account-page.ts';
-import { signIn } from '../world/app.ts';
-import { begin, newBrowser, silently } from '../world/person.ts';
-import { userinfo } from '../world/presented-tokens.ts';
-import { refresh } from '../world/token-endpoint.ts';
-import { WORLD_ENV } from '../world/world.ts';
-import { useEnvironment } from '../world/terminal.ts';
+import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
+import { openAccount } from '../../world/account-page.ts';
+import { signIn } from '../../world/app.ts';
+import { begin, newBrowser, silently } from '../../world/person.ts';
+import { userinfo } from '../../world/presented-tokens.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { WORLD_ENV } from '../../world/world.ts';
+import { useEnvironment } from '../../world/terminal.ts';
 
 const ALICE = { username: 'alice' };
 

@@ -1,15 +1,15 @@
 // The page where people help themselves, over HTTP: what it shows, what a change asks for, and what it ends.
 import { describe, expect, it } from 'vitest';
-import { signIn } from '../world/app.ts';
-import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
-import type { Browser, Page } from '../world/browser.ts';
-import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { anyStore, useWorld } from '../world/each-store.ts';
-import { begin, newBrowser, signInAs, silently, signOut } from '../world/person.ts';
-import { introspect } from '../world/presented-tokens.ts';
-import { refresh } from '../world/token-endpoint.ts';
-import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PASSWORDS, SPA_ORIGIN, worldClients } from '../world/world.ts';
+import { signIn } from '../../world/app.ts';
+import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../../world/account-page.ts';
+import type { Browser, Page } from '../../world/browser.ts';
+import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { anyStore, useWorld } from '../../world/each-store.ts';
+import { begin, newBrowser, signInAs, silently, signOut } from '../../world/person.ts';
+import { introspect } from '../../world/presented-tokens.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { NEVER } from '../../world/turns.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, SPA_ORIGIN, worldClients } from '../../world/world.ts';
 
 const OPTIONS = {
   issuer: 'https://id.example',

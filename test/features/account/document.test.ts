@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { postern, useEnvironment } from '../world/terminal.ts';
-import { startWorld, type World, WORLD_ENV } from '../world/world.ts';
+import { postern, useEnvironment } from '../../world/terminal.ts';
+import { startWorld, type World, WORLD_ENV } from '../../world/world.ts';
 
 const DOCUMENT = 'docs/account.md';
 /** For `user add`, from a pipe. */

@@ -1,6 +1,6 @@
-// What the page where users help themselves is given; models.ts has the other pages.
+// What the page where users help themselves is given.
 import * as z from 'zod';
-import { ApiModel, ScopeModel, Text as text, Url as url } from './shared-models.ts';
+import { ApiModel, ScopeModel, Text as text, Url as url } from '../../views/shared-models.ts';
 
 /** A browser that the user is signed in with. */
 export const SessionModel = z.object({
@@ -50,7 +50,7 @@ export const EventModel = z.object({
 });
 
 /** The page at /account. stale: the sign-in is too long ago for a change; sent with status 403. */
-export const account = z.discriminatedUnion('outcome', [
+export const accountModel = z.discriminatedUnion('outcome', [
   z.object({
     outcome: z.literal('page'),
     username: text,

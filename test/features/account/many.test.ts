@@ -1,13 +1,13 @@
 // The page where people help themselves, of somebody who has more of everything than anybody should.
 import { describe, expect, it } from 'vitest';
-import { createUserIndex } from '../../src/users/user-index.ts';
-import { idsOf, isAccountPage, openAccount } from '../world/account-page.ts';
-import { standingClock } from '../world/clock.ts';
-import { useWorld } from '../world/each-store.ts';
-import { complete, newBrowser, silently } from '../world/person.ts';
-import { rounds } from '../world/rounds.ts';
-import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+import { createUserIndex } from '../../../src/users/user-index.ts';
+import { idsOf, isAccountPage, openAccount } from '../../world/account-page.ts';
+import { standingClock } from '../../world/clock.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { complete, newBrowser, silently } from '../../world/person.ts';
+import { rounds } from '../../world/rounds.ts';
+import { NEVER } from '../../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../../world/world.ts';
 
 const APPS = rounds(500, 50);
 /** As many as somebody may have. */

@@ -1,15 +1,14 @@
 // A new password, by the user who knows the old one. It ends everything of the user but this browser's session, and their links.
 import type { Context } from 'koa';
-import { StoreUnavailable } from '../store/store.ts';
-import { toGeneration } from '../users/accounts.ts';
-import { setPassword } from '../users/acts.ts';
-import { PasswordQueueFull } from '../users/passwords.ts';
-import { Refusal } from '../views/refusal.ts';
-import type { AccountError } from './account-model.ts';
-import { actorOf } from './actor.ts';
-import type { Form } from './form.ts';
-import type { Visitor } from './own-page.ts';
-import type { Host } from './host.ts';
+import { actorOf } from '../../interaction/actor.ts';
+import type { Form } from '../../interaction/form.ts';
+import type { Host } from '../../interaction/host.ts';
+import type { AccountError, Visitor } from '../../interaction/own-page.ts';
+import { StoreUnavailable } from '../../store/store.ts';
+import { toGeneration } from '../../users/accounts.ts';
+import { setPassword } from '../../users/acts.ts';
+import { PasswordQueueFull } from '../../users/passwords.ts';
+import { Refusal } from '../../views/refusal.ts';
 
 export function createChangePassword(host: Host) {
   const { checkPassword, limits, states, makePassword, sessions, records, cookie } = host;

@@ -1,14 +1,14 @@
 // The page where people help themselves: who comes to it, from where, and who is led to the sign-in first.
 import { describe, expect, it } from 'vitest';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import type { Factors } from '../../src/users/factors.ts';
-import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
-import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { useWorld } from '../world/each-store.ts';
-import { complete, newBrowser, silently } from '../world/person.ts';
-import { factorsOf, newAuthenticatorApp, setFactors } from '../world/second-factors.ts';
-import { NEVER } from '../world/turns.ts';
-import { GENEROUS, PEOPLE, worldClients } from '../world/world.ts';
+import { createAccountStates } from '../../../src/users/account-state.ts';
+import type { Factors } from '../../../src/users/factors.ts';
+import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../../world/account-page.ts';
+import { DAY, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { complete, newBrowser, silently } from '../../world/person.ts';
+import { factorsOf, newAuthenticatorApp, setFactors } from '../../world/second-factors.ts';
+import { NEVER } from '../../world/turns.ts';
+import { GENEROUS, PEOPLE, worldClients } from '../../world/world.ts';
 
 standingClock();
 

@@ -1,0 +1,27 @@
+// The page where users help themselves, with the sections of other features.
+import * as z from 'zod';
+import { ACCOUNT_PATH, PAGE } from '../../config/endpoint-rows.ts';
+import type { Declaration } from '../feature.ts';
+import { accountModel } from './models.ts';
+
+const ROW = { ...PAGE, name: 'account', path: ACCOUNT_PATH, methods: ['GET'] } as const;
+const CHANGES = ['password', 'end-session', 'end-others', 'withdraw'] as const;
+
+export const account = {
+  name: 'account',
+  service: {
+    account: z
+      .boolean()
+      .default(false)
+      .describe(
+        'The page /account, where people see their sessions and apps, end them, and change their password and factors.',
+      ),
+  },
+  endpoints: [
+    ROW,
+    { ...ROW, path: `${ACCOUNT_PATH}/callback`, isCallback: true },
+    ...CHANGES.map((change) => ({ ...ROW, path: `${ACCOUNT_PATH}/${change}`, methods: ['POST'] }) as const),
+  ],
+  pages: { account: accountModel },
+  isOn: (config: { readonly account: boolean }) => config.account,
+} as const satisfies Declaration;

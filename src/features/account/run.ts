@@ -1,0 +1,64 @@
+// The account page where it is on. A change needs a sign-in of a moment ago.
+import type { Context } from 'koa';
+import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
+import type { Form } from '../../interaction/form.ts';
+import type { Host } from '../../interaction/host.ts';
+import {
+  type AccountError,
+  createOwnPage,
+  type Route,
+  routeOf,
+  type Section,
+  type SectionChange,
+  type Visitor,
+} from '../../interaction/own-page.ts';
+import type { App } from '../../oidc/app.ts';
+import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
+import type { PageModels } from '../../views/models.ts';
+import { joinParts } from '../index.ts';
+import type { PageParts } from '../page-parts.ts';
+import { createSections } from './sections.ts';
+
+/** HTTP says for how long; the page says why. */
+const STATUSES: Partial<Record<AccountError, number>> = { too_many_attempts: 429, busy: 503 };
+
+export const open = ({ held }: App): PageParts => ({
+  routes: (host, others) => (held ? [accountPage(host, [...createSections(host, held), ...others])] : []),
+});
+
+function accountPage(host: Host, sections: readonly Section[]): Route {
+  const own = createOwnPage(host, ACCOUNT_PATH);
+
+  function render(ctx: Context, model: PageModels['account'], status: number): void {
+    ctx.status = status;
+    sendPage(ctx, host.pages.render('account', model, pageContextOf(ctx)));
+  }
+
+  async function show(ctx: Context, visitor: Visitor, error?: AccountError): Promise<void> {
+    const { locale } = pageContextOf(ctx);
+    const fields = await Promise.all(sections.map((section) => section.fields(visitor, locale)));
+    const model = {
+      outcome: 'page',
+      csrf: own.token(visitor),
+      signInUrl: visitor.isFresh ? undefined : own.signInUrl(true),
+      error,
+      ...joinParts(fields),
+    };
+    // The sections have the rest of it together.
+    render(ctx, model as PageModels['account'], error === undefined ? 200 : (STATUSES[error] ?? 422));
+  }
+
+  const stale = (ctx: Context, visitor: Visitor | undefined) =>
+    render(ctx, { outcome: 'stale', signInUrl: own.signInUrl(visitor !== undefined) }, 403);
+
+  const answered = (change: SectionChange) => async (ctx: Context, visitor: Visitor, form: Form) => {
+    const error = await change(ctx, visitor, form);
+    // What was gone already is not there on the next page.
+    return error === undefined ? seeOther(ctx, own.url) : show(ctx, visitor, error);
+  };
+
+  const changes = Object.entries(joinParts(sections.map((section) => section.changes))).map(
+    ([name, change]) => [name, answered(change)],
+  );
+  return routeOf(host, own, { show, stale, changes: Object.fromEntries(changes) });
+}

@@ -1,0 +1,171 @@
+// The sections of the account page that are its own: profile, password, sessions, apps, recent activity.
+import type { Context } from 'koa';
+import type { Client } from '../../config/config.ts';
+import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
+import { ENDPOINTS } from '../../config/endpoints.ts';
+import { actorOf } from '../../interaction/actor.ts';
+import type { Host } from '../../interaction/host.ts';
+import type { AccountFields, Section, Visitor } from '../../interaction/own-page.ts';
+import { toDayText, toTimeText } from '../../interaction/time-texts.ts';
+import type { App } from '../../oidc/app.ts';
+import { toClientModel } from '../../oidc/client-model.ts';
+import { toAllowedModels } from '../../oidc/scope-words.ts';
+import { type EndedSessions, endSessions, notePasswordRefused, withdrawApp } from '../../users/acts.ts';
+import type { SecurityEvent } from '../../users/user-index.ts';
+import { createChangePassword } from './change-password.ts';
+
+type Held = NonNullable<App['held']>;
+
+/** What was just done says so for as long as this. */
+const DONE_SECONDS = 60;
+const DONE = ['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn'] as const;
+
+export function createSections(host: Host, held: Held): readonly Section[] {
+  const url = `${host.config.issuer}${ACCOUNT_PATH}`;
+  return [
+    profile,
+    ...createSignIns(host, held, url),
+    createApps(host, held, url),
+    createActivity(host, held),
+  ];
+}
+
+const profile: Section = {
+  fields: async ({ account: { username, claims, groups } }) => ({
+    username,
+    name: textOf(claims['name']),
+    email: textOf(claims['email']),
+    groups,
+  }),
+};
+
+/** Password and sessions: a new password ends the other sessions. */
+function createSignIns(host: Host, { userSessions }: Held, url: string): readonly [Section, Section] {
+  const changePassword = createChangePassword(host);
+  const { config } = host;
+
+  async function othersOf({ account, session }: Visitor): Promise<readonly string[]> {
+    const sessions = await userSessions.list(account.id);
+    return sessions.map(({ uid }) => uid).filter((uid) => uid !== session.uid);
+  }
+
+  const end = (ctx: Context, { account }: Visitor, uids: readonly string[], what?: EndedSessions['what']) =>
+    endSessions(host, actorOf(ctx), { userSessions, accountId: account.id, uids, what });
+
+  const password: Section = {
+    fields: async ({ account }) => ({
+      password: passwordOf(account),
+      minLength: config.passwords.minLength,
+      passwordAction: `${url}/password`,
+    }),
+    changes: {
+      async password(ctx, visitor, form) {
+        const others = await othersOf(visitor);
+        const error = await changePassword(ctx, visitor, form);
+        if (error === undefined) await end(ctx, visitor, others);
+        else notePasswordRefused(host, actorOf(ctx), visitor.account.id, error);
+        return error;
+      },
+    },
+  };
+  const sessions: Section = {
+    async fields({ account, session, own }, locale) {
+      const all = await userSessions.list(account.id);
+      const current = all.filter((one) => one.sessionsSince === own.sessionsSince);
+      return {
+        sessions: current.map(({ uid, place, signedInAt }) => ({
+          id: userSessions.idOf(uid),
+          browser: place?.browser ?? '',
+          network: place?.network ?? '',
+          day: toDayText(signedInAt, locale),
+          current: uid === session.uid,
+        })),
+        endSessionAction: `${url}/end-session`,
+        endOthersAction: `${url}/end-others`,
+        signOutUrl: `${config.issuer}${ENDPOINTS.logout}`,
+      };
+    },
+    changes: {
+      async 'end-session'(ctx, visitor, form) {
+        const uid = (await othersOf(visitor)).find((one) => userSessions.idOf(one) === form.field('id'));
+        if (uid !== undefined) await end(ctx, visitor, [uid], 'session_ended');
+        return undefined;
+      },
+      async 'end-others'(ctx, visitor) {
+        await end(ctx, visitor, await othersOf(visitor), 'sessions_ended');
+        return undefined;
+      },
+    },
+  };
+  return [password, sessions];
+}
+
+/** Those that the user can open, and what they allowed which. */
+function createApps(host: Host, { grants }: Held, url: string): Section {
+  const { config, rules, pages } = host;
+  const { issuer } = config;
+  return {
+    async fields({ account }, locale) {
+      const allowed = await grants.list(account.id);
+      return {
+        apps: config.clients
+          .filter((client) => isStart(client) && rules.mayUseClient(account, client))
+          .map((client) => toAppModel(client, issuer)),
+        allowed: allowed.map((app) => {
+          const words = toAllowedModels(app, config, (key) => pages.text(locale, key));
+          return { id: app.clientId, name: nameOf(host, app.clientId), ...words };
+        }),
+        withdrawAction: `${url}/withdraw`,
+      };
+    },
+    changes: {
+      async withdraw(ctx, { account }, form) {
+        await withdrawApp(host, actorOf(ctx), { grants, accountId: account.id, clientId: form.field('id') });
+        return undefined;
+      },
+    },
+  };
+}
+
+function createActivity(host: Host, { index }: Held): Section {
+  function toEventModel({ what, at, place, app }: SecurityEvent, locale: string) {
+    const { browser = '', network = '' } = place ?? {};
+    return { what, at: toTimeText(at, locale), browser, network, app: app && nameOf(host, app) };
+  }
+
+  return {
+    async fields({ account }, locale) {
+      const events = await index.eventsOf(account.id);
+      return {
+        events: events.toReversed().map((event) => toEventModel(event, locale)),
+        done: doneNow(events.at(-1), host.now()),
+      };
+    },
+  };
+}
+
+function nameOf({ clients, config }: Host, clientId: string): string {
+  const client = clients.find(clientId);
+  return client === undefined ? clientId : toClientModel(client, config.issuer).name;
+}
+
+/** Whether users can begin there. */
+const isStart = ({ clientUri, redirectUris }: Client) => clientUri !== undefined && redirectUris.length > 0;
+
+function toAppModel(client: Client, issuer: string): AccountFields['apps'][number] {
+  const { name, startUri, clientUri = '', logoUri } = toClientModel(client, issuer);
+  return { name, uri: startUri ?? clientUri, logoUri };
+}
+
+function passwordOf({ hasPassword, canSetPassword }: Visitor['account']): AccountFields['password'] {
+  if (!hasPassword) return 'none';
+  return canSetPassword ? 'here' : 'operator';
+}
+
+const textOf = (claim: unknown) => (typeof claim === 'string' ? claim : undefined);
+
+/** The newest event, where it is a change that was made here a moment ago. */
+function doneNow(newest: SecurityEvent | undefined, now: number): AccountFields['done'] {
+  const isNew = newest !== undefined && now / 1000 - newest.at < DONE_SECONDS;
+  return isNew ? DONE.find((what) => what === newest.what) : undefined;
+}
