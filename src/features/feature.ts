@@ -26,6 +26,8 @@ export type Declaration = Readonly<{
   endpoints?: readonly Endpoint[];
   /** By name; the first part of it is the feature's own. */
   limits?: Readonly<Record<string, LimitRow>>;
+  /** Its events in the audit trail, each with a row in docs/observability.md. */
+  audit?: readonly string[];
   /** The models of its pages by name (views/models.ts). */
   pages?: Shape;
   /** Of the try-out alone: where a newcomer begins, while the demo client is there. */

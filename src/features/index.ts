@@ -29,7 +29,7 @@ export const fold = <K extends 'switches' | 'service' | 'client' | 'resource' | 
 type Item<L> = L extends readonly (infer I)[] ? I : never;
 
 /** The same as one list. */
-export function list<K extends 'begin' | 'clientRules' | 'serviceRules' | 'endpoints'>(
+export function list<K extends 'begin' | 'audit' | 'clientRules' | 'serviceRules' | 'endpoints'>(
   key: K,
 ): readonly Item<Declared<K>>[] {
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;

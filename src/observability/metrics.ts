@@ -1,7 +1,6 @@
 // Every metric of the service by name, the functions that count and measure, and the text that Prometheus scrapes, of one process or
 // several. A label is never what a caller sent, only what the configuration or this code names, and of each there is a bounded number.
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { AUDIT_EVENTS } from './audit.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -10,7 +9,7 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const FAILURES = [500, 503];
 
 /** The values of labels, as far as they are known before anything happens. */
-type KnownLabels = Readonly<Record<'routes' | 'limits' | 'storeOperations', readonly string[]>>;
+type KnownLabels = Readonly<Record<'routes' | 'limits' | 'storeOperations' | 'events', readonly string[]>>;
 
 /** What is known only when somebody asks: the name of a gauge, its value, and its labels. Times are in epoch seconds. */
 export type Snapshot = readonly (readonly [
@@ -112,12 +111,12 @@ export function createMetrics() {
       if (hasCrashed) of.crashes.inc();
     },
     /** A failure that is the first of its kind counts from 0: `rate()` doesn't see a series that is born with it. */
-    startAtZero({ routes, limits, storeOperations }: KnownLabels) {
+    startAtZero({ routes, limits, storeOperations, events }: KnownLabels) {
       for (const route of routes) for (const status of FAILURES) of.requests.zero({ route, status });
       of.requests.zero({ route: 'authorization', status: 503, cause: 'client_document' });
       for (const limit of limits) of.limits.inc({ limit }, 0);
       for (const operation of storeOperations) of.storeErrors.inc({ operation }, 0);
-      for (const event of AUDIT_EVENTS)
+      for (const event of events)
         for (const outcome of ['success', 'failure']) of.events.inc({ event, outcome }, 0);
     },
     /** A source of gauges, asked at each scrape. */

@@ -6,11 +6,13 @@ import { passwordThreads } from '../config/threads.ts';
 import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
 import { createListener } from '../http/server.ts';
+import { list } from '../features/index.ts';
 import { keySettingsOf, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
 import { type Outgoing, outgoingOf } from '../outgoing/guard.ts';
 import { createReportedLimits } from '../limits/report.ts';
+import { AUDIT_EVENTS } from '../observability/audit.ts';
 import { toText } from '../observability/metrics.ts';
 import { silentTelemetry, type Telemetry } from '../observability/telemetry.ts';
 import { rememberProven } from '../oidc/client-authentication.ts';
@@ -92,7 +94,12 @@ async function compose(
   const { hash, keyStore } = keys;
   const users = openUsers(store.documents, hash);
   const unopened = watchSealed(config, await sealAnew(config, store, keyStore, log), store, log);
-  metrics.startAtZero({ routes: ROUTE_NAMES, limits: LIMIT_NAMES, storeOperations: operationsOf(store) });
+  metrics.startAtZero({
+    routes: ROUTE_NAMES,
+    limits: LIMIT_NAMES,
+    storeOperations: operationsOf(store),
+    events: [...AUDIT_EVENTS, ...list('audit')],
+  });
 
   // These outlive every replacement, and counters, leases and proven secrets with them.
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);

@@ -1,6 +1,6 @@
 // What is done to users, by an operator at the command line, by themselves at a page, or by who has a one-time link: each act once, with
 // its record in the audit trail, its line in the user's activity, and the event by which apps and lists hear of it (user-events.ts).
-import type { Audit, AuditEvent, AuditFields, Origin } from '../observability/audit.ts';
+import type { Audit, AuditFields, Origin } from '../observability/audit.ts';
 import type { Clock } from '../store/store.ts';
 import { type AccountState, type AccountStates, laterThan, nextSecond } from './account-state.ts';
 import type { Enrolled } from './enrolment.ts';
@@ -30,7 +30,7 @@ type ActsParts = Readonly<{
 function record(
   { audit }: ActsParts,
   { by, address, request_id }: Actor,
-  [event, outcome]: readonly [AuditEvent, 'success' | 'failure'],
+  [event, outcome]: readonly [string, 'success' | 'failure'],
   fields: AuditFields,
 ): void {
   audit.record(event, outcome, { address, request_id, by, ...fields });

@@ -1,7 +1,8 @@
 // The audit trail: who did what, when, from where, with which client, and how it ended.
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as oidc from 'openid-client';
+import { list } from '../../src/features/index.ts';
 import { AUDIT_EVENTS } from '../../src/observability/audit.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { authorize, connect, machineToken, signIn } from '../world/app.ts';
@@ -218,7 +219,16 @@ describe('CF-15: the audit trail', () => {
 
   it('is described in docs/observability.md, event by event', () => {
     const page = readFileSync('docs/observability.md', 'utf8');
-    for (const event of AUDIT_EVENTS) expect(page).toContain(`| \`${event}\``);
+    const events: readonly string[] = [...AUDIT_EVENTS, ...list('audit')];
+    for (const event of events) expect(page).toContain(`| \`${event}\``);
+    const sources = globSync('src/**/*.ts').map((file) => readFileSync(file, 'utf8'));
+    const recorded = sources.flatMap((source) => [
+      ...source.matchAll(/\.record\(\s*'(\w+)'|, \['(\w+)', '(?:success|failure)'\]/g),
+    ]);
+    expect(
+      recorded.map(([, event, other]) => event ?? other).filter((name = '') => !events.includes(name)),
+    ).toEqual([]);
+    expect(recorded.length).toBeGreaterThan(25);
   });
 });
 

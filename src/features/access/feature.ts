@@ -18,6 +18,7 @@ export const access = {
       .default({})
       .describe('Scope: the groups whose people may have it. A scope that is not here is for everybody.'),
   },
+  audit: ['access_denied'],
   isOn: ({
     clients,
     resources,

@@ -69,6 +69,7 @@ export const clientDocuments = {
     // of all others for one signed-in user or trusted browser.
     'documents.renewal': { limit: 10, windowSeconds: MINUTE },
   },
+  audit: ['client_document'],
   knowsClient: ({ clientDocuments: listed }: Settings, clientId: string) =>
     isListedDocument(clientId, listed?.hosts ?? []),
   isOn: ({ clientDocuments: listed }: Settings) => listed !== undefined,
