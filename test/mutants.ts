@@ -45,6 +45,7 @@ const CORE: Faults = {
   'TK-10': ['(expiresAt === undefined || at < expiresAt)', 'true'],
   'TK-13': ['if (refused !== undefined) refuse(refused);', ''],
   'TK-17': ['for (const scope of scopes) {', 'for (const scope of scopes.slice(0, 1)) {'],
+  'TK-20': ['const { clientId: sub, scope, aud =', 'const { jti: sub, scope, aud ='],
   'TK-27': ['dPoP: { enabled: false },', 'dPoP: { enabled: true },'],
   'RT-03': ["if (result === 'already_consumed') await revokeGrantOf(id);", ''],
   'RT-10': ['issued.generation === generation ? user', "issued.generation !== '' ? user"],
@@ -101,11 +102,8 @@ const CORE: Faults = {
     'findEndpoint(path)?.name ?? path',
   ],
   'IN-13': ['PLAIN.test(text) ? text :', "text !== '' ? text :"],
-  'RD-10': [
-    'tombstoneSeconds);\n\n  async function revokeGrantOf',
-    'tombstoneSeconds).catch(() => undefined);\n\n  async function revokeGrantOf',
-  ],
-  'RD-13': ['export const COMMAND_MS = 300;', 'export const COMMAND_MS = 5000;'],
+  'RD-10': ["ctx.remove('Location');\n      setCookies(ctx, before);", ''],
+  'RD-13': ['export const COMMAND_MS = 300;', 'export const COMMAND_MS = 60_000;'],
   'RD-20': ["typeof confirmed === 'number' && confirmed >= replicas", "typeof confirmed === 'number'"],
   'RD-30': ['if (this.#missed <= most) return void this.look();', 'if (most > 0) return void this.look();'],
   'KY-10': ["[{ kind: 'remove', at: removeAt, kid }]", "[{ kind: 'remove', at: retireAt, kid }]"],
@@ -174,12 +172,6 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
   },
   'device-flow': {
     'PR-13': ['if (isInTime) return;', 'return;'],
-  },
-  'fast-path': {
-    'TK-20': [
-      "expires_in: lifetime, scope, token_type: 'Bearer' };",
-      "expires_in: lifetime, scope, token_type: 'Bearer', refresh_token: jti };",
-    ],
   },
   'second-factors': {
     'MF-03': [

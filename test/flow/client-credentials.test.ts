@@ -43,6 +43,7 @@ describe('POST /oauth/token, client_credentials', () => {
       scope: 'reports.read',
       token_type: 'Bearer',
     });
+    expect(decodeJwt(String(answer.body['access_token'])).sub).toBe('svc');
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('pragma')).toBe('no-cache');
   });

@@ -105,6 +105,7 @@ describe('the language of a page', () => {
       expect([page.status, titleOf(page)], value).toEqual([200, TITLES.en]);
       const linked = await browser.open(`${page.url}?lang=${encodeURIComponent(value)}`);
       expect([linked.status, titleOf(linked)], value).toEqual([200, TITLES.en]);
+      for (const { text } of [page, linked]) expect(text, value).toContain('<html lang="en"');
       expect(linked.text).not.toContain('passwd');
     }
   });
