@@ -30,6 +30,8 @@ export type Declaration = Readonly<{
   audit?: readonly string[];
   /** The models of its pages by name (views/models.ts). */
   pages?: Shape;
+  /** What its sections of the account page show. */
+  sections?: Shape;
   /** Of the try-out alone: where a newcomer begins, while the demo client is there. */
   begin?: readonly Begin<never>[];
   /** Of client-documents alone: whether a client that the file doesn't have is one nevertheless. */

@@ -22,7 +22,11 @@ type Together<P> = (P extends unknown ? (part: P) => void : never) extends (part
 type Folded<K extends string> = [Declared<K>] extends [never] ? object : Together<Declared<K>>;
 
 /** All that the features declare as `key`, as one object. */
-export const fold = <K extends 'switches' | 'service' | 'client' | 'resource' | 'limits' | 'pages'>(key: K) =>
+export const fold = <
+  K extends 'switches' | 'service' | 'client' | 'resource' | 'limits' | 'pages' | 'sections',
+>(
+  key: K,
+) =>
   // What TypeScript can't say of a list.
   joinParts(LIST.map((one) => one[key])) as Folded<K>;
 

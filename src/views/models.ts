@@ -166,6 +166,30 @@ const home = z.object({
     .optional(),
 });
 
+/** The page at /account, of the sections that features declare. stale: the sign-in is too long ago for a change; sent with status 403. */
+const account = z.discriminatedUnion('outcome', [
+  z.object({
+    outcome: z.literal('page'),
+    csrf: text,
+    /** Where the user signs in again before they change something; absent right after a sign-in. */
+    signInUrl: url.optional(),
+    /** Why the password was not changed. */
+    error: z
+      .enum([
+        'wrong_password',
+        'too_many_attempts',
+        'busy',
+        'different',
+        'too_short',
+        'too_long',
+        'guessable',
+      ])
+      .optional(),
+    ...fold('sections'),
+  }),
+  z.object({ outcome: z.literal('stale'), signInUrl: url }),
+]);
+
 /** Page name -> the schema of its `model`. */
 export const PAGE_MODELS = {
   login,
@@ -174,6 +198,7 @@ export const PAGE_MODELS = {
   notice,
   enrol,
   factors,
+  account,
   device,
   'select-account': selectAccount,
   consent,

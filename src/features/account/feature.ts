@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { ACCOUNT_PATH, PAGE } from '../../config/endpoint-rows.ts';
 import type { Declaration } from '../feature.ts';
-import { accountModel } from './models.ts';
+import { accountSections } from './models.ts';
 
 const ROW = { ...PAGE, name: 'account', path: ACCOUNT_PATH, methods: ['GET'] } as const;
 const CHANGES = ['password', 'end-session', 'end-others', 'withdraw'] as const;
@@ -22,6 +22,6 @@ export const account = {
     { ...ROW, path: `${ACCOUNT_PATH}/callback`, isCallback: true },
     ...CHANGES.map((change) => ({ ...ROW, path: `${ACCOUNT_PATH}/${change}`, methods: ['POST'] }) as const),
   ],
-  pages: { account: accountModel },
+  sections: accountSections,
   isOn: (config: { readonly account: boolean }) => config.account,
 } as const satisfies Declaration;

@@ -1,4 +1,4 @@
-// What the page where users help themselves is given.
+// What the account page shows of its own.
 import * as z from 'zod';
 import { ApiModel, ScopeModel, Text as text, Url as url } from '../../views/shared-models.ts';
 
@@ -49,50 +49,30 @@ export const EventModel = z.object({
   app: text.optional(),
 });
 
-/** The page at /account. stale: the sign-in is too long ago for a change; sent with status 403. */
-export const accountModel = z.discriminatedUnion('outcome', [
-  z.object({
-    outcome: z.literal('page'),
-    username: text,
-    /** Full name and mail address, where they are known. */
-    name: text.optional(),
-    email: text.optional(),
-    /** Names. */
-    groups: z.array(text).readonly(),
-    csrf: text,
-    /** Where the user signs in again before they change something; absent right after a sign-in. */
-    signInUrl: url.optional(),
-    /** Who can change the password: the user here, the users who run the service, or nobody, as there is none. */
-    password: z.enum(['here', 'operator', 'none']),
-    /** Of a new password, at least. */
-    minLength: z.number(),
-    passwordAction: url,
-    /** The page for passkeys, codes and recovery codes, while they are on. */
-    factorsUrl: url.optional(),
-    sessions: z.array(SessionModel).readonly(),
-    endSessionAction: url,
-    endOthersAction: url,
-    signOutUrl: url,
-    /** Those that the user may open. */
-    apps: z.array(z.object({ name: text, uri: url, logoUri: url.optional() })).readonly(),
-    allowed: z.array(AllowedAppModel).readonly(),
-    withdrawAction: url,
-    /** The newest first. */
-    events: z.array(EventModel).readonly(),
-    /** What was done a moment ago. */
-    done: z.enum(['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn']).optional(),
-    /** Why the password was not changed. */
-    error: z
-      .enum([
-        'wrong_password',
-        'too_many_attempts',
-        'busy',
-        'different',
-        'too_short',
-        'too_long',
-        'guessable',
-      ])
-      .optional(),
-  }),
-  z.object({ outcome: z.literal('stale'), signInUrl: url }),
-]);
+export const accountSections = {
+  username: text,
+  /** Full name and mail address, where they are known. */
+  name: text.optional(),
+  email: text.optional(),
+  /** Names. */
+  groups: z.array(text).readonly(),
+  /** Who can change the password: the user here, the users who run the service, or nobody, as there is none. */
+  password: z.enum(['here', 'operator', 'none']),
+  /** Of a new password, at least. */
+  minLength: z.number(),
+  passwordAction: url,
+  /** The page for passkeys, codes and recovery codes, while they are on. */
+  factorsUrl: url.optional(),
+  sessions: z.array(SessionModel).readonly(),
+  endSessionAction: url,
+  endOthersAction: url,
+  signOutUrl: url,
+  /** Those that the user may open. */
+  apps: z.array(z.object({ name: text, uri: url, logoUri: url.optional() })).readonly(),
+  allowed: z.array(AllowedAppModel).readonly(),
+  withdrawAction: url,
+  /** The newest first. */
+  events: z.array(EventModel).readonly(),
+  /** What was done a moment ago. */
+  done: z.enum(['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn']).optional(),
+};

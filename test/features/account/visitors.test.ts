@@ -8,7 +8,7 @@ import { useWorld } from '../../world/each-store.ts';
 import { complete, newBrowser, silently } from '../../world/person.ts';
 import { factorsOf, newAuthenticatorApp, setFactors } from '../../world/second-factors.ts';
 import { NEVER } from '../../world/turns.ts';
-import { GENEROUS, PEOPLE, worldClients } from '../../world/world.ts';
+import { GENEROUS, PASSWORDS, PEOPLE, worldClients } from '../../world/world.ts';
 
 standingClock();
 
@@ -129,5 +129,21 @@ describe('where the page is off', () => {
     for (const collection of ['person-sessions', 'person-grants']) {
       expect(await documents.list(collection)).toEqual([]);
     }
+  });
+
+  it('what it has kept stays in the store and opens nothing, until the page is on again', async () => {
+    const world = place();
+    const browser = newBrowser(world);
+    const bob = { username: 'bob', password: PASSWORDS.bob };
+    const at = async (end: string) => (await browser.open(`${world.issuer}/account${end}`)).status;
+    await world.reload({ ...GENEROUS, account: true });
+    const signIn = (await browser.request(`${world.issuer}/account`)).headers.get('location') ?? '';
+    expect(isAccountPage(await openAccount(world, browser, bob))).toBe(true);
+    await world.reload(GENEROUS);
+    expect([await at(''), await at('/callback'), await at('/factors')]).toEqual([404, 404, 404]);
+    expect((await newBrowser(world).open(signIn)).status).toBe(400);
+    expect(await world.openedStore.documents.list('person-sessions')).toHaveLength(1);
+    await world.reload({ ...GENEROUS, account: true });
+    expect(isAccountPage(await browser.open(`${world.issuer}/account`))).toBe(true);
   });
 });
