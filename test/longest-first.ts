@@ -19,6 +19,7 @@ const LONGEST = [
   'features/doctor/doctor',
   'store/redis-promotion',
   'deploy/start',
+  'features/client-documents/outgoing',
   'attack/outgoing',
   'pages/people',
   'flow/plain-refresh',

@@ -176,13 +176,16 @@ describe('a document that claims more than its app may have', () => {
     expect(host.asked.slice(asked)).toEqual([clientId]);
   });
 
-  it('ends with its host: tokens, codes and sign-ins, at once', async () => {
+  it.each([
+    ['ends with its host', config(['elsewhere.example'])],
+    ['ends with client_documents', { ...config([]), client_documents: undefined }],
+  ])('%s: tokens, codes, sessions and sign-ins, at once', async (_, without) => {
     const clientId = published();
     const issued = await tokensOf(clientId);
     const { access_token: token, refresh_token: refreshToken } = issued.body;
     expect(await introspect(world(), String(token))).toMatchObject({ active: true });
     const { browser, page } = await open(clientId);
-    await world().reload(config(['elsewhere.example']));
+    await world().reload(without);
     expect(await introspect(world(), String(token))).toEqual({ active: false });
     const refreshed = await post(world(), '/oauth/token', {
       grant_type: 'refresh_token',
@@ -195,6 +198,8 @@ describe('a document that claims more than its app may have', () => {
       password: 'alice-password-1',
     });
     expect([signedIn.status, signedIn.text.includes('/consent"')]).toEqual([400, false]);
+    const again = await browser.open(authorizeUrl(clientId));
+    expect([again.status, again.url]).toEqual([400, expect.stringContaining(world().issuer)]);
     expect((await get(world(), '/.well-known/openid-configuration')).status).toBe(200);
     await world().reload(config(HOSTS));
     expect(await introspect(world(), String(token))).toMatchObject({ active: true });

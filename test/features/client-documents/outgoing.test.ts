@@ -1,0 +1,217 @@
+// Requests for documents of clients, in a network where every forbidden address exists and would answer.
+import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { describeOutgoing, FORBIDDEN, NOTHING, PUBLIC } from '../../attack/outgoing-network.ts';
+import type { Answers } from '../../world/name-server.ts';
+
+let run = 0;
+
+describeOutgoing((inside) => {
+  const CONFIG = {
+    client_documents: { hosts: ['docs.example', 'silent.example'], scope: 'openid offline_access' },
+  };
+  beforeAll(async () => inside.start(CONFIG));
+  // What was refused is asked for again, and every limit begins anew.
+  beforeEach(async () => {
+    await inside.later(10);
+    await inside.script('docs.example', [[PUBLIC]]);
+  });
+
+  it('are sent for a listed host', async () => {
+    const { status, location, seen } = await inside.visit('https://docs.example/client.json');
+    expect([status, location]).toEqual([303, expect.stringContaining('/interaction/')]);
+    expect(seen).toEqual({
+      connections: [`${PUBLIC} 443`],
+      requests: ['docs.example/client.json'],
+      strays: 0,
+      names: ['docs.example'],
+    });
+  });
+
+  it.each([
+    ...FORBIDDEN.map((one) => (one.includes(':') ? `[${one}]` : one)),
+    '3232235777',
+    '0300.0250.0.1',
+    '0x7f.1',
+    '127.1',
+    'localhost',
+    'LOCALHOST.',
+  ])('MC-01: are not sent to https://%s, and nobody is sent anywhere', async (host) => {
+    const { status, location, seen } = await inside.visit(`https://${host}/c.json`);
+    expect([status, location, seen]).toEqual([400, '', NOTHING]);
+  });
+
+  it.each([
+    'https://docs.example.evil.example/c',
+    'https://evildocs.example/c',
+    'https://sub.docs.example/c',
+    'https://docs.example./c',
+    'https://docs.example:8443/c',
+    'https://docs.example:80/c',
+    'https://docs.example:443/c',
+    'https://docs.example@10.0.0.5/c',
+    'https://10.0.0.5\\@docs.example/c',
+    'https://DOCS.example/c',
+    'https://docs.example',
+    'https://docs.example/a/%2e%2e/c',
+    'https://docs.example/c#x',
+    'https://docs.example/c\t',
+    'http://docs.example/c',
+    '//docs.example/c',
+  ])('MC-07, MC-09: are not sent for %j', async (clientId) => {
+    const { status, location, seen } = await inside.visit(clientId);
+    expect([status, location, seen]).toEqual([400, '', NOTHING]);
+  });
+
+  it.each<[string, Answers]>([
+    ['10.0.0.5', [['10.0.0.5']]],
+    ['a public and a private address', [[PUBLIC, '10.0.0.5']]],
+    ['a mapped address', [['::ffff:192.168.0.1']]],
+    ['localhost by a CNAME', [['-> localhost']]],
+  ])('MC-03: are not sent where a listed host leads to %s', async (_, answers) => {
+    await inside.script('docs.example', answers);
+    const { status, location, text, seen } = await inside.visit('https://docs.example/c');
+    expect([status, location, seen]).toEqual([400, '', { ...NOTHING, names: ['docs.example'] }]);
+    expect(text).not.toMatch(/address|10\.0\.0|public/);
+  });
+
+  it('MC-03: are sent to the address that was checked, and refused when it has moved inside', async () => {
+    await inside.script('docs.example', [[PUBLIC], ['10.0.0.5']]);
+    const first = await inside.visit('https://docs.example/moving');
+    expect([first.status, first.seen.connections, first.seen.strays]).toEqual([303, [`${PUBLIC} 443`], 0]);
+    await inside.later(24 * 60 + 1);
+    const second = await inside.visit('https://docs.example/moving');
+    expect([second.status, second.seen]).toEqual([400, { ...NOTHING, names: ['docs.example'] }]);
+  });
+
+  it.each(
+    ['https://docs.example/client.json', 'http://169.254.169.254/latest', ''].flatMap((target) =>
+      [301, 302, 303, 307, 308].map((status) => [status, target] as const),
+    ),
+  )('MC-05: follow no redirect: %i to %s', async (status, target) => {
+    const path = `/redirect/${status}/${encodeURIComponent(target)}`;
+    const answer = await inside.visit(`https://docs.example${path}`);
+    expect([answer.status, answer.location, answer.seen.strays]).toEqual([400, '', 0]);
+    expect([answer.seen.connections, answer.seen.requests]).toEqual([
+      [`${PUBLIC} 443`],
+      [`docs.example${path}`],
+    ]);
+  });
+
+  it.each<[string, Readonly<Record<string, string>>]>([
+    [
+      '/oauth/token',
+      { grant_type: 'authorization_code', code: 'x', redirect_uri: 'https://docs.example/cb' },
+    ],
+    ['/oauth/token', { grant_type: 'refresh_token', refresh_token: 'x' }],
+    ['/oauth/introspect', { token: 'x' }],
+    ['/oauth/revoke', { token: 'x' }],
+    ['/oauth/logout', { post_logout_redirect_uri: 'https://docs.example/cb' }],
+    ['/oauth/userinfo', { access_token: 'x' }],
+  ])('MC-30: are not sent for a client_id at %s with %o', async (endpoint, form) => {
+    const { status, seen } = await inside.post(endpoint, {
+      ...form,
+      client_id: 'https://docs.example/new.json',
+    });
+    expect(status).toBeLessThan(500);
+    expect(seen).toEqual(NOTHING);
+  });
+
+  it('MC-19: are not sent to anything that a document names, from sign-in to a refreshed token', async () => {
+    const { refreshed, seen } = await inside.useClient('https://docs.example/links/client.json');
+    expect([refreshed, seen.connections, seen.strays]).toEqual([200, [`${PUBLIC} 443`], 0]);
+    expect([seen.requests, seen.names]).toEqual([['docs.example/links/client.json'], ['docs.example']]);
+  });
+
+  it.each([
+    ['most-bytes', 303],
+    ['byte-more', 400],
+    ['length', 400],
+    ['chunked', 400],
+    ['endless', 400],
+    ['gzip', 400],
+    ['gzip-small', 400],
+  ])('MC-10: read no more than a document may have: %s, %i', async (path, status) => {
+    const answer = await inside.visit(`https://docs.example/${path}/c.json`);
+    expect([answer.status, answer.seen.connections]).toEqual([status, [`${PUBLIC} 443`]]);
+    await inside.closed();
+  });
+
+  it('MC-10: leave nothing in memory', async () => {
+    for (const path of ['endless', 'gzip'])
+      expect(await inside.growth(`https://docs.example/${path}/c.json`, 40)).toBeLessThan(5_000_000);
+  });
+
+  it('MC-12: end soon, however a host is slow, with 503 and closed connections', async () => {
+    const slow = ['nothing', 'headers', 'body', 'hints', 'upgrade'].map(
+      (one) => `https://docs.example/${one}`,
+    );
+    const answers = await Promise.all(
+      ['https://silent.example/c', 'https://docs.example/status/500', ...slow].map((clientId, index) =>
+        inside.visit(clientId, `127.1.${index}.1`),
+      ),
+    );
+    for (const { status, location, retryAfter } of answers)
+      expect([status, location, Number(retryAfter) > 0]).toEqual([503, '', true]);
+    await inside.closed();
+  });
+
+  it('MC-12: end soon where the name server is silent', async () => {
+    await inside.script('docs.example', []);
+    const { status, retryAfter, seen } = await inside.visit('https://docs.example/unnamed');
+    expect([status, seen.connections, seen.strays]).toEqual([503, [], 0]);
+    expect(Number(retryAfter)).toBeGreaterThan(0);
+  });
+
+  it('MC-12: hold nobody up: a hundred at a silent host at once', async () => {
+    const clientIds = Array.from({ length: 100 }, (_, index) => `https://silent.example/${index}`);
+    const addresses = clientIds.map((_, index) => `127.2.${index + 1}.1`);
+    const answer = await inside.flood({ clientIds, addresses, atOnce: 100 });
+    expect([answer.signedIn, answer.lacking, answer.seen.strays]).toEqual([true, 0, 0]);
+    expect(answer.statuses.filter((status) => status !== 429 && status !== 503)).toEqual([]);
+    expect(answer.seen.connections.length).toBeLessThanOrEqual(10);
+    await inside.closed();
+  });
+
+  it('MC-30: a stranger who names hundreds has few of them asked for, and delays nobody', async () => {
+    run += 1;
+    const clientId = `https://docs.example/known/${run}`;
+    let { refreshed, refreshToken } = await inside.useClient(clientId);
+    expect(refreshed).toBe(200);
+    // Its document isn't believed any more, nor are the limits what they were.
+    await inside.later(24 * 60 + 1);
+    const before = await inside.heap();
+
+    async function flood(from: number, addresses: readonly string[]) {
+      const clientIds = Array.from(
+        { length: 100 },
+        (_, index) => `https://docs.example/${run}/${from + index}`,
+      );
+      const answer = await inside.flood({
+        clientIds,
+        addresses,
+        atOnce: 10,
+        known: { clientId, refreshToken },
+      });
+      expect([answer.signedIn, answer.knownVisit, answer.knownRefresh?.refreshed]).toEqual([true, 303, 200]);
+      ({ refreshed, refreshToken } = answer.knownRefresh ?? { refreshed, refreshToken });
+      const strange = answer.seen.requests.filter((one) => !one.includes('/known/')).length;
+      // Those that weren't asked for were refused, with the time to come back.
+      expect(answer.statuses.filter((status) => status === 429).length).toBe(100 - strange);
+      expect([answer.lacking, answer.seen.strays]).toEqual([0, 0]);
+      return { strange, renewals: answer.seen.requests.length - strange };
+    }
+
+    const one = ['127.0.3.1'];
+    expect(await flood(0, one)).toEqual({ strange: 5, renewals: 1 });
+    expect(await flood(100, one)).toEqual({ strange: 0, renewals: 0 });
+    expect(await flood(200, one)).toEqual({ strange: 0, renewals: 0 });
+    // What was refused was counted for that stranger alone.
+    const other = await inside.visit(`https://docs.example/${run}/other`, '127.0.3.2');
+    expect([other.status, other.seen.connections.length]).toEqual([303, 1]);
+    // Many of them share what a host is asked for, also where what they use is to be renewed.
+    await inside.later(24 * 60 + 1);
+    const many = Array.from({ length: 100 }, (_, index) => `127.4.${index + 1}.1`);
+    expect(await flood(300, many)).toEqual({ strange: 10, renewals: 1 });
+    expect((await inside.heap()) - before).toBeLessThan(10_000_000);
+  });
+});
