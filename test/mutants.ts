@@ -92,10 +92,7 @@ const CORE: Faults = {
     'connectionsCheckingInterval: SECOND, maxHeaderSize: 65_536,',
   ],
   'HT-37': ['const DRAIN_TIMEOUT_MS = 8000;', 'const DRAIN_TIMEOUT_MS = 1;'],
-  'IN-03': [
-    'for (const range of ranges.slice(0, MAX_RANGES)) {',
-    'if (wishes.chosen !== undefined) return wishes.chosen;\nfor (const range of ranges.slice(0, MAX_RANGES)) {',
-  ],
+  'IN-03': ['  return DEFAULT_LOCALE;', "  return available[0] ?? '';"],
   'IN-07': [".replaceAll(/[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]/gu, '?')", ''],
   'IN-10': [
     '(status === 404 ? undefined : findEndpoint(path)?.name) ?? UNKNOWN',
