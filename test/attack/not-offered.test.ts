@@ -1,10 +1,7 @@
 // PR-20 to PR-38: pushed requests, DPoP, assertions of clients and tokens of foreign issuers are not offered. With everything that the
 // file can switch on, nothing of them is there, is listened to, or can be asked for in the file.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { signIn } from '../world/app.ts';
 import { DEFAULT_SCOPE, REDIRECT_URIS, VERIFIER } from '../world/authorization-request.ts';
@@ -15,6 +12,7 @@ import { introspect } from '../world/presented-tokens.ts';
 import { get, post, textOf } from '../world/requests.ts';
 import { basic, clientCredentials } from '../world/token-endpoint.ts';
 import { SECRETS, WORLD_ENV, worldClients, writeWorldConfig } from '../world/world.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const world = useWorld({
   config: {
@@ -156,11 +154,7 @@ describe('what is not offered', () => {
   });
 
   describe('PR-20 to PR-38: in the file', () => {
-    let folder: string;
-    beforeAll(async () => {
-      folder = await mkdtemp(path.join(tmpdir(), 'postern-not-offered-'));
-    });
-    afterAll(() => rm(folder, { recursive: true }));
+    const folder = tempFolder();
 
     const refused = async (config: Readonly<Record<string, unknown>>): Promise<string> => {
       const { configFile } = await writeWorldConfig(folder, { config }, [1, 2]);

@@ -5,8 +5,7 @@ import { createAccountStates } from '../../src/users/account-state.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { loadConfigWithSources } from '../../src/config/load.ts';
 import { createServer, type Server } from '../../src/server/server.ts';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { authorize, exchange, signIn } from '../world/app.ts';
 import { formOf } from '../world/browser.ts';
@@ -24,6 +23,7 @@ import {
 } from '../world/world.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { moveClock, standingClock } from '../world/clock.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const MODES = ['query', 'form_post'];
 /** What answers with a page of ours is not answered by the form of the password. */
@@ -83,18 +83,14 @@ describe('RT-10: a password that was right before everything of the person was e
 });
 
 describe('a file that changes', () => {
-  let folder: string;
+  const folder = tempFolder();
   let world: World;
   let service: Server;
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-changed-'));
     world = await writeWorldConfig(folder);
     service = await begin();
   });
-  afterAll(async () => {
-    await service.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => service.stop());
 
   const load = () => loadConfigWithSources(world.configFile, { env: WORLD_ENV });
 

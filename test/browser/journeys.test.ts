@@ -1,17 +1,16 @@
 // Whole ways through the pages in a real browser: with JavaScript off, with the keyboard alone, with the back button and
 // a second tab, and with tabs that are opened together.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { reopenChromium } from '../world/chromium.ts';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { atTheApp, press, signIn, useVisitors, type Visitors } from '../world/visitors.ts';
 import { GENEROUS, PASSWORDS, worldClients } from '../world/world.ts';
 import { typeIn } from './keyboard.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'postern-journeys-'));
+const folder = tempFolder();
 let place: Visitors;
 useVisitors(
   (home) => {
@@ -21,7 +20,6 @@ useVisitors(
   },
   (begun) => (place = begun),
 );
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function authorizeUrl(parameters: Readonly<Record<string, string>> = {}): string {
   return authorizationUrl(place.world, { redirect_uri: `${place.home}cb`, ...parameters });

@@ -1,16 +1,16 @@
 // What can be said of the image, the compose files and their configurations by reading them.
 import { execFile } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
 import { inspectServers } from '../../src/store/open.ts';
 import { freePort, startRedis } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
 import { execForm, parseDockerfile, textsOf, type Stage } from './dockerfile.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 type Service = {
   readonly image: string;
@@ -48,11 +48,7 @@ const COMPOSE = { 'compose.yaml': 'postern.yaml', 'compose.redis.yaml': 'postern
 /** What the image sets POSTERN_CONFIG to. */
 const IN_IMAGE = '/etc/postern/postern.yaml';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-deploy-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = tempFolder();
 
 describe('the image', () => {
   let stages: readonly Stage[];

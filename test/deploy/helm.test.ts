@@ -2,14 +2,15 @@
 // one that .ci/helm makes. No cluster is asked.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { postern } from '../world/terminal.ts';
 import { execForm, parseDockerfile, textsOf } from './dockerfile.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const CHART = 'deploy/helm';
 /** A helm that is made from its module names an old Kubernetes of its own accord. */
@@ -84,11 +85,7 @@ function only(rendered: readonly Rendered[], kind: string): Rendered {
 const configurationOf = (rendered: readonly Rendered[]): string =>
   only(rendered, 'ConfigMap').data['postern.yaml'] ?? '';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-helm-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = tempFolder();
 
 it('the chart has the version of the package', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };

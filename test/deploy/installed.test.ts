@@ -1,10 +1,10 @@
 // What a checkout runs on, and what of it goes into the package. test/fault/package installs that.
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const run = promisify(execFile);
 // The test itself may run by `npx`, which puts the checkout's Node.js first.
@@ -14,11 +14,7 @@ const PATH = (process.env['PATH'] ?? '')
   .join(path.delimiter);
 const env = { ...process.env, PATH };
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-installed-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = tempFolder();
 
 /** The names in the tarball of `source`, without building it again. */
 async function pack(source: string): Promise<readonly string[]> {

@@ -1,13 +1,13 @@
 // The image without Docker: the commands of the Dockerfile, executed in a folder of their own, and what they leave behind
 // started as its entry point starts it, as a user who owns nothing of it. And the same for the systemd unit.
 import { execFile, spawn } from 'node:child_process';
-import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { execForm, parseDockerfile, textsOf, type Stage } from './dockerfile.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const run = promisify(execFile);
 /** The user of the image: owns no file here but what it is given. */
@@ -19,17 +19,15 @@ const isRoot = process.getuid?.() === 0;
 type Placed = { readonly data: string; readonly base: string };
 
 describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
-  let root: string;
+  const root = tempFolder();
   let stages: readonly Stage[];
 
   beforeAll(async () => {
-    root = await mkdtemp(path.join(tmpdir(), 'postern-image-'));
     await chmod(root, 0o755);
     stages = parseDockerfile(await readFile('deploy/Dockerfile', 'utf8'));
     await build(stages[0], path.join(root, 'build'));
     await assemble(stages.at(-1), path.join(root, 'opt'));
   }, 300_000);
-  afterAll(() => rm(root, { recursive: true, force: true }));
 
   /** `text` with the folders of the image where they are here. */
   function inRoot(text: string): string {

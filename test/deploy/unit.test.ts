@@ -1,11 +1,11 @@
 // The systemd unit, as far as it can be judged without a systemd that runs: its syntax, and how much it leaves open.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const UNIT = 'deploy/systemd/postern.service';
 const PROGRAM = '/opt/postern/current/node_modules/.bin/node';
@@ -16,13 +16,11 @@ const MOST_EXPOSURE = 1.5;
 const hasSystemd = existsSync(ANALYZE);
 
 describe('the systemd unit', () => {
-  let folder: string;
+  const folder = tempFolder();
   let unit: string;
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-unit-'));
     unit = await readFile(UNIT, 'utf8');
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   async function analyze(text: string, ...verb: readonly string[]) {
     const file = path.join(folder, 'postern.service');

@@ -1,12 +1,12 @@
 // The commands that the documents print, run as printed, beside a service that is started from the shipped configuration in a
 // copy of the checkout. Only ports and folders of this machine are changed.
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { COMPILED, startProcess, type ServiceProcess } from '../world/process.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const DOCUMENTS = [
   'README.md',
@@ -31,12 +31,11 @@ function commandsOf(text: string): readonly string[] {
 }
 
 describe('the commands that the documents print', () => {
-  let folder: string;
+  const folder = tempFolder();
   let ports: readonly [number, number];
   let service: ServiceProcess | undefined;
 
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-docs-'));
     ports = [await freePort(), await freePort()];
     for (const name of COPIED) await cp(name, path.join(folder, name), { recursive: true });
     await mkdir(path.join(folder, 'backups'));
@@ -49,10 +48,7 @@ describe('the commands that the documents print', () => {
     await writeFile(file, here(await readFile(file, 'utf8')));
     service = await startProcess(file, [process.execPath, path.join(folder, 'dist/main.js')], folder);
   });
-  afterAll(async () => {
-    await service?.end();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => service?.end());
 
   /** `text` with the ports and folders of this test. */
   function here(text: string): string {

@@ -1,11 +1,11 @@
 // docs/keys.md: its setting is a configuration, and its code reads the ID tokens that an app then gets.
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { signIn } from '../world/app.ts';
 import { type OpenWorld, PEOPLE, startWorld, worldClients } from '../world/world.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const DOCUMENT = 'docs/keys.md';
 
@@ -14,7 +14,7 @@ type Recipe = { readonly readIdToken: (token: string) => Promise<unknown> };
 
 describe(DOCUMENT, () => {
   let code = '';
-  let folder: string;
+  const folder = tempFolder();
   let world: OpenWorld;
   beforeAll(async () => {
     const [, section = ''] = (await readFile(DOCUMENT, 'utf8')).split('\n## Other algorithms\n');
@@ -22,14 +22,10 @@ describe(DOCUMENT, () => {
       ([, block = '']) => block.replaceAll('wiki', 'web'),
     );
     const { clients, ...settings } = parse(setting) as Settings;
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-docs-'));
     world = await startWorld({ config: { ...settings, clients: worldClients({ web: clients[0] }) } });
     code = recipe.replace('https://id.example.com', world.issuer);
   });
-  afterAll(async () => {
-    await world.stop();
-    await rm(folder, { recursive: true });
-  });
+  afterAll(() => world.stop());
 
   it('has code that reads an ID token of the algorithm, and no other', async () => {
     const file = path.join(folder, 'recipe.mjs');

@@ -1,6 +1,5 @@
 // docs/logout.md: its setting is a configuration, and its code reads the logout token that an app gets.
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeJwt } from 'jose';
@@ -9,6 +8,7 @@ import { signIn } from '../world/app.ts';
 import { type LogoutReceiver, startLogoutReceiver } from '../world/logout-receiver.ts';
 import { type OpenWorld, startWorld, worldClients } from '../world/world.ts';
 import { signOut } from '../world/person.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const DOCUMENT = 'docs/logout.md';
 
@@ -16,13 +16,12 @@ type Recipe = { readonly readLogoutToken: (token: string) => Promise<unknown> };
 
 describe(DOCUMENT, () => {
   let blocks: readonly string[];
-  let folder: string;
+  const folder = tempFolder();
   let receiver: LogoutReceiver;
   let world: OpenWorld;
   beforeAll(async () => {
     const text = await readFile(DOCUMENT, 'utf8');
     blocks = [...text.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-docs-'));
     receiver = await startLogoutReceiver();
     // As printed, with what is on this machine.
     const here = (block = '') =>
@@ -38,7 +37,6 @@ describe(DOCUMENT, () => {
   afterAll(async () => {
     await world.stop();
     receiver.stop();
-    await rm(folder, { recursive: true });
   });
 
   it('has code that reads the token, and refuses another one', async () => {

@@ -1,17 +1,5 @@
 // README.md, followed to the letter in a copy of the checkout. Only ports are changed, and `npm ci` finds its packages there.
-import {
-  appendFile,
-  cp,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { launchChromium } from '../world/chromium.ts';
@@ -19,16 +7,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { runProgram } from '../world/process.ts';
 import { APP_FILE, followReadme, ownPath, readReadme } from './newcomer.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const LEFT_OUT = new Set(['node_modules', 'dist', 'data', 'artifacts', '.git']);
 const WITH_PORTS = ['README.md', 'config/postern.yaml', APP_FILE];
 
 describe('README.md', () => {
-  let folder: string;
+  const folder = tempFolder();
   let programs: string;
   let browser: Browser;
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-newcomer-'));
     const names = (await readdir('.')).filter((name) => !LEFT_OUT.has(name));
     for (const name of names) await cp(name, path.join(folder, name), { recursive: true });
     await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
@@ -40,10 +28,7 @@ describe('README.md', () => {
     programs = `${folder}/bin:${ownPath()}`;
     browser = await launchChromium();
   });
-  afterAll(async () => {
-    await browser.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => browser.close());
 
   async function changePorts(): Promise<void> {
     const ports = { 3000: await freePort(), 3001: await freePort(), 8080: await freePort() };

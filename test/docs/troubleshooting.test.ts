@@ -1,14 +1,15 @@
 // docs/troubleshooting.md quotes what is really said: each message stands in the code, each finding of the doctor on the
 // page, and what callers get is asked for over HTTP.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import path from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { postern } from '../world/terminal.ts';
 import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { API, CALLBACK, OTHER_API, SECRETS } from '../world/world.ts';
 import { useWorld } from '../world/each-store.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const PAGE = readFileSync('docs/troubleshooting.md', 'utf8');
 const DOCTOR_HEADING = '### `postern doctor`';
@@ -145,11 +146,7 @@ clients:
     redirect_uris: [https://app.example/cb]
     scope: openid
 `;
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(path.join(tmpdir(), 'postern-docs-'));
-    return () => rmSync(folder, { recursive: true, force: true });
-  });
+  const folder = tempFolder();
 
   it('has each problem of a file that is wrong in many ways', async () => {
     const file = path.join(folder, 'postern.yaml');

@@ -1,31 +1,25 @@
 // The management listener is asked by its own names only: a web page whose DNS name is made to resolve to it (DNS
 // rebinding) can't read what it says.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 import { raw } from '../world/raw.ts';
 import { sendBytes } from '../world/wire.ts';
 import { writeWorldConfig } from '../world/world.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 describe.each([[1], [2]])('the management listener of a service with workers: %i', (workers) => {
-  let folder: string;
+  const folder = tempFolder();
   let port: number;
   let service: ServiceProcess;
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-management-'));
     const ports = [await freePort(), await freePort()] as const;
     [, port] = ports;
     const management = { host: '127.0.0.1', port, hosts: ['postern-a', 'Metrics.internal'] };
     const { configFile } = await writeWorldConfig(folder, { config: { workers, management } }, ports);
     service = await startProcess(configFile);
   });
-  afterAll(async () => {
-    await service?.end();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => service?.end());
 
   const ask = (target: string, host: string, headers: Record<string, string> = {}) =>
     raw(`http://127.0.0.1:${port}`, { target, headers: { host, ...headers } });

@@ -1,9 +1,8 @@
 // IN-16: the service calls nobody. A built service on the embedded store, whose every socket to somebody else is written down while
 // it is used, and while it is asked in all the ways in which providers of this protocol are made to fetch something.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startRedis } from '../world/servers.ts';
@@ -15,13 +14,14 @@ import { get, post } from '../world/requests.ts';
 import { basic, refresh } from '../world/token-endpoint.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { testFolder } from '../world/temp-folder.ts';
 
 let folder: string;
 let service: ServiceProcess | undefined;
 let bait: Server;
 let visits: number;
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-outbound-'));
+  folder = testFolder();
   visits = 0;
   bait = createServer((_request, response) => {
     visits += 1;
@@ -32,7 +32,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await service?.end();
   bait.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Starts the service with an ear on each socket that it opens to somebody, and on each name that it looks up. */

@@ -1,10 +1,9 @@
 // Debian's nginx in front of the service, with TLS, configured by the very block that docs/reverse-proxy.md gives. Only
 // ports, certificate and log are put in their test places.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,19 +12,19 @@ import { authorizationPath } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { CALLBACK, PASSWORDS, startWorld, type World } from '../world/world.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const ISSUER = 'https://id.example.com';
 const NGINX_ANSWERS_MS = 10_000;
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-let folder: string;
+const folder = tempFolder();
 let world: World;
 let nginx: ChildProcess | undefined;
 let ports: { readonly http: number; readonly https: number };
 let certificate: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-nginx-'));
   world = await startWorld({
     issuer: ISSUER,
     config: { trusted_proxies: ['127.0.0.1', '::1'], cors: { allowed_origins: ['https://tools.example'] } },
@@ -42,7 +41,6 @@ afterAll(async () => {
   const ended = new Promise((resolve) => nginx?.once('exit', resolve));
   if (nginx?.exitCode === null && nginx.kill('SIGTERM')) await ended;
   await world.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function makeCertificate(): Promise<string> {

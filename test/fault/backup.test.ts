@@ -1,7 +1,6 @@
 // Backup and restore of the embedded store, as docs/backup.md says: copied while the service runs, put back after a loss.
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { machineToken, signIn } from '../world/app.ts';
@@ -11,20 +10,17 @@ import { refresh } from '../world/token-endpoint.ts';
 import { PEOPLE, type World, writeWorldConfig } from '../world/world.ts';
 import { runVerb } from '../world/command-line.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 describe('the backup of a store that is in use', () => {
   let world: World;
   let service: ServiceProcess;
-  let folder: string;
+  const folder = tempFolder();
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-backup-'));
     world = await writeWorldConfig(folder);
     service = await startProcess(world.configFile);
   });
-  afterAll(async () => {
-    await service.end();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => service.end());
 
   const at = (...names: string[]) => path.join(folder, ...names);
   const backup = (to: string) => runVerb(['store', 'backup', to, '--config', world.configFile]);

@@ -1,6 +1,4 @@
 // A machine whose clock was ahead, and is set right.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { decodeProtectedHeader } from 'jose';
 import * as oidc from 'openid-client';
@@ -10,20 +8,19 @@ import { signIn } from '../world/app.ts';
 import { newBrowser } from '../world/person.ts';
 import { createTurns } from '../world/turns.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 describe('keys of a clock that was ahead, on lmdb', () => {
-  let folder: string;
+  const folder = tempFolder();
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-clock-'));
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
   });
   afterAll(async () => {
     vi.useRealTimers();
-    await rm(folder, { recursive: true });
   });
 
   it.each([

@@ -1,7 +1,4 @@
 // kill -9 in the middle of work: what was acknowledged is there after the restart, and nothing works twice.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authorize, signIn } from '../world/app.ts';
 import type { Answer } from '../world/requests.ts';
@@ -9,6 +6,7 @@ import { rounds } from '../world/rounds.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, type World, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const FAMILIES = 20;
 /** Half of the families rest after so many, so that nothing of theirs is on its way when the process dies. */
@@ -28,17 +26,13 @@ type Family = {
 describe(`kill -9 while ${REFRESHES} refreshes run`, () => {
   let world: World;
   let service: ServiceProcess;
-  let folder: string;
+  const folder = tempFolder();
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-crash-'));
     const config = GENEROUS;
     world = await writeWorldConfig(folder, { config });
     service = await startProcess(world.configFile);
   });
-  afterAll(async () => {
-    await service.end();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => service.end());
 
   it('loses nothing that was acknowledged, and no code or refresh token works twice', async () => {
     const families: Family[] = [];

@@ -1,25 +1,22 @@
 // SIGUSR1 makes Node open its debugger, which runs any code for every user of the machine. However the service is started,
 // it must do nothing, in each of its processes.
-import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { machineToken } from '../world/app.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { testFolder } from '../world/temp-folder.ts';
 
 const LISTENING = '0A'; // the fourth column of /proc/net/tcp
 const MAIN = path.resolve('dist/main.js');
 
 let folder: string;
 let service: ServiceProcess | undefined;
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-debugger-'));
-});
+beforeEach(() => void (folder = testFolder()));
 afterEach(async () => {
   await service?.end('SIGKILL');
   service = undefined;
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function start(command: readonly string[], config: Readonly<Record<string, unknown>> = {}) {

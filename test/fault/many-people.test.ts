@@ -1,7 +1,6 @@
 // A store that knows many more people than the file: the service starts, takes a changed file over, lets them in, and lists
 // them, on a Redis that closes a connection whose answer is as long as all of them. POSTERN_TEST_PEOPLE says how many.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
@@ -14,6 +13,7 @@ import { type RedisServer, startRedis } from '../world/servers.ts';
 import { signIn } from '../world/app.ts';
 import { PASSWORDS, worldClients, writeWorldConfig } from '../world/world.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
+import { testFolder } from '../world/temp-folder.ts';
 
 const PEOPLE = Number(process.env['POSTERN_TEST_PEOPLE'] ?? 5000);
 const AT_ONCE = 1000;
@@ -23,12 +23,7 @@ const LONGEST_ANSWER = ['--client-output-buffer-limit', 'normal', '256kb', '0', 
 let folder: string;
 let redis: RedisServer | undefined;
 let service: ServiceProcess | undefined;
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-many-people-'));
-  return async () => {
-    await rm(folder, { recursive: true, force: true });
-  };
-});
+beforeEach(() => void (folder = testFolder()));
 afterEach(async () => {
   await service?.end('SIGKILL');
   await redis?.stop();

@@ -4,22 +4,22 @@ import { cp, mkdtemp, readdir, readlink, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { machineToken, signIn } from '../world/app.ts';
 import { get } from '../world/requests.ts';
 import { writeWorldConfig } from '../world/world.ts';
 import { startProcess } from '../world/process.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const run = promisify(execFile);
 
 describe('the packed package in an empty folder', () => {
-  let folder: string;
+  const folder = tempFolder();
   let ownNode: string;
   const npm = async (...words: readonly string[]) =>
     (await run('npm', words, { cwd: folder, env: ownEnvironment() })).stdout.trim();
 
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-pack-'));
     const copy = await copyProject();
     // The machine's own Node on the path, not the one of this checkout: that is what somebody has.
     await run('npm', ['pack', '--pack-destination', folder], { cwd: copy, env: ownEnvironment() });
@@ -30,7 +30,6 @@ describe('the packed package in an empty folder', () => {
     ownNode = await npm('run', '-s', 'which');
     await npm('install', '--no-audit', '--no-fund', `./${tarball}`);
   }, 240_000);
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it("leaves a project that installs it the Node.js of that project's scripts", async () => {
     expect(await npm('run', '-s', 'which')).toBe(ownNode);

@@ -1,7 +1,4 @@
 // `postern store migrate` as an operator runs it, on real stores.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { signIn } from '../world/app.ts';
@@ -13,18 +10,15 @@ import { postern as runHere, useEnvironment } from '../world/terminal.ts';
 
 const PASSWORD = 'the-store-password';
 
-let folder: string;
 let server: RedisServer;
 useEnvironment(() => WORLD_ENV);
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-store-cli-'));
   server = await startRedis({ password: PASSWORD });
   process.env['TEST_STORE'] = server.url;
 });
 afterEach(async () => {
   delete process.env['TEST_STORE'];
   await server.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function postern(...args: readonly string[]) {

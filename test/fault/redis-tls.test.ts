@@ -1,8 +1,6 @@
 // Redis over TLS as an operator sets it up, on one server, behind Sentinels and on a Cluster: a private authority by
 // NODE_EXTRA_CA_CERTS, no connection without it, and failovers all the same.
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -19,20 +17,19 @@ import { refresh } from '../world/token-endpoint.ts';
 import { type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { untilSignedIn } from './asking.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const run = promisify(execFile);
 const MAIN = path.resolve('dist/main.js');
 
-let folder: string;
+const folder = tempFolder();
 let certificate: Certificate;
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-tls-'));
   certificate = { key: path.join(folder, 'key.pem'), cert: path.join(folder, 'cert.pem') };
   const request = 'req -x509 -newkey rsa:2048 -nodes -subj /CN=redis -addext subjectAltName=IP:127.0.0.1';
   const files = ['-keyout', certificate.key, '-out', certificate.cert];
   await run(requireServer('openssl'), [...request.split(' '), ...files]);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const writeConfig = (store: string) => writeWorldConfig(folder, { store });
 

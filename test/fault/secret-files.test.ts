@@ -1,7 +1,6 @@
 // A file with a key or a secret that other users can read or replace stops the start, with the command that mends it.
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,18 +9,18 @@ import { postern } from '../world/terminal.ts';
 import { machineToken } from '../world/app.ts';
 import { SECRETS, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import { testFolder } from '../world/temp-folder.ts';
 
 let folder: string;
 let ports: readonly [number, number];
 let service: ServiceProcess | undefined;
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-secrets-'));
+  folder = testFolder();
   ports = [await freePort(), await freePort()];
 });
 afterEach(async () => {
   await service?.end('SIGKILL');
   service = undefined;
-  await rm(folder, { recursive: true, force: true });
 });
 
 const inFolder = (name: string): string => path.join(folder, name);

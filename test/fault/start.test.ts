@@ -1,8 +1,7 @@
 // How the process starts, fails to start, and stops, as an operator sees it.
 import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -11,6 +10,7 @@ import { machineToken, signIn } from '../world/app.ts';
 import { userinfo } from '../world/presented-tokens.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
 import { MAIN, runCli, runProgram, startProcess, startUntil, type ServiceProcess } from '../world/process.ts';
+import { testFolder } from '../world/temp-folder.ts';
 
 /** Of a start that finds no store: one line of the log, a warning. */
 const ONE_WARNING: unknown = expect.stringMatching(/^\{"level":40[^\n]*new signing keys were made[^\n]*\n$/);
@@ -20,13 +20,12 @@ describe('the service as a process', () => {
   let ports: readonly [number, number];
   let service: ServiceProcess | undefined;
   beforeEach(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-start-'));
+    folder = testFolder();
     ports = [await freePort(), await freePort()];
   });
   afterEach(async () => {
     await service?.end('SIGKILL');
     service = undefined;
-    await rm(folder, { recursive: true, force: true });
   });
 
   async function world(config: Readonly<Record<string, unknown>> = {}): Promise<World> {

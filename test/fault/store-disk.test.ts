@@ -1,8 +1,7 @@
 // The embedded store on a disk that takes no more, and with files that are not those it has open: the real process, and what
 // its management port says. A file-size limit stands for the full disk, because every user may set one on their own process.
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, cp, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, cp, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { authorize, machineToken, signIn } from '../world/app.ts';
@@ -11,6 +10,7 @@ import { redeem, refresh } from '../world/token-endpoint.ts';
 import { seedStore, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
+import { testFolder } from '../world/temp-folder.ts';
 
 const MAIN = path.resolve('dist/main.js');
 const UNLIMITED = 'unlimited';
@@ -22,14 +22,12 @@ const at = (...names: string[]) => path.join(world.folder, ...names);
 
 useEnvironment(() => WORLD_ENV);
 beforeEach(async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-disk-'));
-  world = await writeWorldConfig(folder);
+  world = await writeWorldConfig(testFolder());
   await seedStore(world.configFile);
 });
 afterEach(async () => {
   await service?.end('SIGKILL');
   service = undefined;
-  await rm(world.folder, { recursive: true, force: true });
 });
 
 async function start(command?: readonly string[]): Promise<void> {

@@ -10,12 +10,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runVerb } from '../world/command-line.ts';
 import { COMPILED, MAIN, runCli, runProgram, type ServiceProcess, startProcess } from '../world/process.ts';
 import { seedStore, writeWorldConfig } from '../world/world.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 100 };
 /** A mount that answers nothing, for as long as the program behind it lives; only root may have one. */
@@ -23,7 +23,7 @@ const HANGING = ['unshare', '-m', 'sh', '-c'];
 const mountAt = (folder: string) =>
   `exec 9<>/dev/fuse; mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 none ${folder}; exec "$@"`;
 
-const folder = mkdtempSync(path.join(tmpdir(), 'postern-files-'));
+const folder = tempFolder();
 const at = (name: string) => path.join(folder, name);
 const hang = at('hang');
 mkdirSync(hang);
@@ -49,7 +49,6 @@ beforeAll(async () => {
 });
 afterAll(() => {
   socket.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe.each(['pipe', 'device', 'socket'])('F1-28: a %s is refused by name', (kind) => {

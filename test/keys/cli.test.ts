@@ -1,19 +1,17 @@
 // `postern keys`, as an operator runs it, beside a running service on the embedded store.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyReport } from '../../src/cli/keys.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { publishedKids } from './nodes.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const KID = /^[A-Za-z0-9_-]{43}$/;
 const POLL = { timeout: 30_000, interval: 100 };
 
 describe('postern keys', () => {
-  let folder: string;
+  const folder = tempFolder();
   let configFile: string;
   let base: string;
   let service: ServiceProcess;
@@ -21,13 +19,9 @@ describe('postern keys', () => {
 
   useEnvironment(() => WORLD_ENV);
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-keys-cli-'));
     ({ configFile, base } = await writeWorldConfig(folder));
   });
-  afterAll(async () => {
-    await service?.end();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => service?.end());
 
   async function keys(...args: readonly string[]) {
     const ended = await postern(['keys', ...args, '--config', configFile]);

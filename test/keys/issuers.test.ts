@@ -1,7 +1,5 @@
 // Whose store it is: the issuer that started on it first. Another one is refused until an operator says that it is the same one
 // under a new name; on one Redis each of several issuers may have a prefix of its own.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -12,24 +10,21 @@ import { refresh } from '../world/token-endpoint.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const [OLD, NEW] = ['http://127.0.0.1:1/old', 'http://127.0.0.1:1/new'];
 
 useEnvironment(() => WORLD_ENV);
 
 describe.each(['lmdb', 'redis'] as const)('a store, on %s', (engine) => {
-  let folder: string;
+  const folder = tempFolder();
   let redis: RedisServer | undefined;
   let store: string;
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-issuers-'));
     if (engine === 'redis') redis = await startRedis();
     store = redis?.url ?? `lmdb:${path.join(folder, 'data')}`;
   });
-  afterAll(async () => {
-    await redis?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => redis?.stop());
 
   async function write(issuer: string): Promise<string> {
     const ports = [await freePort(), await freePort()] as const;

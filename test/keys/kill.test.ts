@@ -1,8 +1,7 @@
 // kill -9 in the middle of a step, in a process of its own, on both real stores: what the next process finds.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,6 +24,7 @@ import { type Moment, MOMENTS } from '../unit/keys/moments.fixture.ts';
 import { rounds } from '../world/rounds.ts';
 import type { Orders } from './fixtures/step.ts';
 import { toStoreConfig } from './store-config.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 const STEP = path.join(import.meta.dirname, 'fixtures', 'step.ts');
 /** Four have each store, with and without ES256, at the first step of a kind and at the second. */
@@ -161,12 +161,11 @@ function expectSound(
 
 describe('a process that is killed with SIGKILL', () => {
   const encryptionKeys = [randomBytes(32).toString('base64url')];
-  let folder: string;
+  const folder = tempFolder();
   let poolFile: string;
   let pool: KeyMaterial[];
   let redis: RedisServer;
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-kill-'));
     poolFile = path.join(folder, 'pool.json');
     pool = await Promise.all(
       FAMILIES.flatMap((alg) => Array.from({ length: 10 }, () => generateKey(2048, alg))),
@@ -180,10 +179,7 @@ describe('a process that is killed with SIGKILL', () => {
       await runStep({ store, now: START, encryptionKeys, poolFile, algorithms: RS256, work: 'steps' }),
     ).toBe(0);
   });
-  afterAll(async () => {
-    await redis.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => redis.stop());
 
   let used = 0;
   /** lmdb and Redis in turn, each empty. */

@@ -1,7 +1,5 @@
 // A store that lost its keys, in whole or in part, or has another installation's: what a start refuses and names, what running
 // nodes say.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -19,6 +17,7 @@ import { eachStore } from '../world/each-store.ts';
 import { type Ended, runCli } from '../world/process.ts';
 import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
 import { toStoreConfig } from './store-config.ts';
+import { testFolder } from '../world/temp-folder.ts';
 
 const OTHER_KEYS =
   'the store was emptied or replaced, and another node has made new keys in it: restart this node';
@@ -34,15 +33,12 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
   let redis: RedisServer | undefined;
   let store: string;
   beforeEach(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-lost-'));
+    folder = testFolder();
     ports = [await freePort(), await freePort()];
     if (engine === 'redis') redis = await startRedis({ settings: ['--databases', '4'] });
     store = redis?.url ?? `lmdb:${path.join(folder, 'data')}`;
   });
-  afterEach(async () => {
-    await redis?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterEach(() => redis?.stop());
 
   /** Of the first installation, or of another one with the same encryption key. */
   const placeOf = (which: 'own' | 'other') =>
@@ -214,7 +210,7 @@ describe('nodes whose Redis is emptied', () => {
 describe.each(['lmdb', 'redis'] as const)('new signing keys, on %s', (engine) => {
   it('are one warning in the log and one audit record at the start that made them, and at no other', async () => {
     const redis = engine === 'redis' ? await startRedis() : undefined;
-    const folder = await mkdtemp(path.join(tmpdir(), 'postern-new-'));
+    const folder = testFolder();
     const store = redis?.url ?? `lmdb:${path.join(folder, 'data')}`;
     const said: [number, number][] = [];
     let issuer: string | undefined;
@@ -234,6 +230,5 @@ describe.each(['lmdb', 'redis'] as const)('new signing keys, on %s', (engine) =>
       [0, 0],
     ]);
     await redis?.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 });

@@ -1,10 +1,9 @@
 // The keys at rest, and the keys that protect them: what a start refuses, what the store shows, and how encryption and
 // cookie keys are replaced without anybody noticing. Real processes where a process must refuse or be replaced.
 import { randomBytes } from 'node:crypto';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
 import { Vault, toKekId } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -20,30 +19,24 @@ import { PEOPLE, seedStore, type World, worldClients, WORLD_ENV, writeWorldConfi
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { publishedKids, withKeys } from './nodes.ts';
+import { tempFolder, testFolder } from '../world/temp-folder.ts';
 
 const FAMILIES = {
   signing_keys: { algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'] },
   clients: worldClients({ web: { id_token_signed_response_alg: 'ES256' } }),
 };
 
-let sample: string;
+const sample = tempFolder();
 let folder: string;
 let ports: readonly [number, number];
 let running: ServiceProcess | undefined;
 useEnvironment(() => WORLD_ENV);
 beforeAll(async () => {
-  sample = await mkdtemp(path.join(tmpdir(), 'postern-sealed-sample-'));
   ports = [await freePort(), await freePort()];
   await seedStore((await writeWorldConfig(sample, {}, ports)).configFile);
 });
-afterAll(() => rm(sample, { recursive: true, force: true }));
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-sealed-'));
-});
-afterEach(async () => {
-  await stop();
-  await rm(folder, { recursive: true, force: true });
-});
+beforeEach(() => void (folder = testFolder()));
+afterEach(() => stop());
 
 /** A store as a first start leaves it, and its configuration file. */
 async function copyStore(): Promise<string> {

@@ -1,13 +1,13 @@
 // Settings that wait for a restart: /readyz says which; check and the doctor say whether they would stop the next start.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { seedStore, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { testFolder } from '../world/temp-folder.ts';
 
 type Pending = readonly string[];
 
@@ -20,17 +20,15 @@ describe.each([
   ['redis', 1],
   ['lmdb', 2],
 ] as const)('a setting that waits for a restart, on %s, with %i worker(s)', (engine, workers) => {
-  let folder = '';
   let redis: RedisServer | undefined;
   let service: ServiceProcess | undefined;
   afterEach(async () => {
     await service?.end();
     await redis?.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('is listed until then', async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-pending-'));
+    const folder = testFolder();
     if (engine === 'redis') redis = await startRedis();
     const keys = await Promise.all(
       ['old', 'fresh'].map(async (name) => {

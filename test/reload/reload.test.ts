@@ -1,8 +1,7 @@
 // The configuration changes under two running processes that share one Redis: what is new binds on both within five
 // seconds of the file being there, and what is broken changes nothing.
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -16,6 +15,7 @@ import { PEOPLE, SECRETS, type World, WORLD_ENV, writeWorldConfig } from '../wor
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 import type { AuditRecord } from '../world/recorded-telemetry.ts';
 import { useEnvironment } from '../world/terminal.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 
 /** The contract: in force on every process five seconds after the file is there; two of them load it at once. */
 const DEADLINE_MS = 5000 + 2 * MACHINE_MS;
@@ -29,7 +29,7 @@ type File = {
 
 describe('a changed configuration', () => {
   useEnvironment(() => WORLD_ENV);
-  let folder: string;
+  const folder = tempFolder();
   let redis: RedisServer;
   let worlds: World[];
   let services: ServiceProcess[];
@@ -37,7 +37,6 @@ describe('a changed configuration', () => {
   /** The hash of `original` on each node. */
   let baseline: string[];
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-reload-'));
     redis = await startRedis();
     const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
     const issuer = `http://127.0.0.1:${ports[0]}`;
@@ -66,7 +65,6 @@ describe('a changed configuration', () => {
   afterAll(async () => {
     await Promise.all(services.map((service) => service.end()));
     await redis.stop();
-    await rm(folder, { recursive: true, force: true });
   });
   beforeEach(async () => {
     await change((file) => file);

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { postern } from '../../world/terminal.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 const CLIENT_ID = 'https://docs.example/client.json';
 const DOCUMENT = {
@@ -16,8 +16,7 @@ const DOCUMENT = {
   token_endpoint_auth_method: 'none',
 };
 
-const root = mkdtempSync(join(tmpdir(), 'postern-pin-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = tempFolder();
 
 const CONFIG = join(root, 'postern.yaml');
 const SOURCE = join(root, 'document.json');

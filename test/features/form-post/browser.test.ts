@@ -1,7 +1,6 @@
 // response_mode=form_post in a real browser, with the app of docs/form-post.md as it is printed there.
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Browser, Page } from 'playwright-core';
@@ -12,6 +11,7 @@ import { launchChromium } from '../../world/chromium.ts';
 import { freePort } from '../../world/servers.ts';
 import { press, signIn } from '../../world/visitors.ts';
 import { GENEROUS, PEOPLE, SECRETS, startWorld, type World, worldClients } from '../../world/world.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 type Recipe = {
   readonly begin: () => Promise<Response>;
@@ -21,7 +21,7 @@ type Settings = { readonly features: object; readonly clients: readonly object[]
 
 let world: World;
 let browser: Browser;
-let folder: string;
+const folder = tempFolder();
 let recipe: Recipe;
 /** Another site than the service's, as an app is: a browser keeps cookies from it that it may. */
 let app: string;
@@ -75,7 +75,6 @@ beforeAll(async () => {
   const web = { ...clients[0], client_secret: 'env:TEST_WEB', grant_types: ['authorization_code'] };
   world = await startWorld({ config: { ...GENEROUS, features, clients: worldClients({ web }) } });
 
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-form-post-'));
   await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
   const file = path.join(folder, 'app.mjs');
   const local = here(code)
@@ -92,7 +91,6 @@ afterAll(async () => {
   await world?.stop();
   server.closeAllConnections();
   server.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function enter(page: Page): Promise<void> {

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Client } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';
 import { postern } from '../../world/terminal.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'postern-import-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = tempFolder();
 
 const SECRET = 'q7Zr2Wk9Lx4Tn8Vb3Mh6Yc1Pd5Js0Fg-aUeRoQiZwKt';
 const PHC =

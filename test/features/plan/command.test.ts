@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { postern } from '../../world/terminal.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 // The store is beside the folder of the file, unless that says otherwise.
-const root = mkdtempSync(join(tmpdir(), 'postern-plan-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = tempFolder();
 const folder = join(root, 'config');
 mkdirSync(folder);
 

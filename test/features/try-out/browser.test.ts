@@ -1,6 +1,5 @@
 // The first five minutes in a real browser: the shipped configuration, the link that the start prints, the demo person.
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { launchChromium } from '../../world/chromium.ts';
@@ -9,16 +8,16 @@ import { freePort } from '../../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../../world/process.ts';
 import { signIn as signInWith } from '../../world/visitors.ts';
 import { postern } from '../../world/terminal.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 describe('the shipped configuration in a browser', () => {
-  let folder: string;
+  const folder = tempFolder();
   let service: ServiceProcess;
   let browser: Browser;
   let page: Page;
   let tryLink: string;
   const faults: string[] = [];
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-try-'));
     const [port, management] = [await freePort(), await freePort()];
     // The shipped file on other ports and with a data folder of its own; nothing else is changed.
     const shipped = await readFile('config/postern.yaml', 'utf8');
@@ -34,7 +33,6 @@ describe('the shipped configuration in a browser', () => {
   afterAll(async () => {
     await browser.close();
     await service.end();
-    await rm(folder, { recursive: true, force: true });
   });
   beforeEach(async () => {
     faults.length = 0;

@@ -1,16 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verify } from '@node-rs/argon2';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../../src/config/load.ts';
 import { digestOf, weakness } from '../../../src/config/secret-strength.ts';
 import { postern, posternTyped } from '../../world/terminal.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 // The store is beside the folder of the file, unless that says otherwise.
-const root = mkdtempSync(join(tmpdir(), 'postern-cli-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = tempFolder();
 const folder = join(root, 'config');
 mkdirSync(folder);
 

@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createSecretUses } from '../../../src/oidc/secret-uses.ts';
 import { withStore } from '../../../src/store/open.ts';
 import { postern } from '../../world/terminal.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 // The store is beside the folder of the file, unless that says otherwise.
-const root = mkdtempSync(join(tmpdir(), 'postern-client-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = tempFolder();
 const folder = join(root, 'config');
 mkdirSync(folder);
 

@@ -1,14 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verify } from '@node-rs/argon2';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { runProgram } from '../../world/process.ts';
 import { postern } from '../../world/terminal.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'postern-init-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = tempFolder();
 
 let count = 0;
 const newFolder = () => join(root, String((count += 1)), 'auth');

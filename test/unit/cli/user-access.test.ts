@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { postern } from '../../world/terminal.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 const HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
@@ -21,17 +21,15 @@ resources:
 clients:
 ${web('wiki', ', access: { groups: [staff, wiki] }')}${web('open')}${web('admin', ', access: { groups: [managers] }')}`;
 
-let folder = '';
+const folder = tempFolder();
 let config = '';
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-user-'));
   config = join(folder, 'postern.yaml');
   await writeFile(config, `store: lmdb:data\n${FILE}`);
   const bob = `{ id: usr_bob0000000000000002, username: bob, password_hash: "${HASH}", groups: [wiki], name: Bob }`;
   await writeFile(join(folder, 'users.yaml'), `- ${bob}\n`);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function user(verb: string, ...args: string[]) {
   const { code, stdout, stderr } = await postern(

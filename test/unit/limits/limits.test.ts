@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../../world/clock.ts';
 import type { Client, Rate, RateLimits } from '../../../src/config/config.ts';
@@ -9,6 +6,7 @@ import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import { type CounterStore, type Store, StoreUnavailable } from '../../../src/store/store.ts';
 import { moveClock } from '../../world/clock.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 const rate = (limit: number): Rate => ({ limit, windowSeconds: 60 });
 const RATES: RateLimits = {
@@ -38,21 +36,19 @@ const DOWN: CounterStore = {
   remove: () => Promise.reject(new StoreUnavailable()),
 };
 
-let folder: string;
+const folder = tempFolder();
 let store: Store;
 let pepper = 0;
 const reported: string[] = [];
 const named = new Set<string>();
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-limits-'));
   store = await openLmdb({ folder, now: () => Date.now() });
 });
 afterAll(async () => {
   // A limit that isn't in the list has no series before it is hit.
   expect([...named].filter((limit) => !LIMIT_NAMES.includes(limit))).toEqual([]);
   await store.close();
-  await rm(folder, { recursive: true, force: true });
 });
 beforeEach(() => {
   pepper += 1; // other names for the counters of each test

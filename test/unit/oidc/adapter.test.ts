@@ -1,8 +1,5 @@
 // What requests can't bring about; what the store holds after each flow is test/flow/stored-data.test.ts.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdapterParts, createAdapter } from '../../../src/oidc/adapter.ts';
 import { recordKey } from '../../../src/oidc/record-key.ts';
@@ -11,24 +8,21 @@ import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import type { NewRecord, RecordStore, Store } from '../../../src/store/store.ts';
 import { createUnitOfWork } from '../../../src/store/unit-of-work.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 const hash = createKeyedHash(Buffer.alloc(32, 3));
 const newId = () => randomBytes(32).toString('base64url');
-let folder: string;
+const folder = tempFolder();
 let store: Store;
 let parts: AdapterParts;
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-adapter-'));
   store = await openLmdb({ folder, now: () => Date.now() });
   const records = createUnitOfWork(store, Date.now);
   const onDamaged = () => undefined;
   parts = { records, hash, clock: store.clock, tombstoneSeconds: 3600, onDamaged };
 });
-afterAll(async () => {
-  await store.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => store.close());
 
 describe('a stored record', () => {
   it('may hold words that look like the mark of its own id, and members of a later version', async () => {

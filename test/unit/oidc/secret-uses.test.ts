@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Client, ClientSecret } from '../../../src/config/config.ts';
 import { secretId } from '../../../src/config/secret-strength.ts';
 import { createSecretUses, readSecretUses } from '../../../src/oidc/secret-uses.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { testFolder } from '../../world/temp-folder.ts';
 
 const client = { clientId: 'web' } as Client;
 const secret: ClientSecret = { kind: 'sha256', digest: Buffer.alloc(32, 1) };
@@ -16,14 +14,11 @@ describe('the last use of a client secret', () => {
   let store: Store;
   let at: number;
   beforeEach(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-uses-'));
+    folder = testFolder();
     at = 1_800_000_000_000;
     store = await openLmdb({ folder, now: () => at });
   });
-  afterEach(async () => {
-    await store.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterEach(() => store.close());
 
   it('is written in the background and read by those who list clients', async () => {
     const uses = createSecretUses(store.documents, () => at);

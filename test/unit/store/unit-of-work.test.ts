@@ -1,28 +1,22 @@
 // What one request saves, and what it asks for a second time, over a real store that writes down what it was asked.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
 import { createUnitOfWork, type UnitOfWork } from '../../../src/store/unit-of-work.ts';
 import { countCalls, type CountingRecords } from '../oidc/counting-records.fixture.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 const NOW = 1_800_000_000_000;
-let folder: string;
+const folder = tempFolder();
 let store: Store;
 let counted: CountingRecords;
 let records: UnitOfWork;
 let next = 0;
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-request-'));
   store = await openLmdb({ folder, now: () => NOW });
 });
-afterAll(async () => {
-  await store.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => store.close());
 beforeEach(() => {
   counted = countCalls(store.records);
   records = createUnitOfWork({ ...store, records: counted.records }, () => NOW);

@@ -1,8 +1,5 @@
 // What one attempt to sign in costs, no matter who is meant, and whom a refusal names. Real store, real hashes; what is verified
 // is noted on the way.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { hash } from '@node-rs/argon2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccounts } from '../../../src/users/accounts.ts';
@@ -15,6 +12,7 @@ import { TooManyRequests } from '../../../src/limits/limits.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const FILE_PASSWORD = 'quiet lantern moss 12';
@@ -34,20 +32,16 @@ const COUNTED: CountAttempt = () =>
     takeBack: () => undefined,
   });
 
-let folder: string;
+const folder = tempFolder();
 let store: Store;
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-sign-in-'));
   store = await openLmdb({ folder, now: Date.now });
   const passwordHash = await hashPassword(PASSWORD);
   const stored = { id: IDS.store, username: 'stored', passwordHash, claims: {} };
   const invited = { ...stored, id: IDS.invited, username: 'invited', passwordHash: undefined };
   for (const user of [stored, invited]) await createStoredUsers(store.documents).add(user);
 });
-afterAll(async () => {
-  await store.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => store.close());
 
 type Setting = {
   /** Hashes of the people of the file; the first is of the one named `filed`. */

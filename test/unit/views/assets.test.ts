@@ -1,20 +1,16 @@
 // Which files are served, under which names.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createAssets } from '../../../src/views/assets.ts';
+import { testFolder } from '../../world/temp-folder.ts';
 
 const branding = { name: 'Acme' };
 let overrideFolder: string;
 
 beforeEach(() => {
-  overrideFolder = mkdtempSync(path.join(tmpdir(), 'postern-assets-'));
+  overrideFolder = testFolder();
   mkdirSync(path.join(overrideFolder, 'assets/img'), { recursive: true });
-});
-
-afterEach(() => {
-  rmSync(overrideFolder, { recursive: true });
 });
 
 function put(name: string, text: string): void {

@@ -1,14 +1,14 @@
 // Rendering of the built-in pages, and what an operator's folder can change about them.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createPages } from '../../../src/views/pages.ts';
 import type { Pages, PagesOptions, ViewProblem } from '../../../src/views/pages.ts';
 import { PAGE_NAMES } from '../../../src/views/models.ts';
 import { htmlProblems } from './html-problems.ts';
 import { PAGE_STATES, type PageState } from '../../../src/views/samples.ts';
 import { parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
+import { testFolder } from '../../world/temp-folder.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
 const context = { locale: 'en' };
@@ -29,12 +29,8 @@ let folder: string;
 let problems: ViewProblem[];
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'postern-views-'));
+  folder = testFolder();
   problems = [];
-});
-
-afterEach(() => {
-  rmSync(folder, { recursive: true });
 });
 
 function pagesWith(options: Partial<PagesOptions> = {}): Pages {
