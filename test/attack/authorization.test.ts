@@ -170,25 +170,12 @@ describe('redirect URIs', () => {
       expect(page.status, uri).toBe(303);
       expect(page.headers.get('location'), uri).toMatch(`${world.issuer}/interaction/`);
     }
-    for (const uri of [
-      'http://localhost:51004/cb',
-      'http://[::1]:51004/cb',
-      'http://127.0.0.2:51004/cb',
-      'http://127.1:51004/cb',
-      'http://2130706433/cb',
-      'http://0x7f000001/cb',
-      'http://127.0.0.1.evil.example/cb',
-      'http://127.0.0.1@evil.example/cb',
-      'http://127.0.0.1:51004@evil.example/cb',
-      'http://127.0.0.1:51004/other',
-      'http://127.0.0.1:51004/cb/',
-      'http://127.0.0.1:51004/cb?x=1',
-      'http://127.0.0.1:51004/cb#x',
-      'http://127.0.0.1:99999/cb',
-      'http://127.0.0.1:51004x/cb',
-      'https://127.0.0.1:51004/cb',
-      'ftp://127.0.0.1:51004/cb',
-    ]) {
+    for (const uri of `http://localhost:51004/cb http://[::1]:51004/cb http://127.0.0.2:51004/cb
+      http://127.1:51004/cb http://2130706433/cb http://0x7f000001/cb http://127.0.0.1.evil.example/cb
+      http://127.0.0.1@evil.example/cb http://127.0.0.1:51004@evil.example/cb http://127.0.0.1:51004/other
+      http://127.0.0.1:51004/cb/ http://127.0.0.1:51004/cb?x=1 http://127.0.0.1:51004/cb#x
+      http://127.0.0.1:99999/cb http://127.0.0.1:51004x/cb https://127.0.0.1:51004/cb
+      ftp://127.0.0.1:51004/cb`.split(/\s+/)) {
       const page = await ask(world, { client_id: 'native', redirect_uri: uri });
       expect([page.status, page.headers.get('location')], uri).toEqual([400, null]);
     }
@@ -227,15 +214,7 @@ describe('redirect URIs', () => {
   });
 
   it('AZ-09: any other parameter twice is an error and not a choice', async () => {
-    for (const name of [
-      'client_id',
-      'scope',
-      'state',
-      'code_challenge',
-      'response_type',
-      'nonce',
-      'prompt',
-    ]) {
+    for (const name of 'client_id scope state code_challenge response_type nonce prompt'.split(' ')) {
       const url = `${authorizationUrl(world, { nonce: 'n', prompt: 'login' })}&${name}=other`;
       const page = await newBrowser(world).request(url);
       const { query } = redirectOf(page);
@@ -290,19 +269,12 @@ describe('redirect URIs', () => {
 });
 
 describe('what a request may ask for', () => {
-  it.each([
-    'fragment',
-    'form_post',
-    'web_message',
-    'jwt',
-    'query.jwt',
-    'form_post.jwt',
-    'none',
-    'QUERY',
-    '__proto__',
-  ])('AZ-16: response_mode=%s is refused, by query', async (mode) => {
-    await expectRedirectError('web', { response_mode: mode }, 'unsupported_response_mode');
-  });
+  it.each('fragment form_post web_message jwt query.jwt form_post.jwt none QUERY __proto__'.split(' '))(
+    'AZ-16: response_mode=%s is refused, by query',
+    async (mode) => {
+      await expectRedirectError('web', { response_mode: mode }, 'unsupported_response_mode');
+    },
+  );
 
   it('AZ-16: response_mode=query is the only one, and an empty one is not a way around it', async () => {
     for (const mode of ['query', '']) {

@@ -133,14 +133,8 @@ describe('hosts', () => {
         expect(raw.status, `${version} ${lines}`).toBe(400);
       }
     }
-    for (const host of [
-      'id.example',
-      'ID.example:443',
-      '127.0.0.1:3000',
-      '[::1]:3000',
-      'xn--bcher-kva.example',
-      'a_b',
-    ]) {
+    const hosts = 'id.example ID.example:443 127.0.0.1:3000 [::1]:3000 xn--bcher-kva.example a_b'.split(' ');
+    for (const host of hosts) {
       const raw = await sendBytes(
         world.base,
         `GET ${DISCOVERY} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,

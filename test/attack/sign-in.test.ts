@@ -436,20 +436,12 @@ describe('cookies', () => {
         (cookie) => !isOurs(cookie) && !cookie.includes('expires=Thu, 01 Jan 1970'),
       );
       expect(cookies.map((cookie) => cookie.split(/=|\.(?!sig)/)[0] ?? '').toSorted()).toEqual(
-        [
-          '__Host-postern_browser',
-          '__Host-postern_browser',
-          '__Host-postern_session',
-          '__Host-postern_session.sig',
-          '__Secure-postern_interaction',
-          '__Secure-postern_interaction.sig',
-          '__Secure-postern_interaction',
-          '__Secure-postern_interaction.sig',
-          '__Secure-postern_resume',
-          '__Secure-postern_resume.sig',
-          '__Secure-postern_resume',
-          '__Secure-postern_resume.sig',
-        ].toSorted(),
+        `__Host-postern_browser __Host-postern_browser __Host-postern_session __Host-postern_session.sig
+          __Secure-postern_interaction __Secure-postern_interaction.sig __Secure-postern_interaction
+          __Secure-postern_interaction.sig __Secure-postern_resume __Secure-postern_resume.sig
+          __Secure-postern_resume __Secure-postern_resume.sig`
+          .split(/\s+/)
+          .toSorted(),
       );
       for (const cookie of cookies) {
         const attributes = cookie.toLowerCase().split('; ').slice(1);

@@ -126,15 +126,10 @@ describe('the issuer', () => {
 });
 
 describe('a redirect URI by itself', () => {
-  it.each([
-    'https://app.example/cb',
-    'https://app.example/cb?tenant=1',
-    'http://127.0.0.1:8123/cb',
-    'http://[::1]/cb',
-    'http://localhost/cb',
-    'com.example.app:/cb',
-    'com.example.app://cb',
-  ])('may be %s', (uri) => {
+  it.each(
+    `https://app.example/cb https://app.example/cb?tenant=1 http://127.0.0.1:8123/cb http://[::1]/cb
+    http://localhost/cb com.example.app:/cb com.example.app://cb`.split(/\s+/),
+  )('may be %s', (uri) => {
     expect(redirectUriFault(uri)).toBeUndefined();
   });
 
@@ -152,14 +147,10 @@ describe('a redirect URI by itself', () => {
     },
   );
 
-  it.each([
-    'javascript:alert(1)',
-    'JavaScript:alert(1)',
-    'data:text/html,x',
-    'file:///etc/passwd',
-    'http://app.example',
-    'http://127.0.0.2/cb',
-  ])('AZ-12: is not %s', (uri) => {
+  it.each(
+    `javascript:alert(1) JavaScript:alert(1) data:text/html,x file:///etc/passwd http://app.example
+    http://127.0.0.2/cb`.split(/\s+/),
+  )('AZ-12: is not %s', (uri) => {
     expect(redirectUriFault(uri)).toBeDefined();
   });
 

@@ -115,20 +115,13 @@ describe('an address', () => {
 
 // The two seconds of a request are real ones. A machine that is too busy for them has another try.
 describe('what is called', { retry: 2 }, () => {
-  it.each([
-    '127.0.0.1',
-    '[::1]',
-    '2130706433',
-    '0x7f.1',
-    '127.1',
-    '0177.0.0.1',
-    '[::ffff:127.0.0.1]',
-    '0.0.0.0',
-    '[::]',
-  ])('MC-01: is not this machine: %s sees no connection', async (host) => {
-    expect(await reasonOf(here.request(at(host), OPTIONS))).toBe('address');
-    expect(connections()).toBe(0);
-  });
+  it.each('127.0.0.1 [::1] 2130706433 0x7f.1 127.1 0177.0.0.1 [::ffff:127.0.0.1] 0.0.0.0 [::]'.split(' '))(
+    'MC-01: is not this machine: %s sees no connection',
+    async (host) => {
+      expect(await reasonOf(here.request(at(host), OPTIONS))).toBe('address');
+      expect(connections()).toBe(0);
+    },
+  );
 
   it.each([
     ['a name that is not listed', [], true],

@@ -144,29 +144,10 @@ describe('hostile keys in a model (IN-01, IN-02)', () => {
   const hostile = {
     settings: { 'view options': { client: true, escapeFunction: 'globalThis.hacked = true; x => x' } },
     ...Object.fromEntries(
-      [
-        'client',
-        'escapeFunction',
-        'escape',
-        'layout',
-        'writeResp',
-        'cache',
-        'delimiter',
-        'openDelimiter',
-        'filename',
-        'async',
-        'localsName',
-        'outputFunctionName',
-        'destructuredLocals',
-        'include',
-        'asset',
-        'branding',
-        'locale',
-        'page',
-        'title',
-        '__append',
-        '__output',
-      ].map((key) => [key, '../../../../etc/passwd']),
+      `client escapeFunction escape layout writeResp cache delimiter openDelimiter filename async localsName
+        outputFunctionName destructuredLocals include asset branding locale page title __append __output`
+        .split(/\s+/)
+        .map((key) => [key, '../../../../etc/passwd']),
     ),
   };
 
