@@ -78,17 +78,22 @@ const LAYERS: Readonly<Record<string, string>> = {
   'models.ts': 'config',
   'parts.ts': 'oidc',
   'page-parts.ts': 'interaction',
+  'running.ts': 'server',
   'commands.ts': 'cli',
 };
-/** Nothing of these is loaded by a service. */
-const COMMANDS_ONLY = ['doctor', 'import', 'plan'];
+/** Nothing of the first three is loaded by a service; the last stands in front of the middleware. */
+const PLACES: Readonly<Record<string, string>> = {
+  doctor: 'cli',
+  import: 'cli',
+  plan: 'cli',
+  'fast-path': 'http',
+};
 
 /** The folder in whose place a file stands. */
 function layerOf(file: string): string {
   const folder = folderOf(file);
   if (folder !== 'features') return folder;
-  if (COMMANDS_ONLY.includes(featureOf(file) ?? '')) return 'cli';
-  return LAYERS[path.basename(file)] ?? folder;
+  return LAYERS[path.basename(file)] ?? PLACES[featureOf(file) ?? ''] ?? folder;
 }
 
 /** The folder of a feature that a file is in. */

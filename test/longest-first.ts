@@ -22,7 +22,7 @@ const LONGEST = [
   'features/client-documents/outgoing',
   'attack/outgoing',
   'pages/people',
-  'flow/plain-refresh',
+  'features/fast-path/refresh',
   'flow/back-channel-logout',
   'fault/redis-tls',
   'pages/same-second',

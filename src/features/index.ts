@@ -2,11 +2,12 @@
 import { access } from './access/feature.ts';
 import { account } from './account/feature.ts';
 import { clientDocuments } from './client-documents/feature.ts';
+import { fastPath } from './fast-path/feature.ts';
 import type { Declaration } from './feature.ts';
 import { formPost } from './form-post/feature.ts';
 import { tryOut } from './try-out/feature.ts';
 
-export const FEATURES = [access, account, tryOut, formPost, clientDocuments] as const;
+export const FEATURES = [access, account, tryOut, formPost, clientDocuments, fastPath] as const;
 
 const LIST: readonly Declaration[] = FEATURES;
 

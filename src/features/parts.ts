@@ -39,12 +39,14 @@ export type Wanted = Readonly<{
 
 export type GivenToken = Wanted & { readonly kind?: string };
 
-/** Whether what a user was given may still be used. */
+/** Whether what a user was given may still be used, and whether there is anything to ask. */
 export type Guard = Readonly<{
   /** At an endpoint of the engine. Takes from a code or a refresh token what is lost; or ends its grant, for good, and throws. */
   admit?: (ctx: KoaContextWithOIDC, user: Grouped, token: GivenToken) => Promise<boolean>;
   /** At introspection and on the fast path. Takes from a refresh token what is lost. */
   sees?: (user: Grouped, token: GivenToken) => Promise<boolean>;
+  /** Whether the fast path answers for this client as the engine would, with no more than `sees`. Who says nothing, says no. */
+  isPlain?: (client: Client) => boolean;
 }>;
 
 /** All of them agree. */
@@ -59,6 +61,7 @@ export function guardOf(features: readonly Parts[]): Required<Guard> {
       for (const { sees } of guards) if ((await sees?.(...args)) === false) return false;
       return true;
     },
+    isPlain: (client) => features.every(({ guard }) => guard?.isPlain?.(client) === true),
   };
 }
 

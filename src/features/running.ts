@@ -18,6 +18,7 @@ const RUN: Readonly<Record<string, Load>> = {
   account: () => import('./account/run.ts'),
   'form-post': () => import('./form-post/run.ts'),
   'client-documents': () => import('./client-documents/run.ts'),
+  'fast-path': () => import('./fast-path/run.ts'),
   'try-out': () => import('./try-out/run.ts'),
 } satisfies Readonly<Record<(typeof FEATURES)[number]['name'], Load>>;
 

@@ -22,10 +22,9 @@ import { limitAddresses } from './limit-addresses.ts';
 import { refuseMalformed } from './malformed.ts';
 import { observeRequests } from './observe-requests.ts';
 import type { App } from './server.ts';
-import { createFastPath } from './fast-path.ts';
 
 export function createApp(host: Host, features: readonly PageParts[]): App {
-  const { config, pages, limits, metrics, log, fastAnswers } = host;
+  const { config, pages, limits } = host;
   const { issuer, trustedProxies } = config;
   const app = new Koa();
   // The engine reads cookies through the host's context too.
@@ -35,7 +34,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
 
   const documents = createCachedDocuments();
   const clientAddress = createClientAddress(trustedProxies);
-  const fastPath = createFastPath({ issuer, fastAnswers, documents, clientAddress, metrics, log });
+  const [front] = features.flatMap((one) => one.front?.(host, documents) ?? []);
 
   app.use(observeRequests(host));
   app.use(setSecurityHeaders(issuer));
@@ -43,7 +42,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   app.use(answerErrors(pages, host));
   app.use(admitRequests(issuer, clientAddress));
   app.use(allowOrigins(config.cors.allowedOrigins));
-  app.use(limitAddresses(limits, host.tokens, fastPath));
+  app.use(limitAddresses(limits, host.tokens));
   app.use(refuseMalformed(issuer));
   app.use(documents.serve);
   app.use(serveAssets(host.assets));
@@ -55,7 +54,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   for (const { path, handle } of ownPages(host, features)) app.use(below(path, handle));
   app.use(below(ACCOUNT_PATH, refuseUnknown));
   app.use(host.handle);
-  return { callback: () => fastPath.inFrontOf(app.callback()) };
+  return { callback: () => front?.(app.callback()) ?? app.callback() };
 }
 
 /** A router looks at each of its routes with each request that comes by. */

@@ -16,26 +16,15 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 /** How long a caller may keep one. */
 const MAX_AGE_SECONDS = 300;
 
-type CachedDocument = { readonly body: string; readonly etag: string };
-
-export type CachedDocuments = ReturnType<typeof createCachedDocuments>;
+type CachedDocument = { readonly body: string; readonly headers: Headers };
 
 /** Of one engine instance; the next one comes with documents of its own. */
 export function createCachedDocuments() {
   const rendered = new Map<string, CachedDocument>();
 
-  function headers(path: string, { etag }: CachedDocument): Headers {
-    return {
-      'Content-Type': TYPES.get(path) ?? JSON_TYPE,
-      'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}, must-revalidate`,
-      ETag: etag,
-    };
-  }
-
   return {
     /** What the engine has rendered already. */
     find: (path: string) => rendered.get(path),
-    headers,
     serve: async (ctx: Context, next: Next): Promise<void> => {
       const { path, method } = ctx;
       if (!TYPES.has(path) || method === 'OPTIONS') return next();
@@ -43,12 +32,12 @@ export function createCachedDocuments() {
       if (!document) {
         await next();
         if (ctx.status !== 200) return undefined;
-        document = render(ctx.body);
+        document = render(path, ctx.body);
         // Nothing is kept of a HEAD, for which the engine needn't make a body.
         if (method === 'GET') rendered.set(path, document);
       }
       ctx.status = 200;
-      ctx.set(headers(path, document));
+      ctx.set(document.headers);
       ctx.body = document.body;
       if (ctx.fresh) ctx.status = 304;
       return undefined;
@@ -56,7 +45,12 @@ export function createCachedDocuments() {
   };
 }
 
-function render(content: unknown): CachedDocument {
+function render(path: string, content: unknown): CachedDocument {
   const body = JSON.stringify(content);
-  return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
+  const headers = {
+    'Content-Type': TYPES.get(path) ?? JSON_TYPE,
+    'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}, must-revalidate`,
+    ETag: `"${createHash('sha256').update(body).digest('base64url')}"`,
+  };
+  return { body, headers };
 }

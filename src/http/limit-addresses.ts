@@ -1,13 +1,16 @@
 // Counts requests by address. What counts by client or by account is counted where those are known: oidc/limit-clients.ts and
 // users/sign-in.ts.
+import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { findEndpoint } from '../config/endpoints.ts';
 import { hasClient } from '../oidc/limit-clients.ts';
 import type { AddressEndpoint, Limits } from '../limits/limits.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
-import type { FastPath } from './fast-path.ts';
 
-export function limitAddresses(limits: Limits, tokens: AccessTokens, fastPath: FastPath): Middleware {
+/** What was counted in front of the middleware, and is to be answered by it (429, 503). */
+export const REFUSED = new WeakMap<IncomingMessage, unknown>();
+
+export function limitAddresses(limits: Limits, tokens: AccessTokens): Middleware {
   /** Behind the address of an app are its callers, and what they made up must not count against what they were given. */
   async function userinfoOf(ctx: Context): Promise<AddressEndpoint> {
     const [, token = ''] = /^bearer ([^ ]+)$/i.exec(ctx.get('authorization')) ?? [];
@@ -15,7 +18,7 @@ export function limitAddresses(limits: Limits, tokens: AccessTokens, fastPath: F
   }
 
   return async function limitAddress(ctx, next) {
-    fastPath.assertNotRefused(ctx.req);
+    if (REFUSED.has(ctx.req)) throw REFUSED.get(ctx.req);
     const address = String(ctx.state['clientAddress']);
     const endpoint = findEndpoint(ctx.path);
     if (endpoint?.caller === 'client') {

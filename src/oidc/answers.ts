@@ -1,5 +1,5 @@
-// What is corrected in the engine's answers to programs, each with the rule that asks for it. What http/fast-path.ts answers by itself
-// has the same headers.
+// What is corrected in the engine's answers to programs, each with the rule that asks for it. What is answered in front of the
+// engine has the same headers.
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';

@@ -18,10 +18,6 @@ import { prepareDeviceForms } from './device-forms.ts';
 import { pacePolls } from './device-polls.ts';
 import { logEvents } from './event-log.ts';
 import { PosternProvider, type SeamHooks } from './seam/provider.ts';
-import { fastClientCredentials } from './fast/client-credentials.ts';
-import { fastIntrospection } from './fast/introspection.ts';
-import type { FastAnswer } from './fast/plain-request.ts';
-import { fastRefresh } from './fast/refresh.ts';
 import { guardEngineForms } from './form-origin.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 
@@ -55,14 +51,8 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
     signOutAtOnce(app, logouts),
     ...(provider.middleware as Middleware[]),
   ]);
-  const [clientCredentials, refresh] = [fastClientCredentials(engine), fastRefresh(engine)];
   return {
     ...engine,
-    /** What http/fast-path.ts sends without the engine, by path below the issuer. */
-    fastAnswers: new Map<string, FastAnswer>([
-      [ENDPOINTS.token, async (...args) => (await clientCredentials(...args)) ?? refresh(...args)],
-      [ENDPOINTS.introspection, fastIntrospection(engine)],
-    ]),
     /** Runs inside the host's own Koa context. */
     handle: (ctx: Context, next: Next) => handle(ctx, next),
   };

@@ -25,7 +25,7 @@ export async function claimsForApi(
   return claims.inAccessToken(audience, granted, all ?? {});
 }
 
-/** RFC 9068 §2.2.1: when and how the user signed in, where the code or the refresh token knows it; `source` is of fast/refresh.ts. */
+/** RFC 9068 §2.2.1: when and how the user signed in, where the code or the refresh token knows it; `source` is of a refresh outside of a request. */
 export function authenticationClaims(
   ctx: KoaContextWithOIDC | undefined,
   token: object,

@@ -105,6 +105,8 @@ export function open({ rules, audiences, audit }: AccessPolicyParts): Parts {
     },
 
     guard: {
+      isPlain: () => true,
+
       async admit(ctx, user, token) {
         const decision = decide(user, token);
         if (ctx.oidc.route !== 'token') return 'left' in decision;

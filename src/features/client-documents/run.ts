@@ -61,6 +61,7 @@ export function open(app: App): Parts {
       return documents.load(clientId, 'continue', { address: '' });
     },
     around: prepare,
+    guard: { isPlain: () => true },
     // Draft §6: the engine's own feature would fetch, and remember, by itself.
     discovery: { client_id_metadata_document_supported: true },
   };

@@ -26,6 +26,7 @@ export function open({ config, issuer, pages, clients }: App): Parts {
   }
 
   return {
+    guard: { isPlain: () => true },
     seam: (provider) => provider.offerResponseMode('form_post', postAnswer),
     clientMetadata: ({ responseModes }) => ({ response_modes: [...responseModes] }),
     discovery: { response_modes_supported: config.features.responseModes },

@@ -2,12 +2,11 @@
 // decoding. Everything else goes to the engine as it came.
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
-import type Provider from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
-import type { Hooked } from '../hooks.ts';
-import type { ClientRequest } from '../client-authentication.ts';
+import type { ClientRequest } from '../../oidc/client-authentication.ts';
+import type { Engine } from '../../oidc/provider.ts';
 
-export type FastParts = Hooked & { readonly provider: Provider };
+export type FastParts = Engine;
 
 /** As the middleware has it in `ctx.state`. */
 export type RequestState = { readonly requestId: string; readonly clientAddress: string };
@@ -51,7 +50,7 @@ export function announcesForm(request: IncomingMessage): boolean {
 
 /** The form and the client that has shown its secret, when it has arrived and holds `fields` only, each once. */
 export function peekRequest(
-  { clients, secrets }: FastParts,
+  { clients, secrets, guard }: FastParts,
   request: IncomingMessage,
   fields: ReadonlySet<string>,
   from: ClientRequest,
@@ -59,8 +58,8 @@ export function peekRequest(
   const form = peekForm(request, fields);
   const credentials = form && credentialsOf(request, form);
   const client = credentials && clients.find(credentials.clientId);
-  const count = client && secrets.comparePlain(from, client, credentials.secret);
-  return count && { form, client, count };
+  const count = client && guard.isPlain(client) && secrets.comparePlain(from, client, credentials.secret);
+  return count ? { form, client, count } : undefined;
 }
 
 function peekForm(request: IncomingMessage, fields: ReadonlySet<string>): PlainForm | undefined {

@@ -1,43 +1,41 @@
-// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, a refresh, introspection. It says yes
-// to what is plain; any other request goes through the middleware as it came.
+// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, a refresh, introspection.
+// It says yes to what is plain; any other request goes through the middleware as it came.
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { CLIENT_ANSWER_HEADERS } from '../oidc/answers.ts';
-import { announcesForm, type FastAnswer } from '../oidc/fast/plain-request.ts';
-import type { Log } from '../observability/log.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import { type CachedDocuments, JSON_TYPE } from './cached-documents.ts';
-import type { ClientAddress } from './client-address.ts';
-import { hasOneHost, ownPath } from './edge.ts';
-import { type Headers, scriptableHeaders, securityHeaders } from './headers.ts';
-import { routeName } from './route-name.ts';
-import { headerFault } from './malformed.ts';
-
-type FastPathParts = Readonly<{
-  issuer: string;
-  /** By path below the issuer. */
-  fastAnswers: ReadonlyMap<string, FastAnswer>;
-  documents: CachedDocuments;
-  clientAddress: ClientAddress;
-  metrics: Pick<Metrics, 'request'>;
-  log: Log;
-}>;
-
-/** As a Koa app's callback is. */
-type List = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
-export type FastPath = ReturnType<typeof createFastPath>;
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';
+import { ENDPOINTS } from '../../config/endpoints.ts';
+import { JSON_TYPE } from '../../http/cached-documents.ts';
+import { createClientAddress } from '../../http/client-address.ts';
+import { hasOneHost, ownPath } from '../../http/edge.ts';
+import { type Headers, scriptableHeaders, securityHeaders } from '../../http/headers.ts';
+import { REFUSED } from '../../http/limit-addresses.ts';
+import { headerFault } from '../../http/malformed.ts';
+import { routeName } from '../../http/route-name.ts';
+import type { PageParts, RenderedDocuments } from '../page-parts.ts';
+import type { Parts } from '../parts.ts';
+import { fastClientCredentials } from './client-credentials.ts';
+import { fastIntrospection } from './introspection.ts';
+import { announcesForm, type FastAnswer, type FastParts } from './plain-request.ts';
+import { fastRefresh } from './refresh.ts';
 
 /** With one of these the answer to a GET may be another: CORS, a body. */
 const UNUSUAL_HEADERS = new Set(['origin', 'content-length', 'transfer-encoding']);
 /** With one of these, a condition may mean something else. */
 const WITH_CONDITION = new Set(['cache-control', 'if-modified-since']);
 
-export function createFastPath(parts: FastPathParts) {
-  const { issuer, fastAnswers, documents, clientAddress, metrics, log } = parts;
+export const open = (): Parts & PageParts => ({ guard: { isPlain: () => true }, front });
+
+function front(parts: FastParts, documents: RenderedDocuments): ReturnType<NonNullable<PageParts['front']>> {
+  const { config, issuer, metrics, log } = parts;
+  const [clientCredentials, refresh] = [fastClientCredentials(parts), fastRefresh(parts)];
+  /** By path below the issuer. */
+  const answers = new Map<string, FastAnswer>([
+    [ENDPOINTS.token, async (...args) => (await clientCredentials(...args)) ?? refresh(...args)],
+    [ENDPOINTS.introspection, fastIntrospection(parts)],
+  ]);
+  const clientAddress = createClientAddress(config.trustedProxies);
   const prefix = new URL(issuer).pathname.replace(/\/$/, '');
   const common = securityHeaders(issuer);
-  const refusals = new WeakMap<IncomingMessage, unknown>();
   const turnEnd = createTurnEnd();
 
   function createSend(path: string, response: ServerResponse, requestId: string) {
@@ -56,9 +54,9 @@ export function createFastPath(parts: FastPathParts) {
   function sendDocument(path: string, request: IncomingMessage, response: ServerResponse): boolean {
     const document = documents.find(path);
     if (!document || !isPlain(request)) return false;
-    const isKnown = isKnownTo(request, document.etag);
+    const isKnown = isKnownTo(request, document.headers['ETag']);
     if (isKnown === undefined) return false;
-    const { 'Content-Type': type = '', ...kept } = documents.headers(path, document);
+    const { 'Content-Type': type = '', ...kept } = document.headers;
     const send = createSend(path, response, randomUUID());
     if (isKnown) send(kept);
     else send({ 'Content-Type': type, ...kept }, document.body);
@@ -66,7 +64,7 @@ export function createFastPath(parts: FastPathParts) {
   }
 
   async function sendAnswer(path: string, request: IncomingMessage, response: ServerResponse) {
-    const answer = fastAnswers.get(path);
+    const answer = answers.get(path);
     if (!answer || !isPlain(request) || !announcesForm(request)) return false;
     await beginningOfBody(request);
     const { socket, headers } = request;
@@ -80,7 +78,7 @@ export function createFastPath(parts: FastPathParts) {
       send({ ...CLIENT_ANSWER_HEADERS, 'Content-Type': JSON_TYPE }, JSON.stringify(body));
       return true;
     } catch (error) {
-      refusals.set(request, error);
+      REFUSED.set(request, error);
       return false;
     }
   }
@@ -93,24 +91,17 @@ export function createFastPath(parts: FastPathParts) {
     return request.method === 'POST' && sendAnswer(path, request, response);
   }
 
-  return {
-    /** Answers what it can, and hands the rest to the middleware. */
-    inFrontOf: (list: List): RequestListener =>
-      async function answerOrHandOn(request, response) {
-        await turnEnd();
-        if (!(await answerFast(request, response))) await list(request, response);
-      },
-    /** Where the middleware counts: throws what the fast path has counted already and could not answer (429, 503). */
-    assertNotRefused(request: IncomingMessage): void {
-      if (refusals.has(request)) throw refusals.get(request);
-    },
-  };
+  return (list) =>
+    async function answerOrHandOn(request, response) {
+      await turnEnd();
+      if (!(await answerFast(request, response))) await list(request, response);
+    };
 }
 
 const isPlain = (request: IncomingMessage) => hasOneHost(request) && headerFault(request) === undefined;
 
 /** Whether the caller has what is named so (RFC 9110 §13.1.2); undefined where the middleware has to say. */
-function isKnownTo({ rawHeaders }: IncomingMessage, etag: string): boolean | undefined {
+function isKnownTo({ rawHeaders }: IncomingMessage, etag: string | undefined): boolean | undefined {
   let [isKnown, isDoubtful] = [false, false];
   // `headers` would make Node parse all of them into an object first.
   for (let index = 0; index < rawHeaders.length; index += 2) {

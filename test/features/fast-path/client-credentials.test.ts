@@ -9,15 +9,15 @@ import {
   GENERATED_SECRETS,
   GENERATED_WORLD,
   startBothWays,
-} from '../world/both-ways.ts';
-import { introspection } from '../world/presented-tokens.ts';
-import { type Answer, post } from '../world/requests.ts';
-import { basic } from '../world/token-endpoint.ts';
-import { openWire } from '../world/wire.ts';
-import { type OpenWorld, SECRETS, startWorld } from '../world/world.ts';
-import { standingClock } from '../world/clock.ts';
-import { type Known, makeRequest } from '../world/generated-requests.ts';
-import { rounds } from '../world/rounds.ts';
+} from './both-ways.ts';
+import { introspection } from '../../world/presented-tokens.ts';
+import { type Answer, post } from '../../world/requests.ts';
+import { basic } from '../../world/token-endpoint.ts';
+import { openWire } from '../../world/wire.ts';
+import { type OpenWorld, SECRETS, startWorld } from '../../world/world.ts';
+import { standingClock } from '../../world/clock.ts';
+import { type Known, makeRequest } from './generated-requests.ts';
+import { rounds } from '../../world/rounds.ts';
 
 const PLAIN = 'grant_type=client_credentials';
 const BY_ENGINE = '&ignored=1';

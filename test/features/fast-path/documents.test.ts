@@ -2,10 +2,10 @@
 // follows each request through the middleware, so the level says which way a request goes.
 import Koa from 'koa';
 import { describe, expect, it, vi } from 'vitest';
-import { useWorld } from '../world/each-store.ts';
-import { rounds } from '../world/rounds.ts';
-import { ANSWER_TIMEOUT_MS, openWire } from '../world/wire.ts';
-import { type OpenWorld, SPA_ORIGIN } from '../world/world.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { rounds } from '../../world/rounds.ts';
+import { ANSWER_TIMEOUT_MS, openWire } from '../../world/wire.ts';
+import { type OpenWorld, SPA_ORIGIN } from '../../world/world.ts';
 
 const ALLOWED = 'https://global.example';
 const DOCUMENTS = [

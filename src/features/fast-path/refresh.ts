@@ -1,13 +1,13 @@
 // The answer to a plain, correct refresh by a client with a secret. What is read and what is issued are the engine's own models; the steps
-// between are those of its refresh_token grant, whose answer is the reference: test/flow/plain-refresh.test.ts compares the two.
+// between are those of its refresh_token grant, whose answer is the reference: test/features/fast-path compares the two.
 import { errors } from 'oidc-provider';
 import type Provider from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
 import { originOf } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { User } from '../../users/user.ts';
-import { recordIssued, UNCONFIRMED } from '../audit-trail.ts';
-import { issuedWithGrant } from '../signed-in-at.ts';
+import { recordIssued, UNCONFIRMED } from '../../oidc/audit-trail.ts';
+import { issuedWithGrant } from '../../oidc/signed-in-at.ts';
 import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts';
 
 /** `scope` and `resource` are the engine's to judge. */

@@ -3,7 +3,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { StoreUnavailable } from '../../src/store/store.ts';
+import { StoreUnavailable } from '../../../src/store/store.ts';
 import {
   type BothWays,
   compareGenerated,
@@ -12,15 +12,15 @@ import {
   GENERATED_WORLD,
   startBothWays,
   type WireRequest,
-} from '../world/both-ways.ts';
-import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { machineToken, signIn } from '../world/app.ts';
-import { revoke } from '../world/presented-tokens.ts';
-import { post } from '../world/requests.ts';
-import { basic } from '../world/token-endpoint.ts';
-import { SECRETS, type World } from '../world/world.ts';
-import { type Known, makeRequest, type Random } from '../world/generated-requests.ts';
-import { rounds } from '../world/rounds.ts';
+} from './both-ways.ts';
+import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { machineToken, signIn } from '../../world/app.ts';
+import { revoke } from '../../world/presented-tokens.ts';
+import { post } from '../../world/requests.ts';
+import { basic } from '../../world/token-endpoint.ts';
+import { SECRETS, type World } from '../../world/world.ts';
+import { type Known, makeRequest, type Random } from './generated-requests.ts';
+import { rounds } from '../../world/rounds.ts';
 
 /** A request that is not as expected is found again by its seed and number. */
 const SEED = 20_261_122;

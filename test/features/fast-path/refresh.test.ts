@@ -1,10 +1,10 @@
 // The fast path for refreshes against the engine's own answer, which is the reference: refresh tokens in every state that one can come to,
 // on each store, and what is stored and works afterwards.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { recordKey } from '../../src/oidc/record-key.ts';
-import { StoreUnavailable } from '../../src/store/store.ts';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import { type AuthorizeOptions, signIn } from '../world/app.ts';
+import { recordKey } from '../../../src/oidc/record-key.ts';
+import { StoreUnavailable } from '../../../src/store/store.ts';
+import { createAccountStates } from '../../../src/users/account-state.ts';
+import { type AuthorizeOptions, signIn } from '../../world/app.ts';
 import {
   type BothWays,
   formHeaders,
@@ -13,14 +13,14 @@ import {
   startBothWays,
   type WireRequest,
   withoutIds,
-} from '../world/both-ways.ts';
-import { MINUTE, moveClock, standingClock, until } from '../world/clock.ts';
-import { revoke } from '../world/presented-tokens.ts';
-import { startRedis } from '../world/servers.ts';
-import { hashOf } from '../world/stored.ts';
-import { refresh } from '../world/token-endpoint.ts';
-import { createTurns } from '../world/turns.ts';
-import { API, type OpenWorld, PEOPLE, type World } from '../world/world.ts';
+} from './both-ways.ts';
+import { MINUTE, moveClock, standingClock, until } from '../../world/clock.ts';
+import { revoke } from '../../world/presented-tokens.ts';
+import { startRedis } from '../../world/servers.ts';
+import { hashOf } from '../../world/stored.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { createTurns } from '../../world/turns.ts';
+import { API, type OpenWorld, PEOPLE, type World } from '../../world/world.ts';
 
 const PATH = '/oauth/token';
 const OFFLINE = 'openid email offline_access reports.read';

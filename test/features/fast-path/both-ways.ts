@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Provider from 'oidc-provider';
 import { expect, vi } from 'vitest';
-import { freePort } from './servers.ts';
-import { MINUTE, moveClock, until } from './clock.ts';
+import { freePort } from '../../world/servers.ts';
+import { MINUTE, moveClock, until } from '../../world/clock.ts';
 import { type Random, seededRandom } from './generated-requests.ts';
 import {
   API,
@@ -18,7 +18,7 @@ import {
   startWorld,
   worldClients,
   type WorldOptions,
-} from './world.ts';
+} from '../../world/world.ts';
 
 export type WireRequest = {
   readonly method: string;
@@ -246,7 +246,7 @@ const DUO = {
 };
 export const GENERATED_WORLD = {
   trusted_proxies: ['127.0.0.1'],
-  rate_limits: { token: '100/1m', introspection: '400/1m' },
+  rate_limits: { token: '100/1m', introspection: '400/1m', userinfo: '20/1m' },
   lifetimes: { access_token: '1h' },
   resources: [
     { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1', 'duo'] },

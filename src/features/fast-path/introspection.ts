@@ -1,5 +1,5 @@
 // The answer to an API that asks about a live access token (RFC 7662) and may see it. The engine's own answer is the reference,
-// and test/flow/plain-introspection.test.ts compares the two.
+// and test/features/fast-path compares the two.
 import { isMachines } from '../../tokens/access-token.ts';
 import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts';
 
@@ -7,7 +7,7 @@ import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
 export function fastIntrospection(parts: FastParts): FastAnswer {
-  const { tokens, findMachineToken, provider, disclose, records } = parts;
+  const { tokens, findMachineToken, provider, disclose, records, clients, guard } = parts;
   const { issuer } = tokens;
 
   async function describeMachines(jwt: string, caller: string) {
@@ -30,12 +30,14 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
   async function describe(jwt: string, caller: string) {
     const claims = await tokens.verify(jwt);
     if (claims === undefined) return undefined;
-    if (isMachines(claims)) return describeMachines(jwt, caller);
     let answer: object | undefined;
-    await records.run(async () => {
-      answer = await describeUsers(jwt, caller);
-    });
-    return answer;
+    if (isMachines(claims)) answer = await describeMachines(jwt, caller);
+    else
+      await records.run(async () => {
+        answer = await describeUsers(jwt, caller);
+      });
+    const owner = answer && (await clients.load(claims.client_id));
+    return owner && guard.isPlain(owner) ? answer : undefined;
   }
 
   return async function answerIntrospection(request, { clientAddress: address }) {

@@ -1,0 +1,87 @@
+// A feature that doesn't say that a client's requests are plain costs them the fast path, and nothing else: the engine answers as before.
+import Provider from 'oidc-provider';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import * as account from '../../../src/features/account/run.ts';
+import type { Parts } from '../../../src/features/parts.ts';
+import { machineToken, signIn } from '../../world/app.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { introspect } from '../../world/presented-tokens.ts';
+import { post } from '../../world/requests.ts';
+import { basic, refresh } from '../../world/token-endpoint.ts';
+import { GENEROUS } from '../../world/world.ts';
+
+/** As the engine asks for its context in each request of its own. */
+async function isAnsweredByEngine(ask: () => Promise<unknown>): Promise<boolean> {
+  const asked = vi.spyOn(Provider, 'ctx', 'get');
+  await ask();
+  const { results } = asked.mock;
+  const isEngine = results.some(({ value }) => value !== undefined);
+  asked.mockRestore();
+  return isEngine;
+}
+
+describe('a feature beside the fast path', () => {
+  const world = useWorld();
+  beforeAll(() => {
+    // As in production: at debug everything goes through the middleware.
+    world().recorded.telemetry.log.level = 'info';
+  });
+
+  /** Which of the endpoints were answered by the engine, once the clients are known at their address. */
+  async function answeredByEngine(guard: Parts['guard']) {
+    const { open } = account;
+    const opened = vi.spyOn(account, 'open').mockImplementation((app) => {
+      const { guard: _own, ...parts } = open(app);
+      return guard === undefined ? parts : { ...parts, guard };
+    });
+    await world().reload({ ...GENEROUS, account: true });
+    opened.mockRestore();
+    const { tokens } = await signIn(world(), { scope: 'openid offline_access reports.read' });
+    const machines = await machineToken(world(), 'reports.read');
+    await introspect(world(), machines, 'rs1');
+    let newest = String((await refresh(world(), tokens.refresh_token)).body['refresh_token']);
+    const asks = {
+      client_credentials: async () => {
+        const form = { grant_type: 'client_credentials', scope: 'reports.read' };
+        const answer = await post(world(), '/oauth/token', form, { authorization: basic('svc') });
+        expect(answer.status).toBe(200);
+      },
+      refresh: async () => {
+        const { status, body } = await refresh(world(), newest);
+        expect(status).toBe(200);
+        newest = String(body['refresh_token']);
+      },
+      'introspection of a machine’s token': async () => {
+        expect(await introspect(world(), machines, 'rs1')).toMatchObject({ active: true, sub: 'svc' });
+      },
+      'introspection of a user’s token': async () => {
+        expect(await introspect(world(), tokens.access_token, 'rs1')).toMatchObject({ client_id: 'web' });
+      },
+    };
+    const found: string[] = [];
+    for (const [name, ask] of Object.entries(asks)) if (await isAnsweredByEngine(ask)) found.push(name);
+    return found;
+  }
+
+  it('costs nothing where it says that the clients are plain', async () => {
+    expect(await answeredByEngine({ isPlain: () => true })).toEqual([]);
+  });
+
+  it.each([
+    ['that says nothing', undefined],
+    ['with a guard that says nothing of it', {}],
+    ['that has something to say of each client', { isPlain: () => false }],
+  ])('leaves everything to the engine beside one %s', async (_which, guard) => {
+    expect(await answeredByEngine(guard)).toEqual([
+      'client_credentials',
+      'refresh',
+      'introspection of a machine’s token',
+      'introspection of a user’s token',
+    ]);
+  });
+
+  it('leaves to the engine what is asked by a client that is not plain, and what is asked of its tokens', async () => {
+    const isPlain = ({ clientId }: { readonly clientId: string }) => clientId !== 'web';
+    expect(await answeredByEngine({ isPlain })).toEqual(['refresh', 'introspection of a user’s token']);
+  });
+});
