@@ -1,16 +1,14 @@
 // Clients that nobody registered, by their metadata documents (draft-ietf-oauth-client-id-metadata-document-02): fetched where a sign-in
 // begins, and believed for a while.
 import type { Client } from '../../config/config.ts';
-import { isListedDocument } from './feature.ts';
 import { toClient } from '../../config/resolve.ts';
 import { clientSchema } from '../../config/schema-client.ts';
 import { Remembered } from '../../limits/bounded-map.ts';
-import { type Limits, TooManyRequests } from '../../limits/limits.ts';
+import { TooManyRequests } from '../../limits/limits.ts';
 import { networkOf } from '../../limits/network.ts';
-import type { Audit } from '../../observability/audit.ts';
-import type { Log } from '../../observability/log.ts';
+import type { App } from '../../oidc/app.ts';
 import { ClientUnavailable } from '../../oidc/clients.ts';
-import type { Outgoing } from '../../outgoing/guard.ts';
+import { isListedDocument } from './feature.ts';
 import { fetchDocument } from './fetch-document.ts';
 import {
   createKeptDocuments,
@@ -44,22 +42,16 @@ export type Asker = Readonly<{
   browser?: (() => Promise<string | undefined>) | undefined;
 }>;
 
-export type ClientDocuments = ReturnType<typeof createClientDocuments>;
-
-type ClientDocumentsParts = KeptDocumentsParts & {
-  readonly outgoing: Outgoing;
-  /** `client_documents.hosts` */
-  readonly hosts: readonly string[];
-  readonly limits: Limits;
-  readonly audit: Audit;
-  readonly log: Log;
-};
+type ClientDocumentsParts = KeptDocumentsParts &
+  Pick<App, 'outgoing' | 'limits' | 'audit' | 'log'> & {
+    /** `client_documents.hosts` */
+    readonly hosts: readonly string[];
+  };
 
 export function createClientDocuments(parts: ClientDocumentsParts) {
   const { hosts, clock } = parts;
   const kept = createKeptDocuments(parts);
   const renew = createRenewal(parts, kept);
-  /** Whether the configuration lists this URL. */
   const isListed = (clientId: string) => isListedDocument(clientId, hosts);
   const isGood = ({ believedUntil }: KeptDocument) => clock.now() < believedUntil + GRACE_MS;
 

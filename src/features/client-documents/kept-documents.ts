@@ -2,9 +2,8 @@
 // only a cache, for as long as a document is believed.
 import type { Client } from '../../config/config.ts';
 import { Remembered } from '../../limits/bounded-map.ts';
-import { createReadRecord, FORM_VERSION, type OnDamaged, type StoredForm } from '../../store/form.ts';
-import type { KeyedHash } from '../../store/keyed-hash.ts';
-import type { RecordStore, StoreClock } from '../../store/store.ts';
+import type { App } from '../../oidc/app.ts';
+import { createReadRecord, FORM_VERSION, type StoredForm } from '../../store/form.ts';
 import type { ClientDocument, VettedDocument } from './vet.ts';
 
 const KIND = 'ClientDocument';
@@ -29,20 +28,15 @@ export type KeptDocument = Readonly<{
 type Stored = Pick<ClientDocument, 'contentType'> &
   Omit<KeptDocument, 'client' | 'document'> & { readonly body: string; readonly v: number };
 
-export type KeptDocumentsParts = Readonly<{
-  /** The store itself: what is fetched belongs to no request. */
-  records: RecordStore;
-  clock: StoreClock;
-  hash: KeyedHash;
-  vet: (document: ClientDocument) => VettedDocument;
-  onDamaged: OnDamaged;
-  /** How long a token that was issued to such a client may live. */
-  tokenSeconds: number;
-}>;
+export type KeptDocumentsParts = Pick<App, 'store' | 'clock' | 'hash' | 'onDamaged' | 'tombstoneSeconds'> & {
+  readonly vet: (document: ClientDocument) => VettedDocument;
+};
 
 /** Each method but `believed` throws StoreUnavailable. */
 export function createKeptDocuments(parts: KeptDocumentsParts) {
-  const { records, clock, vet } = parts;
+  const { store, clock, vet } = parts;
+  // Not by request: what is fetched belongs to none.
+  const { records } = store;
   const copies = new Remembered<KeptDocument>(MOST_KNOWN);
   const readStored = createReadRecord(parts.onDamaged, KIND, 'body');
   const keyOf = (clientId: string) => parts.hash(`client document:${clientId}`);
@@ -83,7 +77,8 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
         kind: KIND,
         key: keyOf(clientId),
         payload: JSON.stringify(stored),
-        ttlSeconds: Math.max(1, graceSeconds, isUsed ? parts.tokenSeconds : 0),
+        // One in use for as long as a token may live that was issued to its client.
+        ttlSeconds: Math.max(1, graceSeconds, isUsed ? parts.tombstoneSeconds : 0),
       });
       copies.add(clientId, kept);
     },

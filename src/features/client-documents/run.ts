@@ -15,9 +15,6 @@ export function open(app: App): Parts {
     ...app,
     hosts,
     vet: (document) => vetClientDocument(document, scope),
-    // The store itself: what is fetched belongs to no request.
-    records: app.store.records,
-    tokenSeconds: app.tombstoneSeconds,
   });
   const isListed = (clientId: string) =>
     app.clients.find(clientId) === undefined && documents.isListed(clientId);
