@@ -91,7 +91,9 @@ describe('ARCHITECTURE.md', () => {
 
   it('names files that are there', () => {
     const texts = ['ARCHITECTURE.md', 'CONTRIBUTING.md', ...DECISIONS].map((file) =>
-      readFileSync(file, 'utf8'),
+      readFileSync(file, 'utf8')
+        // Of a feature that test/features/recipe.test.ts makes.
+        .replaceAll(/\S*greeting\S*/g, ''),
     );
     const named = [...texts.join('\n').matchAll(/`((?:src|test|views|docs|deploy|bench)\/[\w./-]+)`/g)];
     const missing = named.filter(([, name = '']) => globSync(name.replace('NAME', '*')).length === 0);
