@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { copyWithout, removeCopy, runIn } from './features/without-features.ts';
-import { MUTANTS, NOT_OURS, type Mutant, placesOf, testsOf } from './mutants.ts';
+import { MUTANTS, NOT_OURS, type Mutant, patternOf, placesOf, testsOf } from './mutants.ts';
 
 const ENOUGH = 0.95;
 
@@ -18,7 +18,7 @@ async function judge(folder: string, mutant: Mutant): Promise<Verdict> {
   const before = await readFile(file, 'utf8');
   await writeFile(
     file,
-    before.replace(mutant.old, () => mutant.new),
+    before.replace(patternOf(mutant), () => mutant.new),
   );
   const options = ['--project', 'suite', '--bail', '1', '--testNamePattern', `${mutant.case}\\b`];
   // The run builds dist/ anew, for those that start processes.

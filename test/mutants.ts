@@ -155,7 +155,7 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
       'backchannel_logout_uri: text(logoutUriFault)',
       'backchannel_logout_uri: text(() => undefined)',
     ],
-    'PR-10': ["token.set('sid', sid);\n      const", 'const'],
+    'PR-10': ["token.set('jti', randomUUID());\ntoken.set('sid', sid);", "token.set('jti', randomUUID());"],
   },
   'client-documents': {
     'MC-07': ['url.href === value &&', ''],
@@ -190,11 +190,15 @@ const filesIn = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith('.ts'))
     .map((name) => path.join(folder, name));
 
+/** However it is indented. */
+export const patternOf = ({ old }: Mutant) =>
+  new RegExp(old.replaceAll(/[^\w\s]/g, '\\$&').replaceAll(/\s+/g, '\\s+'));
+
 /** The files of `src` that have its text, each as often as it has it. */
-export const placesOf = ({ old }: Mutant, src: string): readonly string[] =>
+export const placesOf = (mutant: Mutant, src: string): readonly string[] =>
   filesIn(src).flatMap((file) =>
     readFileSync(file, 'utf8')
-      .split(old)
+      .split(patternOf(mutant))
       .slice(1)
       .map(() => file),
   );
