@@ -1,19 +1,15 @@
 // What the service says it can do, and nothing else.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { newBrowser } from '../world/person.ts';
 import { get, post } from '../world/requests.ts';
-import { startWorld, type World } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({ issuer: 'https://id.example/auth' });
-});
-afterAll(() => world.stop());
+const world = useWorld({ issuer: 'https://id.example/auth' });
 
 describe('CF-06: discovery', () => {
   it('CF-06: is what is offered and nothing else', async () => {
-    const answer = await get(world, '/.well-known/openid-configuration');
+    const answer = await get(world(), '/.well-known/openid-configuration');
     const base = 'https://id.example/auth';
     expect(answer.body).toEqual({
       issuer: base,
@@ -47,28 +43,28 @@ describe('CF-06: discovery', () => {
       /\s+/,
     );
     for (const route of routes) {
-      expect((await get(world, route)).status, route).toBe(404);
+      expect((await get(world(), route)).status, route).toBe(404);
     }
   });
 
   it('LG-20, LG-41, LG-42, LG-44, IN-17, LO-14: of what is not built yet nothing can be reached', async () => {
     const routes = '/forgot /forgot-password /reset-password /recover /signup /totp /otp /mfa'.split(' ');
     for (const route of routes) {
-      expect((await get(world, route)).status, route).toBe(404);
-      expect((await post(world, route, { email: 'a@x\r\nBcc: b@y' })).status, route).toBe(404);
+      expect((await get(world(), route)).status, route).toBe(404);
+      expect((await post(world(), route, { email: 'a@x\r\nBcc: b@y' })).status, route).toBe(404);
     }
     for (const step of ['reset', 'totp', 'otp', 'recovery', 'passkey', 'webauthn', 'register']) {
-      expect((await post(world, `/interaction/abc/${step}`, {})).status, step).toBe(404);
+      expect((await post(world(), `/interaction/abc/${step}`, {})).status, step).toBe(404);
     }
-    const discovery = (await get(world, '/.well-known/openid-configuration')).text;
+    const discovery = (await get(world(), '/.well-known/openid-configuration')).text;
     expect(discovery).not.toMatch(/backchannel|frontchannel|acr_values|amr/);
-    const page = await newBrowser(world).open(authorizationUrl(world));
+    const page = await newBrowser(world()).open(authorizationUrl(world()));
     expect(page.text).toMatch(/name="password"/);
     expect(page.text).not.toMatch(/forgot|one-time|webauthn/i);
   });
 
   it('CF-06: the keys have the members of the specification and no private one', async () => {
-    const { keys } = (await get(world, '/oauth/jwks.json')).body as { keys: Record<string, string>[] };
+    const { keys } = (await get(world(), '/oauth/jwks.json')).body as { keys: Record<string, string>[] };
     expect(keys.length).toBeGreaterThan(0);
     for (const key of keys) {
       expect(Object.keys(key).toSorted()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);

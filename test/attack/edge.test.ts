@@ -1,5 +1,5 @@
 // The edge: hosts, paths, origins, headers and errors, byte by byte where a client library would put them right.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { machineToken } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { newBrowser } from '../world/person.ts';
@@ -7,18 +7,15 @@ import { introspection, revoke } from '../world/presented-tokens.ts';
 import { get, post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { sendBytes } from '../world/wire.ts';
-import { GENEROUS, SPA_ORIGIN, startWorld, type World } from '../world/world.ts';
+import { GENEROUS, SPA_ORIGIN, startWorld } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
 
 const ALLOWED = 'https://tools.example';
 const ISSUER = 'https://id.example';
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({
-    issuer: ISSUER,
-    config: { ...GENEROUS, cors: { allowed_origins: [ALLOWED] }, trusted_proxies: ['127.0.0.1'] },
-  });
+const world = useWorld({
+  issuer: ISSUER,
+  config: { ...GENEROUS, cors: { allowed_origins: [ALLOWED] }, trusted_proxies: ['127.0.0.1'] },
 });
-afterAll(() => world.stop());
 
 const DISCOVERY = '/.well-known/openid-configuration';
 
@@ -32,10 +29,10 @@ describe('hosts', () => {
       DISCOVERY,
       '/oauth/logout',
       '/oauth/userinfo',
-      new URL(authorizationUrl(world)).pathname + new URL(authorizationUrl(world)).search,
+      new URL(authorizationUrl(world())).pathname + new URL(authorizationUrl(world())).search,
     ]) {
       const raw = await sendBytes(
-        world.base,
+        world().base,
         `GET ${target} HTTP/1.1\r\nHost: evil.example\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
       );
       expect([200, 303, 401], target).toContain(raw.status);
@@ -44,7 +41,7 @@ describe('hosts', () => {
       if (location !== undefined) expect(location.startsWith(`${ISSUER}/`), target).toBe(true);
     }
     const discovery = await sendBytes(
-      world.base,
+      world().base,
       `GET ${DISCOVERY} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
     );
     const urls = urlsIn(discovery.text);
@@ -54,7 +51,7 @@ describe('hosts', () => {
 
   it('HT-02: an absolute-form target is served with our own host, and refused with another', async () => {
     const open = async (target: string) =>
-      sendBytes(world.base, `GET ${target} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`);
+      sendBytes(world().base, `GET ${target} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`);
     for (const own of [ISSUER, 'http://id.example', 'HTTPS://ID.example']) {
       const answer = await open(`${own}${DISCOVERY}?x=http://evil.example`);
       expect([answer.status, JSON.parse(answer.text).issuer], own).toEqual([200, ISSUER]);
@@ -74,7 +71,7 @@ describe('hosts', () => {
       'evil.example:443',
     ]) {
       const raw = await sendBytes(
-        world.base,
+        world().base,
         `GET ${target} HTTP/1.1\r\nHost: id.example\r\nConnection: close\r\n\r\n`,
       );
       expect(raw.status, target).toBe(400);
@@ -88,7 +85,7 @@ describe('hosts', () => {
     const first = await get(fresh, DISCOVERY, { 'x-forwarded-host': 'evil.example' });
     expect(first.text).not.toContain('evil.example');
     await fresh.stop();
-    const good = (await get(world, DISCOVERY)).text;
+    const good = (await get(world(), DISCOVERY)).text;
     const headers: Record<string, string>[] = [
       { 'x-forwarded-host': 'evil.example' },
       { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', 'x-forwarded-port': '81' },
@@ -98,9 +95,9 @@ describe('hosts', () => {
       { 'x-forwarded-prefix': '/evil', 'x-forwarded-uri': '/evil' },
     ];
     for (const one of headers) {
-      const answer = await get(world, DISCOVERY, one);
+      const answer = await get(world(), DISCOVERY, one);
       expect([answer.status, answer.text], JSON.stringify(one)).toEqual([200, good]);
-      const page = await newBrowser(world).request(authorizationUrl(world), { headers: one });
+      const page = await newBrowser(world()).request(authorizationUrl(world()), { headers: one });
       expect(page.headers.get('location')?.startsWith(`${ISSUER}/interaction/`), JSON.stringify(one)).toBe(
         true,
       );
@@ -127,7 +124,7 @@ describe('hosts', () => {
     ]) {
       for (const version of ['1.1', '1.0']) {
         const raw = await sendBytes(
-          world.base,
+          world().base,
           `GET ${DISCOVERY} HTTP/${version}\r\n${lines}\r\nConnection: close\r\n\r\n`,
         );
         expect(raw.status, `${version} ${lines}`).toBe(400);
@@ -136,7 +133,7 @@ describe('hosts', () => {
     const hosts = 'id.example ID.example:443 127.0.0.1:3000 [::1]:3000 xn--bcher-kva.example a_b'.split(' ');
     for (const host of hosts) {
       const raw = await sendBytes(
-        world.base,
+        world().base,
         `GET ${DISCOVERY} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
       );
       expect(raw.status, host).toBe(200);
@@ -147,7 +144,7 @@ describe('hosts', () => {
 /** A token request that is right but for its path or method. */
 const target = async (path: string, method = 'POST') =>
   sendBytes(
-    world.base,
+    world().base,
     `${method} ${path} HTTP/1.1\r\nHost: id.example\r\nAuthorization: ${basic('svc')}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 29\r\nConnection: close\r\n\r\ngrant_type=client_credentials`,
   );
 
@@ -243,7 +240,7 @@ const EVIL = [
 async function ask(path: string, method: string, headers: Record<string, string>): Promise<Response> {
   const body = method === 'POST' ? 'grant_type=client_credentials' : null;
   const type = body === null ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
-  return fetch(`${world.base}${path}`, {
+  return fetch(`${world().base}${path}`, {
     method,
     headers: { ...type, ...headers },
     body,
@@ -328,10 +325,10 @@ describe('origins', () => {
   });
 
   it('HT-21: pages are for nobody’s scripts', async () => {
-    const browser = newBrowser(world);
-    const login = await browser.open(authorizationUrl(world));
+    const browser = newBrowser(world());
+    const login = await browser.open(authorizationUrl(world()));
     for (const url of [
-      authorizationUrl(world),
+      authorizationUrl(world()),
       login.url,
       `${ISSUER}/oauth/logout`,
       `${ISSUER}/oauth/logout/success`,
@@ -351,30 +348,30 @@ describe('origins', () => {
 
 describe('headers and errors', () => {
   it('HT-31: every answer has the security headers and says nothing of what serves it', async () => {
-    const browser = newBrowser(world);
-    const login = await browser.open(authorizationUrl(world));
-    const token = await machineToken(world, 'reports.read');
+    const browser = newBrowser(world());
+    const login = await browser.open(authorizationUrl(world()));
+    const token = await machineToken(world(), 'reports.read');
     const style = /href="([^"]+\.css)"/.exec(login.text)?.[1] ?? '';
     const answers: Record<string, { status: number; headers: Headers }> = {
       login,
       style: await browser.request(style),
-      redirect: await browser.request(authorizationUrl(world)),
-      refused: await browser.request(authorizationUrl(world, { redirect_uri: 'x' })),
+      redirect: await browser.request(authorizationUrl(world())),
+      refused: await browser.request(authorizationUrl(world(), { redirect_uri: 'x' })),
       logout: await browser.request(`${ISSUER}/oauth/logout`),
-      discovery: await get(world, DISCOVERY),
-      jwks: await get(world, '/oauth/jwks.json'),
-      token: await post(world, '/oauth/token', 'grant_type=client_credentials', {
+      discovery: await get(world(), DISCOVERY),
+      jwks: await get(world(), '/oauth/jwks.json'),
+      token: await post(world(), '/oauth/token', 'grant_type=client_credentials', {
         authorization: basic('svc'),
       }),
-      'token error': await post(world, '/oauth/token', ''),
-      introspection: await introspection(world, token),
-      revocation: await revoke(world, 'x', 'svc'),
-      userinfo: await get(world, '/oauth/userinfo'),
-      'not found': await get(world, '/nothing'),
-      'wrong method': await get(world, '/oauth/token'),
+      'token error': await post(world(), '/oauth/token', ''),
+      introspection: await introspection(world(), token),
+      revocation: await revoke(world(), 'x', 'svc'),
+      userinfo: await get(world(), '/oauth/userinfo'),
+      'not found': await get(world(), '/nothing'),
+      'wrong method': await get(world(), '/oauth/token'),
       preflight: await ask('/oauth/token', 'OPTIONS', { origin: ALLOWED }),
-      'interaction of nobody': await get(world, `/interaction/${'x'.repeat(43)}`),
-      'too large': await post(world, '/oauth/token', `grant_type=${'x'.repeat(80_000)}`),
+      'interaction of nobody': await get(world(), `/interaction/${'x'.repeat(43)}`),
+      'too large': await post(world(), '/oauth/token', `grant_type=${'x'.repeat(80_000)}`),
     };
     for (const [name, { headers }] of Object.entries(answers)) {
       expect(headers.get('strict-transport-security'), name).toBe('max-age=31536000');

@@ -2,7 +2,7 @@
 // the app is registered.
 import { createPrivateKey } from 'node:crypto';
 import { decodeJwt, SignJWT } from 'jose';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type AuthorizeOptions, takeCode } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
@@ -13,13 +13,10 @@ import { keyStoreOf, withStore } from '../world/stored.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { sendBytes } from '../world/wire.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, startWorld } from '../world/world.ts';
+import { GENEROUS, PEOPLE, startWorld } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
 
-let world: OpenWorld;
-beforeAll(async () => {
-  world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
-});
-afterAll(() => world.stop());
+const world = useWorld({ rotationTimer: NEVER, config: GENEROUS });
 afterEach(() => void vi.useRealTimers());
 
 const OUT = 'https://app.example/out';
@@ -27,8 +24,8 @@ const OUT = 'https://app.example/out';
 type Visitor = { readonly browser: Browser; readonly idToken: string; readonly accessToken: string };
 
 async function signedIn(options: AuthorizeOptions = {}): Promise<Visitor> {
-  const ticket = await takeCode(world, { scope: 'openid reports.read', ...options });
-  const answer = await redeem(world, ticket);
+  const ticket = await takeCode(world(), { scope: 'openid reports.read', ...options });
+  const answer = await redeem(world(), ticket);
   return {
     browser: ticket.browser,
     idToken: textOf(answer, 'id_token'),
@@ -36,13 +33,13 @@ async function signedIn(options: AuthorizeOptions = {}): Promise<Visitor> {
   };
 }
 
-function logoutUrl(parameters: Readonly<Record<string, string>>, { issuer } = world): string {
+function logoutUrl(parameters: Readonly<Record<string, string>>, { issuer } = world()): string {
   return `${issuer}/oauth/logout?${new URLSearchParams(parameters).toString()}`;
 }
 
 /** Whose session this browser has, as a silent request tells. */
 async function isSignedIn(browser: Browser): Promise<boolean> {
-  const page = await browser.request(authorizationUrl(world, { prompt: 'none', scope: 'openid' }));
+  const page = await browser.request(authorizationUrl(world(), { prompt: 'none', scope: 'openid' }));
   const { query } = redirectOf(page);
   if (query['code'] !== undefined) return true;
   expect(query['error']).toBe('login_required');
@@ -88,7 +85,7 @@ describe('nobody is signed out without being asked', () => {
       expect([answer.status, answer.headers.get('location')], xsrf).toEqual([400, null]);
       expect(await isSignedIn(browser), xsrf).toBe(true);
     }
-    const bare = await post(world, '/oauth/logout/confirm', { logout: 'yes', xsrf: foreign });
+    const bare = await post(world(), '/oauth/logout/confirm', { logout: 'yes', xsrf: foreign });
     expect([bare.status, bare.headers.get('location')]).toEqual([400, null]);
   });
 
@@ -120,12 +117,12 @@ describe('nobody is signed out without being asked', () => {
     const { browser } = await signedIn();
     const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
     const raw = await sendBytes(
-      world.base,
+      world().base,
       `GET /oauth/logout HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nCookie: ${cookie}\r\nConnection: close\r\n\r\n`,
     );
     expect(raw.status).toBe(200);
     expect(raw.text).not.toContain('evil.example');
-    expect(raw.text).toContain(`action="${world.issuer}/oauth/logout/confirm"`);
+    expect(raw.text).toContain(`action="${world().issuer}/oauth/logout/confirm"`);
     expect(raw.headers.get('x-frame-options')).toBe('DENY');
   });
 });
@@ -164,7 +161,7 @@ describe('where a browser is sent', () => {
     const page = await browser.open(logoutUrl({ post_logout_redirect_uri: OUT, state: 's' }));
     expect(isQuestion(page)).toBe(true);
     const done = await confirm(browser, page);
-    expect([done.status, done.url]).toEqual([200, `${world.issuer}/oauth/logout/success`]);
+    expect([done.status, done.url]).toEqual([200, `${world().issuer}/oauth/logout/success`]);
   });
 
   it('LO-04: a registered URI of another client is not registered', async () => {
@@ -175,7 +172,7 @@ describe('where a browser is sent', () => {
 
   it('LO-05: the state of somebody who is not signed in goes back too, and shows no page of another', async () => {
     const { idToken } = await signedIn();
-    const page = await newBrowser(world).open(
+    const page = await newBrowser(world()).open(
       logoutUrl({ id_token_hint: idToken, post_logout_redirect_uri: OUT, state: 's' }),
     );
     // Nothing to confirm.
@@ -206,7 +203,7 @@ describe('the hint', () => {
   });
 
   it('LO-06: of what our key signs for the app, only an ID token is a hint', async () => {
-    const { active } = await withStore(world, async (store) =>
+    const { active } = await withStore(world(), async (store) =>
       keyStoreOf(store).toKeySet(await keyStoreOf(store).load()),
     );
     const { browser, idToken } = await signedIn();
@@ -218,7 +215,7 @@ describe('the hint', () => {
     for (const typ of ['logout+jwt', 'at+jwt']) {
       const hint = { id_token_hint: await sign(typ) };
       expect((await browser.open(logoutUrl(hint))).status).toBe(400);
-      const answer = await browser.request(authorizationUrl(world, { ...hint, prompt: 'none' }));
+      const answer = await browser.request(authorizationUrl(world(), { ...hint, prompt: 'none' }));
       expect(redirectOf(answer).query['error']).toBe('invalid_request');
     }
     expect(await isSignedIn(browser)).toBe(true);
@@ -274,27 +271,27 @@ describe('the hint', () => {
 });
 
 it('LO-11: nothing of the session survives a confirmed sign-out', async () => {
-  const ticket = await takeCode(world, { scope: 'openid email reports.read' });
-  const accessToken = textOf(await redeem(world, ticket), 'access_token');
+  const ticket = await takeCode(world(), { scope: 'openid email reports.read' });
+  const accessToken = textOf(await redeem(world(), ticket), 'access_token');
   const { browser } = ticket;
   const unused = redirectOf(
-    await browser.request(authorizationUrl(world, { prompt: 'none', scope: 'openid' })),
+    await browser.request(authorizationUrl(world(), { prompt: 'none', scope: 'openid' })),
   );
-  const offline = await redeem(world, await takeCode(world, { browser }));
+  const offline = await redeem(world(), await takeCode(world(), { browser }));
   const before = browser.cookies;
   expect(before.map(({ name }) => name)).toContain('postern_session');
 
   const done = await confirm(browser, await browser.open(logoutUrl({})));
-  expect([done.status, done.url]).toEqual([200, `${world.issuer}/oauth/logout/success`]);
+  expect([done.status, done.url]).toEqual([200, `${world().issuer}/oauth/logout/success`]);
   // The cookie is taken away, and brings nothing back when it is kept.
   expect(browser.cookies.map(({ name }) => name)).not.toContain('postern_session');
   for (const cookie of before) browser.setCookie(cookie);
   expect(await isSignedIn(browser)).toBe(false);
 
-  expect(await introspect(world, accessToken)).toEqual({ active: false });
-  expect((await userinfo(world, accessToken)).status).toBe(401);
-  const late = await redeem(world, { ...ticket, code: unused.query['code'] ?? '' });
+  expect(await introspect(world(), accessToken)).toEqual({ active: false });
+  expect((await userinfo(world(), accessToken)).status).toBe(401);
+  const late = await redeem(world(), { ...ticket, code: unused.query['code'] ?? '' });
   expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
   // What was granted for being away stays (RP-Initiated Logout §2 leaves it open); the app revokes it if it wants.
-  expect((await refresh(world, textOf(offline, 'refresh_token'))).status).toBe(200);
+  expect((await refresh(world(), textOf(offline, 'refresh_token'))).status).toBe(200);
 });

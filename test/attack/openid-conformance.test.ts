@@ -1,7 +1,7 @@
 // CF-16: what the modules of the OpenID Foundation's conformance suite (basic, config and RP-initiated logout plans) ask
 // for, under their names. The suite itself runs elsewhere; these run everywhere.
 import { decodeJwt } from 'jose';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { takeCode, type Ticket } from '../world/app.ts';
 import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import type { Browser } from '../world/browser.ts';
@@ -10,32 +10,29 @@ import { userinfo } from '../world/presented-tokens.ts';
 import { type Parameters, post, textOf } from '../world/requests.ts';
 import { redeem } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
-import { GENEROUS, PASSWORDS, PEOPLE, startWorld, type World } from '../world/world.ts';
+import { GENEROUS, PASSWORDS, PEOPLE } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
-});
-afterAll(() => world.stop());
+const world = useWorld({ rotationTimer: NEVER, config: GENEROUS });
 afterEach(() => void vi.useRealTimers());
 
 /** A request that needs no page, by a browser that has been here; the parameters of its redirect. */
 async function silently(browser: Browser, changes: Parameters = {}) {
-  const page = await browser.request(authorizationUrl(world, { scope: 'openid', ...changes }));
+  const page = await browser.request(authorizationUrl(world(), { scope: 'openid', ...changes }));
   expect(page.status).toBe(303);
   return redirectOf(page);
 }
 
 /** The claims of the ID token that the code of a redirect gives. */
 async function claimsOf(ticket: Ticket, code: string | undefined) {
-  const answer = await redeem(world, { ...ticket, code: code ?? '', verifier: VERIFIER });
+  const answer = await redeem(world(), { ...ticket, code: code ?? '', verifier: VERIFIER });
   expect(answer.status, answer.text).toBe(200);
   return decodeJwt(textOf(answer, 'id_token'));
 }
 
 /** A page that asks for a password, and what it leads to. */
 async function signInAgain(ticket: Ticket, changes: Parameters, person: keyof typeof PASSWORDS = 'alice') {
-  const page = await ticket.browser.open(authorizationUrl(world, { scope: 'openid', ...changes }));
+  const page = await ticket.browser.open(authorizationUrl(world(), { scope: 'openid', ...changes }));
   expect(page.text).toContain('name="password"');
   const done = await ticket.browser.submit(page, '/login', { username: person, password: PASSWORDS[person] });
   return { page, done };
@@ -43,28 +40,28 @@ async function signInAgain(ticket: Ticket, changes: Parameters, person: keyof ty
 
 describe('CF-16: basic plan', () => {
   it('EnsurePostRequestSucceeds: an authorization request by POST', async () => {
-    const form = new URL(authorizationUrl(world)).search.slice(1);
+    const form = new URL(authorizationUrl(world())).search.slice(1);
     const init = {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: form,
     };
-    const page = await newBrowser(world).open(`${world.issuer}/oauth/authorize`, init);
+    const page = await newBrowser(world()).open(`${world().issuer}/oauth/authorize`, init);
     expect(page.status).toBe(200);
     expect(page.text).toContain('name="password"');
     const evil = { ...init, body: form.replace('app.example', 'evil.example') };
-    const refused = await newBrowser(world).open(`${world.issuer}/oauth/authorize`, evil);
+    const refused = await newBrowser(world()).open(`${world().issuer}/oauth/authorize`, evil);
     expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
   });
 
   it('EnsureRequestWithAcrValuesSucceeds, and its answer claims nothing that was not done', async () => {
-    const ticket = await takeCode(world, { scope: 'openid', parameters: { acr_values: '1 2' } });
-    expect(decodeJwt(textOf(await redeem(world, ticket), 'id_token'))).not.toHaveProperty('acr');
+    const ticket = await takeCode(world(), { scope: 'openid', parameters: { acr_values: '1 2' } });
+    expect(decodeJwt(textOf(await redeem(world(), ticket), 'id_token'))).not.toHaveProperty('acr');
   });
 
   it('PromptNoneLoggedIn: a code for the same person and the same sign-in', async () => {
-    const ticket = await takeCode(world, { scope: 'openid', parameters: { max_age: '10000' } });
-    const first = decodeJwt(textOf(await redeem(world, ticket), 'id_token'));
+    const ticket = await takeCode(world(), { scope: 'openid', parameters: { max_age: '10000' } });
+    const first = decodeJwt(textOf(await redeem(world(), ticket), 'id_token'));
     const { query } = await silently(ticket.browser, { prompt: 'none', max_age: '10000' });
     const second = await claimsOf(ticket, query['code']);
     expect([second.sub, second['auth_time']]).toEqual([first.sub, first['auth_time']]);
@@ -72,8 +69,8 @@ describe('CF-16: basic plan', () => {
 
   it('PromptLogin: asks although somebody is signed in, and the sign-in is newer', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
-    const ticket = await takeCode(world, { scope: 'openid', parameters: { max_age: '10000' } });
-    const first = decodeJwt(textOf(await redeem(world, ticket), 'id_token'));
+    const ticket = await takeCode(world(), { scope: 'openid', parameters: { max_age: '10000' } });
+    const first = decodeJwt(textOf(await redeem(world(), ticket), 'id_token'));
     vi.setSystemTime(Date.now() + 5000);
     const { done } = await signInAgain(ticket, { prompt: 'login', max_age: '10000' });
     const second = await claimsOf(ticket, new URL(done.url).searchParams.get('code') ?? '');
@@ -82,11 +79,11 @@ describe('CF-16: basic plan', () => {
   });
 
   it('IdTokenHint: the person of the hint silently, and nobody else', async () => {
-    const ticket = await takeCode(world, { scope: 'openid' });
-    const hint = textOf(await redeem(world, ticket), 'id_token');
+    const ticket = await takeCode(world(), { scope: 'openid' });
+    const hint = textOf(await redeem(world(), ticket), 'id_token');
     const { query } = await silently(ticket.browser, { prompt: 'none', id_token_hint: hint });
     expect((await claimsOf(ticket, query['code'])).sub).toBe(PEOPLE.alice);
-    const bob = await takeCode(world, { scope: 'openid', person: 'bob' });
+    const bob = await takeCode(world(), { scope: 'openid', person: 'bob' });
     const other = await silently(bob.browser, { prompt: 'none', id_token_hint: hint });
     expect(other.query['error']).toBe('login_required');
     expect(other.query).not.toHaveProperty('code');
@@ -99,7 +96,7 @@ describe('CF-16: basic plan', () => {
 
   it('LoginHint: is filled in, and escaped', async () => {
     for (const hint of ['alice', '"><script>alert(1)</script>', `a${'b'.repeat(8000)}`]) {
-      const page = await newBrowser(world).open(authorizationUrl(world, { login_hint: hint }));
+      const page = await newBrowser(world()).open(authorizationUrl(world(), { login_hint: hint }));
       expect(page.status).toBe(200);
       expect(page.text).not.toContain('<script>alert');
       if (hint === 'alice') expect(page.text).toContain('value="alice"');
@@ -116,7 +113,7 @@ describe('CF-16: basic plan', () => {
       { display: 'popup' },
       { display: 'x'.repeat(2000) },
     ]) {
-      const page = await newBrowser(world).open(authorizationUrl(world, parameters));
+      const page = await newBrowser(world()).open(authorizationUrl(world(), parameters));
       expect(page.status, JSON.stringify(parameters)).toBe(200);
       expect(page.text).toContain('name="password"');
     }
@@ -128,19 +125,19 @@ describe('CF-16: basic plan', () => {
       ['openid email', ['email', 'email_verified', 'sub']],
       ['openid profile email', ['email', 'email_verified', 'family_name', 'given_name', 'name', 'sub']],
     ] as const) {
-      const answer = await redeem(world, await takeCode(world, { scope }));
-      const claims = await userinfo(world, textOf(answer, 'access_token'));
+      const answer = await redeem(world(), await takeCode(world(), { scope }));
+      const claims = await userinfo(world(), textOf(answer, 'access_token'));
       expect(Object.keys(claims.body).toSorted(), scope).toEqual(members);
     }
   });
 
   it('UserinfoGet, UserinfoPostHeader, UserinfoPostBody', async () => {
-    const answer = await redeem(world, await takeCode(world, { scope: 'openid email' }));
+    const answer = await redeem(world(), await takeCode(world(), { scope: 'openid email' }));
     const token = textOf(answer, 'access_token');
     const answers = [
-      await userinfo(world, token),
-      await post(world, '/oauth/userinfo', '', { authorization: `Bearer ${token}` }),
-      await post(world, '/oauth/userinfo', { access_token: token }),
+      await userinfo(world(), token),
+      await post(world(), '/oauth/userinfo', '', { authorization: `Bearer ${token}` }),
+      await post(world(), '/oauth/userinfo', { access_token: token }),
     ];
     for (const { status, body, headers } of answers) {
       expect([status, body['sub'], body['email']]).toEqual([200, PEOPLE.alice, 'alice@example.com']);

@@ -20,28 +20,25 @@ import { changeAccount } from '../world/store-access.ts';
 import { withStore } from '../world/stored.ts';
 import { redeem, refresh, requestToken } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, startWorld, type StoreName } from '../world/world.ts';
+import { GENEROUS, PEOPLE, type StoreName } from '../world/world.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { useWorld } from '../world/each-store.ts';
 
-let world: OpenWorld;
-beforeAll(async () => {
-  world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
-});
-afterAll(() => world.stop());
+const world = useWorld({ rotationTimer: NEVER, config: GENEROUS });
 afterEach(() => void vi.useRealTimers());
 
 async function expectInvalidRequest(
   client: CodeClient,
   changes: Readonly<Record<string, string | undefined>>,
 ) {
-  const page = await ask(world, { client_id: client, ...changes });
+  const page = await ask(world(), { client_id: client, ...changes });
   const { target, query } = redirectOf(page);
   const what = `${client} ${JSON.stringify(changes)}`;
   expect([page.status, target], what).toEqual([303, REDIRECT_URIS[client]]);
   expect(query, what).toMatchObject({
     error: 'invalid_request',
     state: 'state-of-the-client',
-    iss: world.issuer,
+    iss: world().issuer,
   });
   expect(query, what).not.toHaveProperty('code');
 }
@@ -81,7 +78,7 @@ describe('the code challenge', () => {
 
 describe('the code verifier', () => {
   it('Spec §4 POST /oauth/token, authorization_code, code_verifier, PK-05: a wrong one is refused, and does not use up the code of its owner', async () => {
-    const ticket = await takeCode(world, { scope: 'openid' });
+    const ticket = await takeCode(world(), { scope: 'openid' });
     const challenge = createHash('sha256').update(ticket.verifier).digest('base64url');
     for (const verifier of [
       VERIFIER,
@@ -89,23 +86,23 @@ describe('the code verifier', () => {
       ticket.verifier.toLowerCase(),
       `${ticket.verifier.slice(1)}A`,
     ]) {
-      const answer = await redeem(world, ticket, { code_verifier: verifier });
+      const answer = await redeem(world(), ticket, { code_verifier: verifier });
       expect([answer.status, answer.body['error']], verifier).toEqual([400, 'invalid_grant']);
       expect(answer.body).not.toHaveProperty('access_token');
     }
-    expect((await redeem(world, ticket)).status).toBe(200);
+    expect((await redeem(world(), ticket)).status).toBe(200);
   });
 
   it('PK-05: no verifier at all is refused', async () => {
-    const ticket = await takeCode(world, { scope: 'openid' });
+    const ticket = await takeCode(world(), { scope: 'openid' });
     for (const verifier of [undefined, '']) {
-      const answer = await redeem(world, ticket, { code_verifier: verifier });
+      const answer = await redeem(world(), ticket, { code_verifier: verifier });
       expect([answer.status, answer.body['error']], String(verifier)).toEqual([400, 'invalid_grant']);
     }
   });
 
   it('PK-06: a verifier of the wrong form is refused', async () => {
-    const ticket = await takeCode(world, { scope: 'openid' });
+    const ticket = await takeCode(world(), { scope: 'openid' });
     for (const verifier of [
       'a'.repeat(42),
       'a'.repeat(129),
@@ -113,7 +110,7 @@ describe('the code verifier', () => {
       `${'a'.repeat(43)} `,
       '+'.repeat(43),
     ]) {
-      const answer = await redeem(world, ticket, { code_verifier: verifier });
+      const answer = await redeem(world(), ticket, { code_verifier: verifier });
       expect([answer.status, answer.body['error']], verifier).toEqual([400, 'invalid_request']);
     }
   });
@@ -121,49 +118,49 @@ describe('the code verifier', () => {
 
 describe('whose code it is', () => {
   it('PK-07: a code of one client is worth nothing to another', async () => {
-    const ticket = await takeCode(world, { scope: 'openid' });
+    const ticket = await takeCode(world(), { scope: 'openid' });
     for (const client of ['web2', 'post', 'spa', 'native'] as const) {
-      const answer = await redeem(world, { ...ticket, client });
+      const answer = await redeem(world(), { ...ticket, client });
       expect([answer.status, answer.body['error']], client).toEqual([400, 'invalid_grant']);
     }
-    expect((await redeem(world, ticket)).status).toBe(200);
+    expect((await redeem(world(), ticket)).status).toBe(200);
   });
 
   it('PK-07: the code of a confidential client needs its secret', async () => {
-    const ticket = await takeCode(world, { scope: 'openid' });
+    const ticket = await takeCode(world(), { scope: 'openid' });
     const form = {
       grant_type: 'authorization_code',
       code: ticket.code,
       redirect_uri: ticket.redirectUri,
       code_verifier: ticket.verifier,
     };
-    const asPublic = await requestToken(world, 'web', form);
+    const asPublic = await requestToken(world(), 'web', form);
     expect(asPublic.status).toBe(200);
-    const second = await takeCode(world, { scope: 'openid' });
-    const bare = await redeem(world, { ...second, client: 'native' }, { client_id: 'web' });
+    const second = await takeCode(world(), { scope: 'openid' });
+    const bare = await redeem(world(), { ...second, client: 'native' }, { client_id: 'web' });
     expect([bare.status, bare.body['error']]).toEqual([401, 'invalid_client']);
   });
 
   it('Spec §4 POST /oauth/token, authorization_code, redirect_uri, PK-08: that of the exchange must be the one of the request', async () => {
-    const ticket = await takeCode(world, { scope: 'openid' });
+    const ticket = await takeCode(world(), { scope: 'openid' });
     for (const redirectUri of [
       'https://app.example/other',
       'https://app.example/out',
       `${ticket.redirectUri}/`,
       REDIRECT_URIS.web2,
     ]) {
-      const answer = await redeem(world, ticket, { redirect_uri: redirectUri });
+      const answer = await redeem(world(), ticket, { redirect_uri: redirectUri });
       expect([answer.status, answer.body['error']], redirectUri).toEqual([400, 'invalid_grant']);
     }
     for (const redirectUri of [undefined, '']) {
-      const answer = await redeem(world, ticket, { redirect_uri: redirectUri });
+      const answer = await redeem(world(), ticket, { redirect_uri: redirectUri });
       expect([answer.status, answer.body['error']], String(redirectUri)).toEqual([400, 'invalid_request']);
     }
   });
 
   it('Spec §4 POST /oauth/token, authorization_code, code, PK-13: one that was never issued, or of another kind, is refused without a 500', async () => {
-    const ticket = await takeCode(world);
-    const answer = await redeem(world, ticket);
+    const ticket = await takeCode(world());
+    const answer = await redeem(world(), ticket);
     const refreshToken = textOf(answer, 'refresh_token');
     const accessToken = textOf(answer, 'access_token');
     for (const code of [
@@ -182,10 +179,10 @@ describe('whose code it is', () => {
       `${ticket.code}=`,
       ` ${ticket.code}`,
     ]) {
-      const refused = await redeem(world, ticket, { code });
+      const refused = await redeem(world(), ticket, { code });
       expect([refused.status, refused.body['error']], code.slice(0, 60)).toEqual([400, 'invalid_grant']);
     }
-    const none = await redeem(world, ticket, { code: '' });
+    const none = await redeem(world(), ticket, { code: '' });
     expect([none.status, none.body['error']]).toEqual([400, 'invalid_request']);
   });
 });
@@ -196,26 +193,26 @@ describe('a code is used once', () => {
     ['PK-12: 61 s after the first use, when the code itself has expired', 61, false],
   ])('%s, a replay is refused', async (_when, seconds, ends) => {
     vi.useFakeTimers({ toFake: ['Date'] });
-    const ticket = await takeCode(world);
-    const first = await redeem(world, ticket);
+    const ticket = await takeCode(world());
+    const first = await redeem(world(), ticket);
     vi.setSystemTime(Date.now() + seconds * 1000);
-    const replay = await redeem(world, ticket);
+    const replay = await redeem(world(), ticket);
     expect([replay.status, replay.body['error']]).toEqual([400, 'invalid_grant']);
-    const active = (await introspect(world, textOf(first, 'access_token')))['active'];
+    const active = (await introspect(world(), textOf(first, 'access_token')))['active'];
     expect(active).toBe(!ends);
-    expect((await refresh(world, textOf(first, 'refresh_token'))).status).toBe(ends ? 400 : 200);
+    expect((await refresh(world(), textOf(first, 'refresh_token'))).status).toBe(ends ? 400 : 200);
   });
 
   it('PK-14: a code that nobody used ends after 60 s', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const [early, late] = [
-      await takeCode(world, { scope: 'openid' }),
-      await takeCode(world, { scope: 'openid' }),
+      await takeCode(world(), { scope: 'openid' }),
+      await takeCode(world(), { scope: 'openid' }),
     ];
     vi.setSystemTime(Date.now() + 58_000);
-    expect((await redeem(world, early)).status).toBe(200);
+    expect((await redeem(world(), early)).status).toBe(200);
     vi.setSystemTime(Date.now() + 3000);
-    const answer = await redeem(world, late);
+    const answer = await redeem(world(), late);
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
   });
 });
@@ -308,13 +305,13 @@ async function expectNothingAliveIn(folder: string, played: number): Promise<voi
 
 describe('who may not have it any more', () => {
   it('PK-17: a code is worth nothing once its person is disabled', async () => {
-    const ticket = await takeCode(world, { person: 'bob', scope: 'openid' });
-    await changeAccount(world, PEOPLE.bob, { disabled: true });
+    const ticket = await takeCode(world(), { person: 'bob', scope: 'openid' });
+    await changeAccount(world(), PEOPLE.bob, { disabled: true });
     try {
-      const answer = await redeem(world, ticket);
+      const answer = await redeem(world(), ticket);
       expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
     } finally {
-      await changeAccount(world, PEOPLE.bob, { disabled: false });
+      await changeAccount(world(), PEOPLE.bob, { disabled: false });
     }
   });
 
@@ -323,21 +320,21 @@ describe('who may not have it any more', () => {
       ['openid', 400],
       ['openid offline_access', 200],
     ] as const) {
-      const ticket = await takeCode(world, { scope });
-      const done = await signOut(world, ticket.browser);
+      const ticket = await takeCode(world(), { scope });
+      const done = await signOut(world(), ticket.browser);
       expect(done.status).toBe(200);
-      const answer = await redeem(world, ticket);
+      const answer = await redeem(world(), ticket);
       expect(answer.status, scope).toBe(status);
       if (status === 400) expect(answer.body['error']).toBe('invalid_grant');
     }
   });
 
   it('PK-19: a code whose consent is gone is refused', async () => {
-    const ticket = await takeCode(world);
-    const again = await takeCode(world, { browser: ticket.browser });
-    await redeem(world, again);
-    expect((await redeem(world, again)).status).toBe(400); // ends the grant that both codes share
-    const answer = await redeem(world, ticket);
+    const ticket = await takeCode(world());
+    const again = await takeCode(world(), { browser: ticket.browser });
+    await redeem(world(), again);
+    expect((await redeem(world(), again)).status).toBe(400); // ends the grant that both codes share
+    const answer = await redeem(world(), ticket);
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
   });
 });
@@ -346,8 +343,8 @@ describe('what a code and its ID token look like', () => {
   const CODES = rounds(10_000, 150);
 
   it(`PK-20: ${CODES} real codes are 43 characters of base64url each, all different`, async () => {
-    const { browser } = await takeCode(world, { scope: 'openid' });
-    const url = authorizationUrl(world, { prompt: 'none', scope: 'openid' });
+    const { browser } = await takeCode(world(), { scope: 'openid' });
+    const url = authorizationUrl(world(), { prompt: 'none', scope: 'openid' });
     const codes = new Set<string>();
     const seen = new Map<string, Set<string>>();
     for (let round = 0; round < CODES; round += 1) {
@@ -366,11 +363,13 @@ describe('what a code and its ID token look like', () => {
 
   it('Spec §4 GET /oauth/authorize, nonce, PK-23: comes back in the ID token as it was sent, and is absent when it was not', async () => {
     for (const nonce of ['n', 'ä"\\<script>', undefined]) {
-      const browser = newBrowser(world);
-      const authorized = await takeCode(world, { scope: 'openid', browser });
-      const page = await browser.request(authorizationUrl(world, { nonce, prompt: 'none', scope: 'openid' }));
+      const browser = newBrowser(world());
+      const authorized = await takeCode(world(), { scope: 'openid', browser });
+      const page = await browser.request(
+        authorizationUrl(world(), { nonce, prompt: 'none', scope: 'openid' }),
+      );
       const code = redirectOf(page).query['code'] ?? '';
-      const answer = await redeem(world, { ...authorized, code, verifier: VERIFIER });
+      const answer = await redeem(world(), { ...authorized, code, verifier: VERIFIER });
       const claims = decodeJwt(textOf(answer, 'id_token'));
       expect(claims['nonce']).toBe(nonce);
       expect('nonce' in claims).toBe(nonce !== undefined);
@@ -378,15 +377,15 @@ describe('what a code and its ID token look like', () => {
   });
 
   it('PK-21: the code is only in the query of the redirect, which nothing may cache or refer from', async () => {
-    const { browser } = await takeCode(world, { scope: 'openid' });
-    const page = await browser.request(authorizationUrl(world, { prompt: 'none', scope: 'openid' }));
+    const { browser } = await takeCode(world(), { scope: 'openid' });
+    const page = await browser.request(authorizationUrl(world(), { prompt: 'none', scope: 'openid' }));
     const { code = 'missing' } = redirectOf(page).query;
     expect(page.status).toBe(303);
     expect(page.headers.get('cache-control')).toBe('no-store');
     expect(page.headers.get('referrer-policy')).toBe('same-origin');
     expect(new URL(page.headers.get('location') ?? '').hash).toBe('');
     expect(page.headers.getSetCookie().join()).not.toContain(code);
-    const found = await withStore(world, (store) => store.records.find('AuthorizationCode', code));
+    const found = await withStore(world(), (store) => store.records.find('AuthorizationCode', code));
     expect(found).toBeUndefined();
   });
 });

@@ -12,14 +12,11 @@ import { rounds } from '../world/rounds.ts';
 import { changeAccount } from '../world/store-access.ts';
 import { redeem, refresh, requestToken } from '../world/token-endpoint.ts';
 import { createTurns, NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
+import { GENEROUS, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { useWorld } from '../world/each-store.ts';
 
-let world: OpenWorld;
-beforeAll(async () => {
-  world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
-});
-afterAll(() => world.stop());
+const world = useWorld({ rotationTimer: NEVER, config: GENEROUS });
 
 type Family = { readonly refreshToken: string; readonly accessToken: string };
 
@@ -39,55 +36,55 @@ const DEAD = { accessToken: false, refreshToken: false };
 
 describe('reuse', () => {
   it('RT-01: the end of one family leaves the family of another app and another person alone', async () => {
-    const victim = await newFamily(world);
+    const victim = await newFamily(world());
     const others = [
-      await newFamily(world, { client: 'web2' }),
-      await newFamily(world, { person: 'bob' }),
+      await newFamily(world(), { client: 'web2' }),
+      await newFamily(world(), { person: 'bob' }),
     ] as const;
-    await refresh(world, victim.refreshToken);
-    await refresh(world, victim.refreshToken);
-    expect((await refresh(world, others[0].refreshToken, {}, 'web2')).status).toBe(200);
-    expect((await refresh(world, others[1].refreshToken)).status).toBe(200);
+    await refresh(world(), victim.refreshToken);
+    await refresh(world(), victim.refreshToken);
+    expect((await refresh(world(), others[0].refreshToken, {}, 'web2')).status).toBe(200);
+    expect((await refresh(world(), others[1].refreshToken)).status).toBe(200);
   });
 });
 
 describe('whose token it is', () => {
   it('RT-06: a foreign client is refused and does not use it up', async () => {
-    const { refreshToken } = await newFamily(world);
+    const { refreshToken } = await newFamily(world());
     for (const client of ['web2', 'spa', 'native', 'post'] as const) {
-      const answer = await refresh(world, refreshToken, {}, client);
+      const answer = await refresh(world(), refreshToken, {}, client);
       expect([answer.status, answer.body['error']], client).toEqual([400, 'invalid_grant']);
     }
-    const machine = await refresh(world, refreshToken, {}, 'svc');
+    const machine = await refresh(world(), refreshToken, {}, 'svc');
     expect([machine.status, machine.body['error']]).toEqual([400, 'unauthorized_client']);
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
     for (const nobody of [form, { ...form, client_id: 'web' }, { ...form, client_id: 'nobody' }]) {
-      const answer = await post(world, '/oauth/token', nobody);
+      const answer = await post(world(), '/oauth/token', nobody);
       expect([answer.status, answer.body['error']]).toEqual([401, 'invalid_client']);
     }
-    expect((await refresh(world, refreshToken)).status).toBe(200);
+    expect((await refresh(world(), refreshToken)).status).toBe(200);
   });
 
   it('RT-07: a refresh can narrow the scope but never widen it, and narrowing is not for ever', async () => {
     const scopes = 'openid email reports.read offline_access';
-    const { refreshToken } = await newFamily(world, { scope: scopes });
+    const { refreshToken } = await newFamily(world(), { scope: scopes });
     for (const scope of ['openid profile', 'openid other.read', 'reports.write', 'openid email nope']) {
-      const answer = await refresh(world, refreshToken, { scope });
+      const answer = await refresh(world(), refreshToken, { scope });
       expect([answer.status, answer.body['error']], scope).toEqual([400, 'invalid_scope']);
     }
-    const narrow = await refresh(world, refreshToken, { scope: 'openid email' });
+    const narrow = await refresh(world(), refreshToken, { scope: 'openid email' });
     const accessToken = textOf(narrow, 'access_token');
     expect([narrow.status, narrow.body['scope']]).toEqual([200, 'openid email']);
     // Without the API's scope the token isn't for the API.
-    expect(decodeJwt(accessToken)).toMatchObject({ scope: 'openid email', aud: world.issuer });
-    const claims = (await userinfo(world, accessToken)).body;
+    expect(decodeJwt(accessToken)).toMatchObject({ scope: 'openid email', aud: world().issuer });
+    const claims = (await userinfo(world(), accessToken)).body;
     expect(Object.keys(claims).toSorted()).toEqual(['email', 'email_verified', 'sub']);
-    const wide = await refresh(world, textOf(narrow, 'refresh_token'));
+    const wide = await refresh(world(), textOf(narrow, 'refresh_token'));
     expect(decodeJwt(textOf(wide, 'access_token'))['scope']).toBe(scopes);
   });
 
   it('RT-07: anything else in its place is refused without a 500', async () => {
-    const { accessToken } = await newFamily(world);
+    const { accessToken } = await newFamily(world());
     const jti = String(decodeJwt(accessToken).jti);
     for (const value of [
       accessToken,
@@ -100,12 +97,12 @@ describe('whose token it is', () => {
       '{a}',
       '__proto__',
     ]) {
-      const answer = await refresh(world, value);
+      const answer = await refresh(world(), value);
       expect([answer.status, answer.body['error']], value.slice(0, 50)).toEqual([400, 'invalid_grant']);
     }
     for (const value of [undefined, '']) {
       const form = { grant_type: 'refresh_token', refresh_token: value };
-      const missing = await requestToken(world, 'web', form);
+      const missing = await requestToken(world(), 'web', form);
       expect([missing.status, missing.body['error']]).toEqual([400, 'invalid_request']);
     }
   });
@@ -113,12 +110,12 @@ describe('whose token it is', () => {
   it('RT-18: a confidential client gets a new refresh token with each use, as a public one does', async () => {
     for (const client of ['web', 'spa', 'post', 'native'] as const) {
       const scope = 'openid offline_access';
-      const { refreshToken } = await newFamily(world, { client, scope });
-      const answer = await refresh(world, refreshToken, {}, client);
+      const { refreshToken } = await newFamily(world(), { client, scope });
+      const answer = await refresh(world(), refreshToken, {}, client);
       expect(answer.status, client).toBe(200);
       expect(textOf(answer, 'refresh_token'), client).toMatch(/^[\w-]{43}$/);
       expect(answer.body['refresh_token'], client).not.toBe(refreshToken);
-      expect((await refresh(world, refreshToken, {}, client)).body['error'], client).toBe('invalid_grant');
+      expect((await refresh(world(), refreshToken, {}, client)).body['error'], client).toBe('invalid_grant');
     }
   });
 });
@@ -170,12 +167,12 @@ describe('how long', () => {
 
 describe('for whom', () => {
   it('RT-09: a disabled person gets nothing, and the token works again when they are let in', async () => {
-    const { refreshToken } = await newFamily(world, { person: 'bob' });
-    await changeAccount(world, PEOPLE.bob, { disabled: true });
-    const refused = await refresh(world, refreshToken);
+    const { refreshToken } = await newFamily(world(), { person: 'bob' });
+    await changeAccount(world(), PEOPLE.bob, { disabled: true });
+    const refused = await refresh(world(), refreshToken);
     expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
-    await changeAccount(world, PEOPLE.bob, { disabled: false });
-    expect((await refresh(world, refreshToken)).status).toBe(200);
+    await changeAccount(world(), PEOPLE.bob, { disabled: false });
+    expect((await refresh(world(), refreshToken)).status).toBe(200);
   });
 });
 

@@ -1,5 +1,5 @@
 // Sign-in, consent and sessions: forms of other sites, planted cookies, skipped steps and races end in nothing.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { authorize, takeCode } from '../world/app.ts';
 import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
@@ -11,7 +11,6 @@ import { redeem } from '../world/token-endpoint.ts';
 import {
   CALLBACK,
   GENEROUS,
-  type OpenWorld,
   PASSWORDS,
   PEOPLE,
   SECRETS,
@@ -22,17 +21,14 @@ import {
 } from '../world/world.ts';
 import { decodeJwt } from 'jose';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { useWorld } from '../world/each-store.ts';
 
-let world: OpenWorld;
-beforeAll(async () => {
-  world = await startWorld({ config: GENEROUS });
-});
-afterAll(() => world.stop());
+const world = useWorld({ config: GENEROUS });
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const ALICE = { username: 'alice', password: PASSWORDS.alice };
 
-async function openLogin(browser: Browser = newBrowser(world), at: World = world): Promise<Page> {
+async function openLogin(browser: Browser = newBrowser(world()), at: World = world()): Promise<Page> {
   const page = await browser.open(authorizationUrl(at, { scope: 'openid email' }));
   expect(page.text).toContain('name="password"');
   return page;
@@ -58,7 +54,7 @@ function sessionOf(browser: Browser): string | undefined {
 /** The `error` of a silent request, or the subject that it signs in. */
 async function whoIs(browser: Browser, client: 'web' | 'web2' = 'web'): Promise<string> {
   const page = await browser.request(
-    authorizationUrl(world, { client_id: client, prompt: 'none', scope: 'openid' }),
+    authorizationUrl(world(), { client_id: client, prompt: 'none', scope: 'openid' }),
   );
   const { query } = redirectOf(page);
   return query['error'] ?? 'signed in';
@@ -66,10 +62,10 @@ async function whoIs(browser: Browser, client: 'web' | 'web2' = 'web'): Promise<
 
 describe('forms of other sites', () => {
   it('LG-01: a sign-in without the token of its page, with that of another or of another step, is 403', async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const page = await openLogin(browser);
     const { action, fields } = formOf(page, '/login');
-    const stranger = newBrowser(world);
+    const stranger = newBrowser(world());
     const foreign = formOf(await openLogin(stranger), '/login').fields['csrf'] ?? '';
     const consented = formOf(await openConsent(stranger, 'bob'), '/consent').fields['csrf'] ?? '';
     expect(foreign).not.toBe(fields['csrf']);
@@ -85,7 +81,7 @@ describe('forms of other sites', () => {
   });
 
   it('LG-01: the same holds for consent, and for cancelling', async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const page = await openConsent(browser);
     for (const step of ['/consent', '/cancel']) {
       const { action } = formOf(page, step);
@@ -98,19 +94,19 @@ describe('forms of other sites', () => {
   });
 
   it('LG-03: a form that a browser says comes from elsewhere is 403, although its token is right', async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const page = await openLogin(browser);
     const { action, fields } = formOf(page, '/login');
     const body = bodyOf({ ...fields, ...ALICE });
     for (const headers of [
       { origin: 'https://evil.example' },
       { origin: 'null' },
-      { origin: `${world.issuer}.evil.example` },
-      { origin: world.issuer.replace('http:', 'https:') },
+      { origin: `${world().issuer}.evil.example` },
+      { origin: world().issuer.replace('http:', 'https:') },
       { origin: 'http://127.0.0.1' },
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
-      { origin: world.issuer, 'sec-fetch-site': 'cross-site' },
+      { origin: world().issuer, 'sec-fetch-site': 'cross-site' },
     ]) {
       const answer = await send(browser, action, body, { ...FORM, ...headers });
       expect([answer.status, answer.headers.get('location')], JSON.stringify(headers)).toEqual([403, null]);
@@ -118,14 +114,14 @@ describe('forms of other sites', () => {
     }
     const own = await send(browser, action, body, {
       ...FORM,
-      origin: world.issuer,
+      origin: world().issuer,
       'sec-fetch-site': 'same-origin',
     });
     expect(own.status).toBe(303);
   });
 
   it('LG-04: a sign-in that is no form is 415', async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const { action, fields } = formOf(await openLogin(browser), '/login');
     const body = bodyOf({ ...fields, ...ALICE });
     for (const type of [
@@ -144,7 +140,7 @@ describe('forms of other sites', () => {
   });
 
   it('LG-02: no other method signs anybody in, also when a header or a field says so', async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const { action, fields } = formOf(await openLogin(browser), '/login');
     const query = bodyOf({ ...fields, ...ALICE });
     const get = await browser.request(`${action}?${query}`);
@@ -171,78 +167,78 @@ describe('cookies', () => {
         { name: 'postern_session.sig', value: 'AAAAAAAAAAAAAAAAAAAAAAAAAAA', path: '/' },
       ],
     ]) {
-      const browser = newBrowser(world);
+      const browser = newBrowser(world());
       for (const cookie of planted) browser.setCookie(cookie);
       await openConsent(browser);
       expect(sessionOf(browser)).toMatch(/^[\w-]{43}$/);
       expect(sessionOf(browser)).not.toBe(known);
-      const attacker = newBrowser(world);
+      const attacker = newBrowser(world());
       for (const cookie of planted) attacker.setCookie(cookie);
       expect(await whoIs(attacker)).toBe('login_required');
     }
   });
 
   it('LG-05: a valid session of the attacker, planted in the browser of alice, does not become hers', async () => {
-    const attacker = await takeCode(world, { person: 'bob', scope: 'openid' });
+    const attacker = await takeCode(world(), { person: 'bob', scope: 'openid' });
     const planted = attacker.browser.cookies.filter(({ name }) => name.startsWith('postern_session'));
     expect(planted).toHaveLength(2);
-    const victim = newBrowser(world);
+    const victim = newBrowser(world());
     for (const cookie of planted) victim.setCookie(cookie);
-    const page = await victim.open(authorizationUrl(world, { prompt: 'login' }));
+    const page = await victim.open(authorizationUrl(world(), { prompt: 'login' }));
     let next = await victim.submit(page, '/login', ALICE);
     // The engine ends bob's session first, by a form that submits itself.
     if (next.text.includes('/logout/confirm')) next = await victim.submit(next, '/logout/confirm');
     const done = await finishPages(victim, next, 'alice');
     const code = new URL(done.url).searchParams.get('code') ?? '';
-    const answer = await redeem(world, { ...attacker, code, verifier: VERIFIER });
+    const answer = await redeem(world(), { ...attacker, code, verifier: VERIFIER });
     expect(decodeJwt(textOf(answer, 'id_token')).sub).toBe(PEOPLE.alice);
     expect(sessionOf(victim)).not.toBe(planted[0]?.value);
     // What the attacker knows is not a session of alice, nor of anybody.
     const again = await attacker.browser.request(
-      authorizationUrl(world, { prompt: 'none', scope: 'openid' }),
+      authorizationUrl(world(), { prompt: 'none', scope: 'openid' }),
     );
     const silent = redirectOf(again).query['code'];
     if (silent !== undefined) {
-      const late = await redeem(world, { ...attacker, code: silent, verifier: VERIFIER });
+      const late = await redeem(world(), { ...attacker, code: silent, verifier: VERIFIER });
       expect(decodeJwt(textOf(late, 'id_token')).sub).toBe(PEOPLE.bob);
     }
   });
 
   it('LG-05: the session id changes at the sign-in, and the old one is nobody', async () => {
-    const { browser } = await takeCode(world, { scope: 'openid' });
+    const { browser } = await takeCode(world(), { scope: 'openid' });
     const before = browser.cookies.filter(({ name }) => name.startsWith('postern_session'));
-    const page = await browser.open(authorizationUrl(world, { prompt: 'login' }));
+    const page = await browser.open(authorizationUrl(world(), { prompt: 'login' }));
     await browser.submit(page, '/login', ALICE);
     expect(sessionOf(browser)).not.toBe(before[0]?.value);
-    const old = newBrowser(world);
+    const old = newBrowser(world());
     for (const cookie of before) old.setCookie(cookie);
     expect(await whoIs(old)).toBe('login_required');
     expect(await whoIs(browser)).toBe('signed in');
   });
 
   it('LG-07: after alice, bob in the same browser is bob everywhere', async () => {
-    const alice = await takeCode(world, { scope: 'openid email' });
-    const aliceToken = textOf(await redeem(world, alice), 'access_token');
+    const alice = await takeCode(world(), { scope: 'openid email' });
+    const aliceToken = textOf(await redeem(world(), alice), 'access_token');
     const { browser } = alice;
     const sessionOfAlice = sessionOf(browser);
-    await signOut(world, browser);
+    await signOut(world(), browser);
     for (let turn = 0; turn < 3; turn += 1) {
-      const bob = await takeCode(world, { scope: 'openid email', person: 'bob', browser });
-      const answer = await redeem(world, bob);
+      const bob = await takeCode(world(), { scope: 'openid email', person: 'bob', browser });
+      const answer = await redeem(world(), bob);
       for (const token of ['id_token', 'access_token']) {
         expect(decodeJwt(textOf(answer, token)).sub).toBe(PEOPLE.bob);
       }
-      const claims = await introspect(world, textOf(answer, 'access_token'), 'web');
+      const claims = await introspect(world(), textOf(answer, 'access_token'), 'web');
       expect(claims['sub']).toBe(PEOPLE.bob);
     }
     expect(sessionOf(browser)).not.toBe(sessionOfAlice);
-    expect(await introspect(world, aliceToken, 'web')).toEqual({ active: false });
+    expect(await introspect(world(), aliceToken, 'web')).toEqual({ active: false });
   });
 
   it("LG-07: a consent page of alice can't be answered by bob, who signed in meanwhile in another tab", async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const consentOfAlice = await openConsent(browser);
-    const login = await browser.open(authorizationUrl(world, { client_id: 'web2', prompt: 'login' }));
+    const login = await browser.open(authorizationUrl(world(), { client_id: 'web2', prompt: 'login' }));
     let next = await browser.submit(login, '/login', { username: 'bob', password: PASSWORDS.bob });
     if (next.text.includes('/logout/confirm')) next = await browser.submit(next, '/logout/confirm');
     const answer = await browser.submit(consentOfAlice, '/consent');
@@ -251,18 +247,18 @@ describe('cookies', () => {
   });
 
   it('LG-08: a session cookie with one character changed, and one without its signature, is no session', async () => {
-    const { browser } = await takeCode(world, { scope: 'openid' });
+    const { browser } = await takeCode(world(), { scope: 'openid' });
     const cookies = browser.cookies.filter(({ name }) => name.startsWith('postern_session'));
     expect(await whoIs(browser)).toBe('signed in');
     for (const target of cookies) {
       for (const at of [0, 10, target.value.length - 2]) {
         const changed = target.value.charAt(at) === 'A' ? 'B' : 'A';
         const value = `${target.value.slice(0, at)}${changed}${target.value.slice(at + 1)}`;
-        const thief = newBrowser(world);
+        const thief = newBrowser(world());
         for (const cookie of cookies) thief.setCookie(cookie === target ? { ...cookie, value } : cookie);
         expect(await whoIs(thief), `${target.name} at ${at}`).toBe('login_required');
       }
-      const half = newBrowser(world);
+      const half = newBrowser(world());
       for (const cookie of cookies) if (cookie !== target) half.setCookie(cookie);
       expect(await whoIs(half), `without ${target.name}`).toBe('login_required');
     }
@@ -271,10 +267,10 @@ describe('cookies', () => {
   it('LG-08: no cookie of an interaction is left once it has ended, by a sign-in or by cancel', async () => {
     const left = ({ cookies }: Browser) =>
       cookies.map(({ name }) => name).filter((name) => /_(interaction|resume|browser)/.test(name));
-    const signedIn = newBrowser(world);
-    await complete(world, 'alice', {}, signedIn);
+    const signedIn = newBrowser(world());
+    await complete(world(), 'alice', {}, signedIn);
     expect(left(signedIn)).toEqual([]);
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const page = await openLogin(browser);
     expect(left(browser)).toHaveLength(5);
     await browser.submit(page, '/cancel');
@@ -282,7 +278,7 @@ describe('cookies', () => {
   });
 
   it('LG-08: an interaction belongs to the browser with its signed cookie', async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const page = await openLogin(browser);
     const uid = page.url.split('/').at(-1) ?? '';
     for (const cookies of [
@@ -293,10 +289,10 @@ describe('cookies', () => {
         { name: 'postern_interaction.sig', value: 'A'.repeat(27), path: `/interaction/${uid}` },
       ],
     ]) {
-      const thief = newBrowser(world);
+      const thief = newBrowser(world());
       for (const cookie of cookies) thief.setCookie(cookie);
       expect((await thief.request(page.url)).status).toBe(400);
-      const resume = await thief.request(`${world.issuer}/oauth/authorize/${uid}`);
+      const resume = await thief.request(`${world().issuer}/oauth/authorize/${uid}`);
       expect([resume.status, resume.headers.get('location')]).toEqual([400, null]);
     }
     expect((await browser.request(page.url)).status).toBe(200);
@@ -310,32 +306,29 @@ describe('cookies', () => {
       const clients = worldClients({ 'first-party': { response_modes } });
       const config = { ...GENEROUS, features: { response_modes }, clients };
       const place = await startWorld({ ...(issuer && { issuer }), config });
-      try {
-        const thief = newBrowser(place);
-        const changes = { client_id: 'first-party', response_mode: 'form_post' };
-        const page = await thief.open(authorizationUrl(place, changes));
-        const form = formOf(page, '/login');
-        const init = { method: 'POST', headers: FORM, body: bodyOf({ ...form.fields, ...ALICE }) };
-        const victim = newBrowser(place);
-        // The victim has a sign-in of their own under way, and all that a neighbour can plant: no cookie with __Host-.
-        await victim.open(authorizationUrl(place));
-        const plant = () => {
-          for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
-        };
-        plant();
-        expect((await victim.request(page.url)).status).toBe(400);
-        expect((await victim.request(form.action, init)).status).toBe(400);
-        const answered = await thief.request(form.action, init);
-        const resume = answered.headers.get('location') ?? '';
-        plant();
-        const refused = await victim.request(resume);
-        expect([refused.status, refused.text.includes('name="code"')]).toEqual([400, false]);
-        expect(victim.cookies.filter(({ name }) => name.includes('session'))).toEqual([]);
-        // Whose sign-in it is goes on.
-        expect((await thief.request(resume)).text).toContain('name="code"');
-      } finally {
-        await place.stop();
-      }
+      onTestFinished(() => place.stop());
+      const thief = newBrowser(place);
+      const changes = { client_id: 'first-party', response_mode: 'form_post' };
+      const page = await thief.open(authorizationUrl(place, changes));
+      const form = formOf(page, '/login');
+      const init = { method: 'POST', headers: FORM, body: bodyOf({ ...form.fields, ...ALICE }) };
+      const victim = newBrowser(place);
+      // The victim has a sign-in of their own under way, and all that a neighbour can plant: no cookie with __Host-.
+      await victim.open(authorizationUrl(place));
+      const plant = () => {
+        for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
+      };
+      plant();
+      expect((await victim.request(page.url)).status).toBe(400);
+      expect((await victim.request(form.action, init)).status).toBe(400);
+      const answered = await thief.request(form.action, init);
+      const resume = answered.headers.get('location') ?? '';
+      plant();
+      const refused = await victim.request(resume);
+      expect([refused.status, refused.text.includes('name="code"')]).toEqual([400, false]);
+      expect(victim.cookies.filter(({ name }) => name.includes('session'))).toEqual([]);
+      // Whose sign-in it is goes on.
+      expect((await thief.request(resume)).text).toContain('name="code"');
     },
   );
 
@@ -345,46 +338,43 @@ describe('cookies', () => {
     const begin = async (browser: Browser) => browser.open(authorizationUrl(place));
     const openOf = (browser: Browser) => browser.cookies.filter(({ name }) => name.startsWith(PREFIX));
     const statusOf = async (browser: Browser, url: string) => (await browser.request(url)).status;
-    try {
-      const [thief, victim] = [newBrowser(place), newBrowser(place)];
-      const [planted, own] = [await begin(thief), await begin(victim)];
-      const [mark, ofVictim] = [openOf(thief)[0], openOf(victim)[0]];
-      if (mark === undefined || ofVictim === undefined) throw new Error('no cookie of a sign-in');
-      for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
-      const bare = mark.name.slice('__Host-'.length);
-      const names = [bare, `__Secure-${bare}`, `__HOST-${bare}`, `\u00a0${mark.name}`, `x${mark.name}`];
-      // What a browser without a name for a cookie sends, and a value that looks like another cookie.
-      names.push(`=${mark.name}`, `x=${mark.name}`, `x="a, ${mark.name}`);
-      for (const name of names) {
-        victim.setCookie({ name, value: mark.value, path: '/' });
-        expect(await statusOf(victim, planted.url), name).toBe(400);
-      }
-      for (const name of names) {
-        for (let index = 10; index < 22; index += 1) {
-          const made = name.replace(/.{43}$/, (uid) => `${uid.slice(2)}${index}`);
-          victim.setCookie({ name: made, value: `zzzzzzzz.${'A'.repeat(43)}`, path: '/' });
-        }
-      }
-      expect(await statusOf(victim, own.url)).toBe(200);
-
-      // Neither that of another sign-in of theirs, nor its value under this one's name; and none works after the end.
-      const other = newBrowser(place);
-      for (const cookie of victim.cookies) if (cookie !== ofVictim) other.setCookie(cookie);
-      const second = await begin(other);
-      expect([await statusOf(other, own.url), await statusOf(other, second.url)]).toEqual([400, 200]);
-      other.setCookie({ ...ofVictim, value: openOf(other)[0]?.value ?? '' });
-      expect(await statusOf(other, own.url)).toBe(400);
-      expect((await finishPages(victim, own, 'alice')).url).toContain('code=');
-      expect(openOf(victim)).toEqual([]);
-      victim.setCookie(ofVictim);
-      expect(await statusOf(victim, own.url)).toBe(400);
-    } finally {
-      await place.stop();
+    onTestFinished(() => place.stop());
+    const [thief, victim] = [newBrowser(place), newBrowser(place)];
+    const [planted, own] = [await begin(thief), await begin(victim)];
+    const [mark, ofVictim] = [openOf(thief)[0], openOf(victim)[0]];
+    if (mark === undefined || ofVictim === undefined) throw new Error('no cookie of a sign-in');
+    for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
+    const bare = mark.name.slice('__Host-'.length);
+    const names = [bare, `__Secure-${bare}`, `__HOST-${bare}`, `\u00a0${mark.name}`, `x${mark.name}`];
+    // What a browser without a name for a cookie sends, and a value that looks like another cookie.
+    names.push(`=${mark.name}`, `x=${mark.name}`, `x="a, ${mark.name}`);
+    for (const name of names) {
+      victim.setCookie({ name, value: mark.value, path: '/' });
+      expect(await statusOf(victim, planted.url), name).toBe(400);
     }
+    for (const name of names) {
+      for (let index = 10; index < 22; index += 1) {
+        const made = name.replace(/.{43}$/, (uid) => `${uid.slice(2)}${index}`);
+        victim.setCookie({ name: made, value: `zzzzzzzz.${'A'.repeat(43)}`, path: '/' });
+      }
+    }
+    expect(await statusOf(victim, own.url)).toBe(200);
+
+    // Neither that of another sign-in of theirs, nor its value under this one's name; and none works after the end.
+    const other = newBrowser(place);
+    for (const cookie of victim.cookies) if (cookie !== ofVictim) other.setCookie(cookie);
+    const second = await begin(other);
+    expect([await statusOf(other, own.url), await statusOf(other, second.url)]).toEqual([400, 200]);
+    other.setCookie({ ...ofVictim, value: openOf(other)[0]?.value ?? '' });
+    expect(await statusOf(other, own.url)).toBe(400);
+    expect((await finishPages(victim, own, 'alice')).url).toContain('code=');
+    expect(openOf(victim)).toEqual([]);
+    victim.setCookie(ofVictim);
+    expect(await statusOf(victim, own.url)).toBe(400);
   });
 
   it('F1-03: an eleventh sign-in ends the oldest, and one that is declined leaves no cookie', async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const open = () => browser.cookies.filter(({ name }) => name.startsWith('postern_browser'));
     const pages = [];
     for (let index = 0; index < 11; index += 1) pages.push(await openLogin(browser));
@@ -404,62 +394,59 @@ describe('cookies', () => {
 
   it('LG-09: over https every cookie is Secure, HttpOnly, Lax and prefixed', async () => {
     const secure = await startWorld({ issuer: 'https://id.example', config: GENEROUS });
-    try {
-      const browser = newBrowser(secure);
-      const first = await browser.request(authorizationUrl(secure));
-      const page = await browser.open(first.headers.get('location') ?? '');
-      expect(page.headers.get('content-security-policy')).toContain("img-src 'self' https: data:;");
-      const form = formOf(page, '/login');
-      const inGerman = await browser.request(`${page.url}?lang=de`);
-      const signedIn = await browser.request(form.action, {
-        method: 'POST',
-        headers: FORM,
-        body: bodyOf({ ...form.fields, ...ALICE }),
-      });
-      // What the pages set besides the engine's own.
-      const isOurs = (cookie: string) => /^__Host-postern_(device|language)=/.test(cookie);
-      const ofForm = signedIn.headers.getSetCookie();
-      const ours = [
-        ...[page, inGerman].flatMap(({ headers }) => headers.getSetCookie()),
-        ...ofForm.filter(isOurs),
-      ];
-      expect([...new Set(ours.map((cookie) => cookie.split('=')[0] ?? ''))]).toEqual(
-        expect.arrayContaining(['__Host-postern_device', '__Host-postern_language']),
-      );
-      for (const cookie of ours) {
-        const attributes = cookie.toLowerCase().split('; ').slice(1);
-        const wanted = ['secure', 'httponly', 'samesite=lax', 'path=/'];
-        expect(attributes, cookie).toEqual(expect.arrayContaining(wanted));
-        expect(attributes.join(), cookie).not.toContain('domain');
-      }
-      const cookies = [...first.headers.getSetCookie(), ...ofForm].filter(
-        (cookie) => !isOurs(cookie) && !cookie.includes('expires=Thu, 01 Jan 1970'),
-      );
-      expect(cookies.map((cookie) => cookie.split(/=|\.(?!sig)/)[0] ?? '').toSorted()).toEqual(
-        `__Host-postern_browser __Host-postern_browser __Host-postern_session __Host-postern_session.sig
-          __Secure-postern_interaction __Secure-postern_interaction.sig __Secure-postern_interaction
-          __Secure-postern_interaction.sig __Secure-postern_resume __Secure-postern_resume.sig
-          __Secure-postern_resume __Secure-postern_resume.sig`
-          .split(/\s+/)
-          .toSorted(),
-      );
-      for (const cookie of cookies) {
-        const attributes = cookie.toLowerCase().split('; ').slice(1);
-        expect(attributes, cookie).toEqual(expect.arrayContaining(['secure', 'httponly', 'samesite=lax']));
-        expect(attributes.join(), cookie).not.toContain('domain');
-        const path = attributes.find((one) => one.startsWith('path='));
-        if (cookie.startsWith('__Host-')) expect(path).toBe('path=/');
-        else expect(path).toMatch(/^path=\/(interaction|oauth\/authorize)\/.{43}$/);
-      }
-    } finally {
-      await secure.stop();
+    onTestFinished(() => secure.stop());
+    const browser = newBrowser(secure);
+    const first = await browser.request(authorizationUrl(secure));
+    const page = await browser.open(first.headers.get('location') ?? '');
+    expect(page.headers.get('content-security-policy')).toContain("img-src 'self' https: data:;");
+    const form = formOf(page, '/login');
+    const inGerman = await browser.request(`${page.url}?lang=de`);
+    const signedIn = await browser.request(form.action, {
+      method: 'POST',
+      headers: FORM,
+      body: bodyOf({ ...form.fields, ...ALICE }),
+    });
+    // What the pages set besides the engine's own.
+    const isOurs = (cookie: string) => /^__Host-postern_(device|language)=/.test(cookie);
+    const ofForm = signedIn.headers.getSetCookie();
+    const ours = [
+      ...[page, inGerman].flatMap(({ headers }) => headers.getSetCookie()),
+      ...ofForm.filter(isOurs),
+    ];
+    expect([...new Set(ours.map((cookie) => cookie.split('=')[0] ?? ''))]).toEqual(
+      expect.arrayContaining(['__Host-postern_device', '__Host-postern_language']),
+    );
+    for (const cookie of ours) {
+      const attributes = cookie.toLowerCase().split('; ').slice(1);
+      const wanted = ['secure', 'httponly', 'samesite=lax', 'path=/'];
+      expect(attributes, cookie).toEqual(expect.arrayContaining(wanted));
+      expect(attributes.join(), cookie).not.toContain('domain');
+    }
+    const cookies = [...first.headers.getSetCookie(), ...ofForm].filter(
+      (cookie) => !isOurs(cookie) && !cookie.includes('expires=Thu, 01 Jan 1970'),
+    );
+    expect(cookies.map((cookie) => cookie.split(/=|\.(?!sig)/)[0] ?? '').toSorted()).toEqual(
+      `__Host-postern_browser __Host-postern_browser __Host-postern_session __Host-postern_session.sig
+        __Secure-postern_interaction __Secure-postern_interaction.sig __Secure-postern_interaction
+        __Secure-postern_interaction.sig __Secure-postern_resume __Secure-postern_resume.sig
+        __Secure-postern_resume __Secure-postern_resume.sig`
+        .split(/\s+/)
+        .toSorted(),
+    );
+    for (const cookie of cookies) {
+      const attributes = cookie.toLowerCase().split('; ').slice(1);
+      expect(attributes, cookie).toEqual(expect.arrayContaining(['secure', 'httponly', 'samesite=lax']));
+      expect(attributes.join(), cookie).not.toContain('domain');
+      const path = attributes.find((one) => one.startsWith('path='));
+      if (cookie.startsWith('__Host-')) expect(path).toBe('path=/');
+      else expect(path).toMatch(/^path=\/(interaction|oauth\/authorize)\/.{43}$/);
     }
   });
 });
 
 describe('steps', () => {
   it("LG-12: a step can't be skipped, and skipping is never a 500", async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const login = await openLogin(browser);
     const form = formOf(login, '/login');
     const asConsent = form.action.replace('/login', '/consent');
@@ -471,12 +458,12 @@ describe('steps', () => {
     }
     // Straight to where a finished sign-in would go on: back to the page.
     const uid = login.url.split('/').at(-1);
-    const resumed = await browser.open(`${world.issuer}/oauth/authorize/${uid}`);
+    const resumed = await browser.open(`${world().issuer}/oauth/authorize/${uid}`);
     expect(resumed.url).not.toContain('code=');
     expect(resumed.status).toBe(200);
     expect(resumed.text).toContain('name="password"');
 
-    const consent = await openConsent(newBrowser(world));
+    const consent = await openConsent(newBrowser(world()));
     const asLogin = formOf(consent, '/consent').action.replace('/consent', '/login');
     const fields = { ...formOf(consent, '/consent').fields, ...ALICE };
     const back = await send(browser, asLogin, bodyOf(fields));
@@ -484,9 +471,9 @@ describe('steps', () => {
   });
 
   it('LG-13: a consent grants what was asked and shown, whatever its form says', async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const consent = await openConsent(browser);
-    const foreign = await authorize(world, { person: 'bob' });
+    const foreign = await authorize(world(), { person: 'bob' });
     const done = await browser.submit(consent, '/consent', {
       scope: 'openid email profile admin reports.read offline_access',
       scopes: 'admin',
@@ -501,19 +488,21 @@ describe('steps', () => {
     });
     const code = new URL(done.url).searchParams.get('code') ?? '';
     expect(done.url.startsWith(`${CALLBACK}?code=`)).toBe(true);
-    const answer = await redeem(world, { ...foreign, client: 'web', code, verifier: VERIFIER });
+    const answer = await redeem(world(), { ...foreign, client: 'web', code, verifier: VERIFIER });
     expect([answer.status, answer.body['scope']]).toEqual([200, 'openid email']);
     expect(decodeJwt(textOf(answer, 'access_token'))).toMatchObject({ sub: PEOPLE.alice, client_id: 'web' });
-    const more = await browser.request(authorizationUrl(world, { scope: 'openid profile', prompt: 'none' }));
+    const more = await browser.request(
+      authorizationUrl(world(), { scope: 'openid profile', prompt: 'none' }),
+    );
     expect(redirectOf(more).query['error']).toBe('consent_required');
   });
 
   it('LG-14: a native app is asked for consent each time, because anybody can pretend to be it', async () => {
-    const { browser } = await takeCode(world, { client: 'native', scope: 'openid' });
-    const page = await browser.open(authorizationUrl(world, { client_id: 'native' }));
+    const { browser } = await takeCode(world(), { client: 'native', scope: 'openid' });
+    const page = await browser.open(authorizationUrl(world(), { client_id: 'native' }));
     expect(page.text).toContain('/consent"');
     const silent = await browser.request(
-      authorizationUrl(world, { client_id: 'native', prompt: 'none', scope: 'openid' }),
+      authorizationUrl(world(), { client_id: 'native', prompt: 'none', scope: 'openid' }),
     );
     expect(redirectOf(silent).query['error']).toBe('interaction_required');
   });
@@ -569,7 +558,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
 
 describe('who is there', () => {
   it("LG-18: unknown, wrong password and disabled can't be told apart", async () => {
-    await changeAccount(world, PEOPLE.bob, { disabled: true });
+    await changeAccount(world(), PEOPLE.bob, { disabled: true });
     try {
       const pages: string[] = [];
       for (const [username, password] of [
@@ -580,7 +569,7 @@ describe('who is there', () => {
         ['alice', 'x'.repeat(5000)],
         ['nobody', ''],
       ] as const) {
-        const browser = newBrowser(world);
+        const browser = newBrowser(world());
         const page = await openLogin(browser);
         const answer = await browser.submit(page, '/login', { username, password });
         const uid = page.url.split('/').at(-1) ?? '';
@@ -604,18 +593,18 @@ describe('who is there', () => {
       expect(new Set(pages).size).toBe(1);
       expect(pages[0]).toContain('"status":401');
     } finally {
-      await changeAccount(world, PEOPLE.bob, { disabled: false });
+      await changeAccount(world(), PEOPLE.bob, { disabled: false });
     }
   });
 
   it("LG-34: a disabled person with a live session has to sign in, which they can't, and it is never a 500", async () => {
-    const { browser } = await takeCode(world, { person: 'bob', scope: 'openid' });
-    const consent = await openConsent(newBrowser(world), 'bob');
-    await changeAccount(world, PEOPLE.bob, { disabled: true });
+    const { browser } = await takeCode(world(), { person: 'bob', scope: 'openid' });
+    const consent = await openConsent(newBrowser(world()), 'bob');
+    await changeAccount(world(), PEOPLE.bob, { disabled: true });
     try {
       for (let turn = 0; turn < 2; turn += 1) {
         expect(await whoIs(browser)).toBe('login_required');
-        const page = await browser.open(authorizationUrl(world));
+        const page = await browser.open(authorizationUrl(world()));
         expect(page.status).toBe(200);
         expect(page.text).toContain('name="password"');
         const refused = await browser.submit(page, '/login', { username: 'bob', password: PASSWORDS.bob });
@@ -623,34 +612,34 @@ describe('who is there', () => {
       }
       expect(consent.status).toBe(200);
       // Somebody else can use the browser.
-      const page = await browser.open(authorizationUrl(world));
+      const page = await browser.open(authorizationUrl(world()));
       let next = await browser.submit(page, '/login', ALICE);
       if (next.text.includes('/logout/confirm')) next = await browser.submit(next, '/logout/confirm');
       const done = await finishPages(browser, next, 'alice');
       expect(done.url.startsWith(`${CALLBACK}?code=`)).toBe(true);
     } finally {
-      await changeAccount(world, PEOPLE.bob, { disabled: false });
+      await changeAccount(world(), PEOPLE.bob, { disabled: false });
     }
   });
 
   it('LG-34: who is disabled between sign-in and consent gets no code', async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const consent = await openConsent(browser, 'bob');
-    await changeAccount(world, PEOPLE.bob, { disabled: true });
+    await changeAccount(world(), PEOPLE.bob, { disabled: true });
     try {
       const answer = await browser.submit(consent, '/consent');
       expect(answer.url).not.toContain('code=');
       expect(answer.status).toBeLessThan(500);
       expect((await browser.open(consent.url)).status).toBe(400);
     } finally {
-      await changeAccount(world, PEOPLE.bob, { disabled: false });
+      await changeAccount(world(), PEOPLE.bob, { disabled: false });
     }
   });
 });
 
 describe('pages', () => {
   it('LG-16: no page can be framed, cached or sniffed', async () => {
-    const browser = newBrowser(world);
+    const browser = newBrowser(world());
     const login = await openLogin(browser);
     const consent = await browser.submit(login, '/login', ALICE);
     await browser.submit(consent, '/consent');
@@ -658,12 +647,12 @@ describe('pages', () => {
       login,
       consent,
       expired: await browser.request(login.url),
-      'error of the engine': await browser.request(authorizationUrl(world, { redirect_uri: 'x' })),
-      'not found': await browser.request(`${world.issuer}/nothing`),
-      logout: await browser.request(`${world.issuer}/oauth/logout`),
-      'logout error': await browser.request(`${world.issuer}/oauth/logout?id_token_hint=x`),
-      'logout without a session': await newBrowser(world).request(`${world.issuer}/oauth/logout`),
-      'signed out': await browser.request(`${world.issuer}/oauth/logout/success`),
+      'error of the engine': await browser.request(authorizationUrl(world(), { redirect_uri: 'x' })),
+      'not found': await browser.request(`${world().issuer}/nothing`),
+      logout: await browser.request(`${world().issuer}/oauth/logout`),
+      'logout error': await browser.request(`${world().issuer}/oauth/logout?id_token_hint=x`),
+      'logout without a session': await newBrowser(world()).request(`${world().issuer}/oauth/logout`),
+      'signed out': await browser.request(`${world().issuer}/oauth/logout/success`),
     };
     for (const [name, { headers }] of Object.entries(pages)) {
       expect(headers.get('content-type'), name).toBe('text/html; charset=utf-8');
@@ -696,35 +685,32 @@ describe('pages', () => {
     const broken = { ...client, logo_uri: 'https://app.example/"onerror="alert(1)' };
     await expect(startWorld({ config: { ...config, clients: [broken] } })).rejects.toThrow(/logo_uri/);
     const odd = await startWorld({ config: { ...config, clients: [client] } });
-    try {
-      const browser = newBrowser(odd);
-      const login = await browser.open(
-        authorizationUrl(odd, { scope: 'openid', login_hint: nasty, ui_locales: nasty }),
-      );
-      const wrong = await browser.submit(login, '/login', { username: nasty, password: nasty });
-      const consent = await browser.submit(wrong, '/login', ALICE);
-      expect(consent.text).toContain('/consent"');
-      const pages = [
-        login,
-        wrong,
-        consent,
-        await browser.request(`${odd.issuer}/oauth/logout?client_id=web`),
-        await browser.request(authorizationUrl(odd, { redirect_uri: nasty })),
-        await browser.request(authorizationUrl(odd, { client_id: nasty })),
-        await browser.request(`${odd.issuer}/oauth/logout?id_token_hint=${encodeURIComponent(nasty)}`),
-        await browser.request(`${odd.issuer}/${encodeURIComponent(nasty)}`),
-      ];
-      for (const { text, url } of pages) {
-        expect(text, url).not.toContain('<script>alert');
-        expect(text, url).not.toContain('<img src=x');
-        expect(text, url).not.toContain(nasty.slice(0, 4));
-      }
-      for (const { text } of [login, wrong, consent]) {
-        expect(text).toContain('&lt;script&gt;alert(1)');
-        expect(text).toContain('src="https://app.example/logo?a&amp;amp;b"');
-      }
-    } finally {
-      await odd.stop();
+    onTestFinished(() => odd.stop());
+    const browser = newBrowser(odd);
+    const login = await browser.open(
+      authorizationUrl(odd, { scope: 'openid', login_hint: nasty, ui_locales: nasty }),
+    );
+    const wrong = await browser.submit(login, '/login', { username: nasty, password: nasty });
+    const consent = await browser.submit(wrong, '/login', ALICE);
+    expect(consent.text).toContain('/consent"');
+    const pages = [
+      login,
+      wrong,
+      consent,
+      await browser.request(`${odd.issuer}/oauth/logout?client_id=web`),
+      await browser.request(authorizationUrl(odd, { redirect_uri: nasty })),
+      await browser.request(authorizationUrl(odd, { client_id: nasty })),
+      await browser.request(`${odd.issuer}/oauth/logout?id_token_hint=${encodeURIComponent(nasty)}`),
+      await browser.request(`${odd.issuer}/${encodeURIComponent(nasty)}`),
+    ];
+    for (const { text, url } of pages) {
+      expect(text, url).not.toContain('<script>alert');
+      expect(text, url).not.toContain('<img src=x');
+      expect(text, url).not.toContain(nasty.slice(0, 4));
+    }
+    for (const { text } of [login, wrong, consent]) {
+      expect(text).toContain('&lt;script&gt;alert(1)');
+      expect(text).toContain('src="https://app.example/logo?a&amp;amp;b"');
     }
   });
 });

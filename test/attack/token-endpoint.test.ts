@@ -1,15 +1,12 @@
 // The token endpoint: who a client is, what its grants may give, and what an answer may say.
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Answer, post, textOf } from '../world/requests.ts';
 import { basic, requestToken } from '../world/token-endpoint.ts';
-import { API, GENEROUS, OTHER_API, SECRETS, startWorld, type World } from '../world/world.ts';
+import { API, GENEROUS, OTHER_API, SECRETS, startWorld } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({ config: GENEROUS });
-});
-afterAll(() => world.stop());
+const world = useWorld({ config: GENEROUS });
 
 const MACHINE = { grant_type: 'client_credentials' };
 
@@ -32,18 +29,18 @@ describe('client authentication', () => {
       `grant_type=client_credentials&client_id=svc&client_id=web`,
     ]) {
       expectRefused(
-        await post(world, '/oauth/token', form, { authorization: basic('svc') }),
+        await post(world(), '/oauth/token', form, { authorization: basic('svc') }),
         400,
         'invalid_request',
         form,
       );
     }
     const twice = `grant_type=client_credentials&client_id=post&client_secret=x&client_secret=${SECRETS.post}`;
-    expectRefused(await post(world, '/oauth/token', twice), 400, 'invalid_request');
+    expectRefused(await post(world(), '/oauth/token', twice), 400, 'invalid_request');
     const named = `client_id=post&client_id=post&client_secret=${SECRETS.post}&token=x`;
     for (const endpoint of ['/oauth/token', '/oauth/introspect', '/oauth/revoke']) {
       expectRefused(
-        await post(world, endpoint, `grant_type=client_credentials&${named}`),
+        await post(world(), endpoint, `grant_type=client_credentials&${named}`),
         400,
         'invalid_request',
         endpoint,
@@ -54,20 +51,20 @@ describe('client authentication', () => {
   it('TK-03: a confidential client without its secret is nobody', async () => {
     for (const client of ['web', 'svc', 'post', 'rs1']) {
       expectRefused(
-        await post(world, '/oauth/token', { ...MACHINE, client_id: client }),
+        await post(world(), '/oauth/token', { ...MACHINE, client_id: client }),
         401,
         'invalid_client',
         client,
       );
       expectRefused(
-        await post(world, '/oauth/token', { ...MACHINE, client_id: client, client_secret: '' }),
+        await post(world(), '/oauth/token', { ...MACHINE, client_id: client, client_secret: '' }),
         401,
         'invalid_client',
         client,
       );
     }
     const empty = { authorization: `Basic ${Buffer.from('svc:').toString('base64')}` };
-    expectRefused(await post(world, '/oauth/token', MACHINE, empty), 400, 'invalid_request');
+    expectRefused(await post(world(), '/oauth/token', MACHINE, empty), 400, 'invalid_request');
   });
 
   it('TK-06: almost the right secret is the wrong one', async () => {
@@ -84,10 +81,10 @@ describe('client authentication', () => {
       '%00',
       '[object Object]',
     ]) {
-      const answer = await post(world, '/oauth/token', MACHINE, { authorization: basic('svc', secret) });
+      const answer = await post(world(), '/oauth/token', MACHINE, { authorization: basic('svc', secret) });
       expectRefused(answer, 401, 'invalid_client', secret);
       const form = { grant_type: 'authorization_code', code: 'x', client_id: 'post', client_secret: secret };
-      expectRefused(await post(world, '/oauth/token', form), 401, 'invalid_client', secret);
+      expectRefused(await post(world(), '/oauth/token', form), 401, 'invalid_client', secret);
     }
   });
 
@@ -120,7 +117,7 @@ describe('client authentication', () => {
 describe('grants', () => {
   it('TK-14: a public client gets no machine token', async () => {
     for (const client of ['spa', 'native'] as const) {
-      const answer = await requestToken(world, client, { ...MACHINE, scope: 'reports.read' });
+      const answer = await requestToken(world(), client, { ...MACHINE, scope: 'reports.read' });
       expectRefused(answer, 400, 'unauthorized_client', client);
     }
   });
@@ -140,11 +137,11 @@ describe('grants', () => {
       'toString',
     ]) {
       const form = { grant_type: grantType, username: 'alice', password: 'alice-password-1' };
-      const answer = await requestToken(world, 'svc', form);
+      const answer = await requestToken(world(), 'svc', form);
       expectRefused(answer, 400, 'unsupported_grant_type', grantType);
     }
     for (const form of [{ scope: 'reports.read' }, { grant_type: '' }]) {
-      expectRefused(await requestToken(world, 'svc', form), 400, 'invalid_request');
+      expectRefused(await requestToken(world(), 'svc', form), 400, 'invalid_request');
     }
   });
 
@@ -159,14 +156,14 @@ describe('grants', () => {
       ['*', '*'],
       ['reports.read\tother.read', undefined],
     ] as const) {
-      const answer = await requestToken(world, 'svc', { ...MACHINE, scope });
+      const answer = await requestToken(world(), 'svc', { ...MACHINE, scope });
       expectRefused(answer, 400, 'invalid_scope', scope);
       if (refused !== undefined) expect(answer.body['scope']).toBe(refused);
       const asPage = { authorization: basic('svc'), accept: 'text/html' };
-      expect((await post(world, '/oauth/token', { ...MACHINE, scope }, asPage)).body).toEqual(answer.body);
+      expect((await post(world(), '/oauth/token', { ...MACHINE, scope }, asPage)).body).toEqual(answer.body);
     }
     expectRefused(
-      await requestToken(world, 'rs1', { ...MACHINE, scope: 'reports.read reports.write' }),
+      await requestToken(world(), 'rs1', { ...MACHINE, scope: 'reports.read reports.write' }),
       400,
       'invalid_scope',
     );
@@ -175,17 +172,17 @@ describe('grants', () => {
   it('TK-18: a resource that does not exist, or a scope of another one, is refused', async () => {
     for (const resource of ['urn:nobody', 'nonsense', `${API}#x`]) {
       const unknown = { ...MACHINE, resource, scope: 'reports.read' };
-      expectRefused(await requestToken(world, 'svc', unknown), 400, 'invalid_target', resource);
+      expectRefused(await requestToken(world(), 'svc', unknown), 400, 'invalid_target', resource);
     }
     const foreign = { ...MACHINE, resource: API, scope: 'other.read' };
-    expectRefused(await requestToken(world, 'svc', foreign), 400, 'invalid_scope');
+    expectRefused(await requestToken(world(), 'svc', foreign), 400, 'invalid_scope');
     const form = `grant_type=client_credentials&resource=${encodeURIComponent(API)}&resource=${encodeURIComponent(OTHER_API)}`;
-    const answer = await post(world, '/oauth/token', form, { authorization: basic('svc') });
+    const answer = await post(world(), '/oauth/token', form, { authorization: basic('svc') });
     expectRefused(answer, 400, 'invalid_target');
   });
 
   it('TK-19: a machine that names no scope gets its default and not all of its scopes', async () => {
-    const answer = await requestToken(world, 'svc', MACHINE);
+    const answer = await requestToken(world(), 'svc', MACHINE);
     expect(answer.status).toBe(200);
     expect(decodeJwt(textOf(answer, 'access_token'))['scope']).toBe('reports.read');
   });
@@ -198,6 +195,6 @@ describe('answers', () => {
       client_id: 'post',
       client_secret: SECRETS.post,
     }).toString();
-    expectRefused(await post(world, `/oauth/token?${query}`, ''), 401, 'invalid_client');
+    expectRefused(await post(world(), `/oauth/token?${query}`, ''), 401, 'invalid_client');
   });
 });

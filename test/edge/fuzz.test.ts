@@ -1,14 +1,15 @@
 // Random bytes, headers, queries and forms at every endpoint, over raw sockets. Whatever comes: an answer in good time,
 // never a 5xx, and nothing of what was sent comes back as it could do harm.
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createClientAddress } from '../../src/http/client-address.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
 import { rounds } from '../world/rounds.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { FORM, sendBytes, toBytes, type WireAnswer } from '../world/wire.ts';
-import { GENEROUS, startWorld, type World } from '../world/world.ts';
+import { GENEROUS } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
 
 const ENDPOINTS = [
   ['POST', '/oauth/token'],
@@ -35,21 +36,17 @@ const ANSWER_MS = 2000 + MACHINE_MS;
 const RUNS = { numRuns: rounds(500, 30) };
 const MARK = '<svg/onload=alert(7)>';
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({
-    config: {
-      ...GENEROUS,
-      cors: { allowed_origins: ['https://tools.example'] },
-      trusted_proxies: ['127.0.0.1'],
-    },
-  });
+const world = useWorld({
+  config: {
+    ...GENEROUS,
+    cors: { allowed_origins: ['https://tools.example'] },
+    trusted_proxies: ['127.0.0.1'],
+  },
 });
-afterAll(() => world.stop());
 
 async function ask(bytes: string): Promise<WireAnswer> {
   const begun = performance.now();
-  const answer = await sendBytes(world.base, bytes);
+  const answer = await sendBytes(world().base, bytes);
   const what = JSON.stringify(bytes.slice(0, 2000));
   expect(performance.now() - begun, what).toBeLessThan(ANSWER_MS);
   expect(answer.status, what).toBeGreaterThanOrEqual(200);
@@ -214,7 +211,7 @@ describe('any bytes', () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 4, maxLength: 300 }), async (bytes) => {
         const text = Buffer.from(bytes).toString('latin1');
-        const answer = await sendBytes(world.base, `${text}\r\n\r\n\r\n\r\n`);
+        const answer = await sendBytes(world().base, `${text}\r\n\r\n\r\n\r\n`);
         expect(answer.status).toBe(400);
         expect(answer.text).not.toContain(text);
       }),

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { startRedis } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { authorizationPath } from '../world/authorization-request.ts';
@@ -105,11 +105,8 @@ it('IN-16: nothing is fetched and nobody is called, whatever a request names', a
 
 it('IN-16: and who calls is heard: a service on Redis does', async () => {
   const redis = await startRedis();
-  try {
-    const { calls } = await start(redis.url);
-    expect(await calls()).toContain('socket');
-    await service?.end();
-  } finally {
-    await redis.stop();
-  }
+  onTestFinished(() => redis.stop());
+  const { calls } = await start(redis.url);
+  expect(await calls()).toContain('socket');
+  await service?.end();
 });

@@ -8,6 +8,7 @@ import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { FORM, openWire, parseAnswer, type Wire } from '../world/wire.ts';
 import { startWorld, type World } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
 
 const SECOND = 1000;
 const HEADERS_DEADLINE_MS = 10 * SECOND + MACHINE_MS;
@@ -15,13 +16,9 @@ const BODY_DEADLINE_MS = 15 * SECOND + MACHINE_MS;
 const ATTACKERS = 500;
 const MACHINE = { grant_type: 'client_credentials' };
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({
-    config: { rate_limits: { token: '200000/1m' } },
-  });
+const world = useWorld({
+  config: { rate_limits: { token: '200000/1m' } },
 });
-afterAll(() => world.stop());
 
 /** One more byte every second, until the other side ends. */
 async function trickle(wire: Wire, head: string, byte: string) {
@@ -37,7 +34,7 @@ async function answeredBefore(end: Promise<unknown>): Promise<number> {
   let isOver = false;
   void end.finally(() => (isOver = true));
   for (let answered = 0; ; answered += 1) {
-    const { status } = await post(world, '/oauth/token', MACHINE, { authorization: basic('svc') });
+    const { status } = await post(world(), '/oauth/token', MACHINE, { authorization: basic('svc') });
     expect(status).toBe(200);
     if (isOver) return answered;
     await sleep(20);
@@ -53,7 +50,7 @@ async function handledRequests({ management }: World): Promise<number> {
 
 describe.concurrent('slow callers', () => {
   it('HT-23: five hundred that send headers byte by byte are cut off within 10 s, and others notice nothing', async () => {
-    const wires = await Promise.all(Array.from({ length: ATTACKERS }, () => openWire(world.base)));
+    const wires = await Promise.all(Array.from({ length: ATTACKERS }, () => openWire(world().base)));
     const ends = wires.map((wire, index) =>
       trickle(wire, index % 2 === 0 ? 'GET /oauth/userinfo HTTP/1.1\r\nHost: id.example\r\nX-' : '', 'a'),
     );
@@ -67,7 +64,7 @@ describe.concurrent('slow callers', () => {
   });
 
   it('HT-23: who connects and says nothing is cut off within 10 s', async () => {
-    const wire = await openWire(world.base);
+    const wire = await openWire(world().base);
     const { afterMs, received } = await wire.ended;
     expect(parseAnswer(received).status).toBe(408);
     expect(afterMs).toBeLessThanOrEqual(HEADERS_DEADLINE_MS);
@@ -80,7 +77,7 @@ describe.concurrent('slow callers', () => {
     // Answered at once: nobody reads the body.
     ['/nothing', 'Accept: */*', 404],
   ])('HT-24: a body at %s that comes byte by byte is cut off within 15 s', async (target, header, status) => {
-    const wire = await openWire(world.base);
+    const wire = await openWire(world().base);
     const head = `POST ${target} HTTP/1.1\r\nHost: id.example\r\n${header}\r\n${FORM}\r\nContent-Length: 100\r\n\r\n`;
     const { afterMs, received } = await trickle(wire, head, 'a');
     expect(parseAnswer(received).status).toBe(status);
@@ -88,7 +85,7 @@ describe.concurrent('slow callers', () => {
   });
 
   it('HT-24: so is a chunked one', async () => {
-    const wire = await openWire(world.base);
+    const wire = await openWire(world().base);
     const head = `POST /oauth/token HTTP/1.1\r\nHost: id.example\r\n${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const { afterMs, received } = await trickle(wire, head, '1\r\na\r\n');
     expect(parseAnswer(received).status).toBe(408);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { decodeJwt } from 'jose';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { authorize, exchange, machineToken } from '../world/app.ts';
 import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
@@ -127,14 +127,11 @@ describe('a dump of Redis', () => {
 describe('the folder of lmdb', () => {
   it('holds no code, token, jti, session, interaction, secret or password', async () => {
     const world = await startWorld();
-    try {
-      const values = await useEverything(world);
-      const dump = await readFile(path.join(world.folder, 'data', 'data.mdb'), 'latin1');
-      expect(dump).toContain('usr_alice00000000000001');
-      expect(dump).toContain(AUTHORIZATION_REQUEST.state);
-      expectNothingIn(dump, values);
-    } finally {
-      await world.stop();
-    }
+    onTestFinished(() => world.stop());
+    const values = await useEverything(world);
+    const dump = await readFile(path.join(world.folder, 'data', 'data.mdb'), 'latin1');
+    expect(dump).toContain('usr_alice00000000000001');
+    expect(dump).toContain(AUTHORIZATION_REQUEST.state);
+    expectNothingIn(dump, values);
   });
 });
