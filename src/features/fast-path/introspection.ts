@@ -1,13 +1,19 @@
 // The answer to an API that asks about a live access token (RFC 7662) and may see it. The engine's own answer is the reference,
 // and test/features/fast-path compares the two.
 import { isMachines } from '../../tokens/access-token.ts';
-import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts';
+import {
+  asOneRequest,
+  type FastAnswer,
+  type FastParts,
+  findWithGrant,
+  peekRequest,
+} from './plain-request.ts';
 
 /** A hint is only a hint: what is found is the same with any and with none (RFC 7662 §2.1). */
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
 export function fastIntrospection(parts: FastParts): FastAnswer {
-  const { tokens, findMachineToken, provider, disclose, records, clients, guard } = parts;
+  const { tokens, findMachineToken, disclose, clients, guard } = parts;
   const { issuer } = tokens;
 
   async function describeMachines(jwt: string, caller: string) {
@@ -18,11 +24,9 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
 
   /** Asked of the engine's own models. */
   async function describeUsers(jwt: string, caller: string) {
-    const token = await provider.AccessToken.find(jwt);
-    const grant = token && (await provider.Grant.find(token.grantId));
-    const isItsOwn = grant?.clientId === token?.clientId && grant?.accountId === token?.accountId;
-    const disclosed = token && grant && isItsOwn && (await disclose(caller, token, grant));
-    if (!token || !disclosed) return undefined;
+    const { token, grant } = (await findWithGrant(parts, jwt)) ?? {};
+    const disclosed = token && (await disclose(caller, token, grant));
+    if (!disclosed) return undefined;
     const subject = { active: true, sub: token.accountId };
     return Object.assign(subject, token.extra, disclosed, membersOf(token, issuer));
   }
@@ -30,12 +34,9 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
   async function describe(jwt: string, caller: string) {
     const claims = await tokens.verify(jwt);
     if (claims === undefined) return undefined;
-    let answer: object | undefined;
-    if (isMachines(claims)) answer = await describeMachines(jwt, caller);
-    else
-      await records.run(async () => {
-        answer = await describeUsers(jwt, caller);
-      });
+    const answer = isMachines(claims)
+      ? await describeMachines(jwt, caller)
+      : await asOneRequest(parts, () => describeUsers(jwt, caller));
     const owner = answer && (await clients.load(claims.client_id));
     return owner && guard.isPlain(owner) ? answer : undefined;
   }
@@ -51,15 +52,7 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
   };
 }
 
-type Members = Readonly<{
-  jti: string;
-  clientId?: string | undefined;
-  aud?: string | readonly string[] | undefined;
-  scope?: string | undefined;
-  iat: number;
-  exp?: number | undefined;
-  sid?: string | undefined;
-}>;
+type Members = Partial<Record<'jti' | 'clientId' | 'aud' | 'scope' | 'iat' | 'exp' | 'sid', unknown>>;
 
 /** RFC 7662 §2.2 */
 function membersOf({ clientId, jti, aud, scope, iat, exp, sid }: Members, issuer: string) {

@@ -17,6 +17,26 @@ export type RequestState = { readonly requestId: string; readonly clientAddress:
  */
 export type FastAnswer = (request: IncomingMessage, state: RequestState) => Promise<object | undefined>;
 
+/** A live access token of a user with the grant that it came of. */
+export async function findWithGrant({ provider }: FastParts, jwt: string) {
+  const token = await provider.AccessToken.find(jwt);
+  const grant = token && (await provider.Grant.find(token.grantId));
+  const isItsOwn = grant?.clientId === token?.clientId && grant?.accountId === token?.accountId;
+  return token && grant && isItsOwn ? { token, grant } : undefined;
+}
+
+/** Reads each record once. */
+export async function asOneRequest<T>(
+  { records }: FastParts,
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  let found: T | undefined;
+  await records.run(async () => {
+    found = await read();
+  });
+  return found;
+}
+
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_BYTES = 4096;
 /** A browser sends these, or a client that authenticates in another way. */

@@ -1,5 +1,5 @@
-// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, a refresh, introspection.
-// It says yes to what is plain; any other request goes through the middleware as it came.
+// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, a refresh, introspection,
+// userinfo. It says yes to what is plain; any other request goes through the middleware as it came.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';
@@ -17,11 +17,14 @@ import { fastClientCredentials } from './client-credentials.ts';
 import { fastIntrospection } from './introspection.ts';
 import { announcesForm, type FastAnswer, type FastParts } from './plain-request.ts';
 import { fastRefresh } from './refresh.ts';
+import { announcesToken, fastUserinfo } from './userinfo.ts';
 
 /** With one of these the answer to a GET may be another: CORS, a body. */
 const UNUSUAL_HEADERS = new Set(['origin', 'content-length', 'transfer-encoding']);
 /** With one of these, a condition may mean something else. */
 const WITH_CONDITION = new Set(['cache-control', 'if-modified-since']);
+
+const NOT_STORED = { 'cache-control': 'no-store' };
 
 export const open = (): Parts & PageParts => ({ guard: { isPlain: () => true }, front });
 
@@ -32,6 +35,7 @@ function front(parts: FastParts, documents: RenderedDocuments): ReturnType<NonNu
   const answers = new Map<string, FastAnswer>([
     [ENDPOINTS.token, async (...args) => (await clientCredentials(...args)) ?? refresh(...args)],
     [ENDPOINTS.introspection, fastIntrospection(parts)],
+    [ENDPOINTS.userinfo, fastUserinfo(parts)],
   ]);
   const clientAddress = createClientAddress(config.trustedProxies);
   const prefix = new URL(issuer).pathname.replace(/\/$/, '');
@@ -65,7 +69,9 @@ function front(parts: FastParts, documents: RenderedDocuments): ReturnType<NonNu
 
   async function sendAnswer(path: string, request: IncomingMessage, response: ServerResponse) {
     const answer = answers.get(path);
-    if (!answer || !isPlain(request) || !announcesForm(request)) return false;
+    const isGet = request.method === 'GET';
+    const isUsual = isGet ? announcesToken(request) : announcesForm(request);
+    if (!answer || !isUsual || !isPlain(request)) return false;
     await beginningOfBody(request);
     const { socket, headers } = request;
     if (socket.remoteAddress === undefined) return false;
@@ -75,7 +81,10 @@ function front(parts: FastParts, documents: RenderedDocuments): ReturnType<NonNu
     try {
       const body = await answer(request, state);
       if (body === undefined) return false;
-      send({ ...CLIENT_ANSWER_HEADERS, 'Content-Type': JSON_TYPE }, JSON.stringify(body));
+      send(
+        { ...(isGet ? NOT_STORED : CLIENT_ANSWER_HEADERS), 'Content-Type': JSON_TYPE },
+        JSON.stringify(body),
+      );
       return true;
     } catch (error) {
       REFUSED.set(request, error);
@@ -87,8 +96,9 @@ function front(parts: FastParts, documents: RenderedDocuments): ReturnType<NonNu
     const path = ownPath(request.url ?? '', prefix);
     // At debug the log follows each request through the middleware.
     if (path === undefined || log.isLevelEnabled('debug')) return false;
-    if (request.method === 'GET' || request.method === 'HEAD') return sendDocument(path, request, response);
-    return request.method === 'POST' && sendAnswer(path, request, response);
+    const { method = '' } = request;
+    if (method === (path === ENDPOINTS.userinfo ? 'GET' : 'POST')) return sendAnswer(path, request, response);
+    return (method === 'GET' || method === 'HEAD') && sendDocument(path, request, response);
   }
 
   return (list) =>

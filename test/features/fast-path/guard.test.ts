@@ -5,10 +5,10 @@ import * as account from '../../../src/features/account/run.ts';
 import type { Parts } from '../../../src/features/parts.ts';
 import { machineToken, signIn } from '../../world/app.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { introspect } from '../../world/presented-tokens.ts';
+import { introspect, userinfo } from '../../world/presented-tokens.ts';
 import { post } from '../../world/requests.ts';
 import { basic, refresh } from '../../world/token-endpoint.ts';
-import { GENEROUS } from '../../world/world.ts';
+import { GENEROUS, PEOPLE } from '../../world/world.ts';
 
 /** As the engine asks for its context in each request of its own. */
 async function isAnsweredByEngine(ask: () => Promise<unknown>): Promise<boolean> {
@@ -57,6 +57,9 @@ describe('a feature beside the fast path', () => {
       'introspection of a user’s token': async () => {
         expect(await introspect(world(), tokens.access_token, 'rs1')).toMatchObject({ client_id: 'web' });
       },
+      userinfo: async () => {
+        expect((await userinfo(world(), tokens.access_token)).body).toMatchObject({ sub: PEOPLE.alice });
+      },
     };
     const found: string[] = [];
     for (const [name, ask] of Object.entries(asks)) if (await isAnsweredByEngine(ask)) found.push(name);
@@ -77,11 +80,16 @@ describe('a feature beside the fast path', () => {
       'refresh',
       'introspection of a machine’s token',
       'introspection of a user’s token',
+      'userinfo',
     ]);
   });
 
   it('leaves to the engine what is asked by a client that is not plain, and what is asked of its tokens', async () => {
     const isPlain = ({ clientId }: { readonly clientId: string }) => clientId !== 'web';
-    expect(await answeredByEngine({ isPlain })).toEqual(['refresh', 'introspection of a user’s token']);
+    expect(await answeredByEngine({ isPlain })).toEqual([
+      'refresh',
+      'introspection of a user’s token',
+      'userinfo',
+    ]);
   });
 });

@@ -1,0 +1,57 @@
+// The answer to a plain GET with a user's access token (OIDC Core §5.3), from the engine's own models. Its own answer is the reference, and
+// test/features/fast-path compares the two.
+import type { IncomingMessage } from 'node:http';
+import type Provider from 'oidc-provider';
+import { issuedWithGrant } from '../../oidc/signed-in-at.ts';
+import { asOneRequest, type FastAnswer, type FastParts, findWithGrant } from './plain-request.ts';
+
+/** A browser sends these, or who proves more, or sends a body. */
+const UNUSUAL_HEADERS = ['cookie', 'origin', 'dpop', 'content-type', 'content-length', 'transfer-encoding'];
+
+type AccessToken = InstanceType<Provider['AccessToken']>;
+type Grant = InstanceType<Provider['Grant']>;
+
+const jwtIn = ({ headers }: IncomingMessage) => /^Bearer ([\w.-]+)$/.exec(headers.authorization ?? '')?.[1];
+
+export const announcesToken = (request: IncomingMessage) =>
+  jwtIn(request) !== undefined && UNUSUAL_HEADERS.every((name) => request.headers[name] === undefined);
+
+export function fastUserinfo(parts: FastParts): FastAnswer {
+  const { tokens, clients, findLive, guard, signInPolicy, claims, limits } = parts;
+
+  /** Whether no feature has anything to say. */
+  function isOfPlainClient({ clientId = '' }: AccessToken): boolean {
+    const client = clients.find(clientId);
+    return client !== undefined && guard.isPlain(client);
+  }
+
+  /** What was asked for one by one, and what has to be proved, is the engine's to judge. */
+  const worksHere = ({ aud, scopes, jkt, 'x5t#S256': certificate, claims: asked = {} }: AccessToken) =>
+    [aud].flat().includes(tokens.issuer) &&
+    scopes.has('openid') &&
+    (jkt ?? certificate) === undefined &&
+    Object.keys(asked).length === 0;
+
+  function claimsIn(all: Readonly<Record<string, unknown>>, { scopes }: AccessToken, grant: Grant) {
+    const rejected = grant.getRejectedOIDCClaims();
+    const granted = grant.getOIDCScopeFiltered(scopes).split(' ');
+    const names = granted.flatMap((scope) => claims.byScope[scope] ?? []);
+    return Object.fromEntries(names.map((name) => [name, rejected.includes(name) ? undefined : all[name]]));
+  }
+
+  async function describe(jwt: string) {
+    const { token, grant } = (await findWithGrant(parts, jwt)) ?? {};
+    if (!token || !grant || !worksHere(token) || !isOfPlainClient(token)) return undefined;
+    const account = await findLive(token.accountId, issuedWithGrant(grant));
+    if (account === undefined || !(await guard.sees(account, token))) return undefined;
+    if ((await signInPolicy?.mayUse(token)) === false) return undefined;
+    return claimsIn(claims.forClient(account, token.clientId), token, grant);
+  }
+
+  return async function answerUserinfo(request, { clientAddress }) {
+    // An outage is the engine's to answer.
+    const answer = await asOneRequest(parts, () => describe(jwtIn(request) ?? '')).catch(() => undefined);
+    if (answer !== undefined) await limits.takeAddress('userinfo', clientAddress);
+    return answer;
+  };
+}
