@@ -1,8 +1,8 @@
 // What requests leave in a real Redis: names that nobody outside chooses, an end for each of them, and nothing at all
 // where nothing was asked for.
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type RedisServer, startRedis } from '../world/servers.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { startRedis } from '../world/servers.ts';
 import { authorizationPath } from '../world/authorization-request.ts';
 import { newBrowser } from '../world/person.ts';
 import { userinfo } from '../world/presented-tokens.ts';
@@ -10,25 +10,16 @@ import { get, post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { sendBytes, toBytes } from '../world/wire.ts';
 import { startWorld, type World } from '../world/world.ts';
+import { useWorldOnRedis } from '../world/each-store.ts';
 
 /** Signing keys and the pepper live as long as the installation. */
 const FOR_EVER = /\bdoc/i;
 const INTERACTION_MS = 600_000;
 const DAY_MS = 86_400_000;
 
-let redis: RedisServer;
-let client: Redis;
 let world: World;
-beforeAll(async () => {
-  redis = await startRedis();
-  world = await startWorld({ store: redis.url });
-  client = new Redis(redis.url);
-});
-afterAll(async () => {
-  client.disconnect();
-  await world.stop();
-  await redis.stop();
-});
+let client: Redis;
+useWorldOnRedis((opened) => ({ world, client } = opened));
 
 async function head(target: string): Promise<void> {
   expect((await sendBytes(world.base, toBytes({ method: 'HEAD', target }))).status).toBe(405);

@@ -1,14 +1,13 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as oidc from 'openid-client';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisServer, startRedis } from '../world/servers.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import type { Redis } from 'ioredis';
+import { describe, expect, it } from 'vitest';
+import { eachStore, useWorld, useWorldOnRedis } from '../world/each-store.ts';
 import { connect } from '../world/app.ts';
 import { introspect, revoke, userinfo } from '../world/presented-tokens.ts';
 import { post } from '../world/requests.ts';
 import { basic, clientCredentials } from '../world/token-endpoint.ts';
-import { API, OTHER_API, SECRETS, startWorld, type World } from '../world/world.ts';
+import { API, OTHER_API, SECRETS, type World } from '../world/world.ts';
 
 eachStore('the client_credentials grant', (world) => {
   it('Spec §1 client_credentials: gives a machine token through openid-client', async () => {
@@ -149,19 +148,9 @@ describe('POST /oauth/token, client_credentials', () => {
 });
 
 describe('machine tokens and the store', () => {
-  let redis: RedisServer;
   let world: World;
   let client: Redis;
-  beforeAll(async () => {
-    redis = await startRedis();
-    world = await startWorld({ store: redis.url });
-    client = new Redis(redis.url);
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await world.stop();
-    await redis.stop();
-  });
+  useWorldOnRedis((opened) => ({ world, client } = opened));
 
   it('leave no record, however many are issued and introspected', async () => {
     for (let count = 0; count < 10; count += 1) {

@@ -2,9 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { decodeJwt } from 'jose';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type RedisServer, startRedis } from '../world/servers.ts';
+import type { Redis } from 'ioredis';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { authorize, exchange, machineToken } from '../world/app.ts';
 import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
 import type { Browser } from '../world/browser.ts';
@@ -12,6 +11,7 @@ import { begin, complete, signInAs } from '../world/person.ts';
 import { revoke } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { PASSWORDS, SECRETS, startWorld, type World } from '../world/world.ts';
+import { useWorldOnRedis } from '../world/each-store.ts';
 
 /** Goes through every flow, leaves things open on purpose, and gives what could be presented somewhere, by name. */
 async function useEverything(world: World): Promise<Record<string, string>> {
@@ -77,19 +77,9 @@ async function dumpOf(client: Redis): Promise<string> {
 }
 
 describe('a dump of Redis', () => {
-  let redis: RedisServer;
   let world: World;
   let client: Redis;
-  beforeAll(async () => {
-    redis = await startRedis();
-    world = await startWorld({ store: redis.url });
-    client = new Redis(redis.url);
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await world.stop();
-    await redis.stop();
-  });
+  useWorldOnRedis((opened) => ({ world, client } = opened));
 
   it('holds no code, token, jti, session, interaction, secret or password', async () => {
     const values = await useEverything(world);

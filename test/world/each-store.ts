@@ -1,4 +1,5 @@
 // Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own; in `npm run chaos:flows` on a Cluster alone.
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { startCluster } from './redis-groups.ts';
 import { IS_LONG_RUN } from './rounds.ts';
@@ -52,6 +53,23 @@ export function useWorld(options: WorldOptions = {}): () => OpenWorld {
   });
   afterAll(() => world?.stop());
   return () => running(world);
+}
+
+type OnRedis = { readonly world: OpenWorld; readonly client: Redis };
+
+/** The same on a Redis of its own, with a client that looks at what it holds. */
+export function useWorldOnRedis(begin: (opened: OnRedis) => void): void {
+  beforeAll(async () => {
+    const redis = await startRedis();
+    const world = await startWorld({ store: redis.url });
+    const client = new Redis(redis.url);
+    begin({ world, client });
+    return async () => {
+      client.disconnect();
+      await world.stop();
+      await redis.stop();
+    };
+  });
 }
 
 function running(world: OpenWorld | undefined): OpenWorld {
