@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { usernameFault } from '../config/text.ts';
 import { loadConfig } from '../config/load.ts';
+import { USER_COMMANDS } from '../features/commands.ts';
 import { deleteUser, disable, setPassword, signOut } from '../users/acts.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
@@ -10,7 +11,6 @@ import { addVerb, checked, jsonOption, type VerbOptions } from './configuration.
 import { print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { addGrantedOptions, addNew, type GrantedOptions, newUser, registerSet } from './user-access.ts';
-import { registerUserFactors } from './user-factors.ts';
 import { registerUserLinks } from './user-links.ts';
 import { registerList } from './user-list.ts';
 import {
@@ -26,7 +26,7 @@ import {
 type AddOptions = VerbOptions & GrantedOptions;
 type HashOptions = { readonly username: string; readonly config?: string; readonly json?: boolean };
 
-export function registerUser(program: Command, io: CliIo): void {
+export async function registerUser(program: Command, io: CliIo): Promise<void> {
   const verbs = program.command('user').description('manage users');
   const added = addVerb(verbs, 'add', 'add a user to the store (password typed, or from stdin)');
   added.argument('<username>', 'what the user types to sign in', checked(usernameFault));
@@ -63,7 +63,7 @@ export function registerUser(program: Command, io: CliIo): void {
     }),
   });
   registerUserLinks(verbs, io);
-  registerUserFactors(verbs, io);
+  for (const load of Object.values(USER_COMMANDS)) await (await load())(verbs, io);
   addChange(verbs, io, {
     name: 'sign-out',
     description: 'end all sessions and tokens of a user, who can sign in again',

@@ -53,11 +53,6 @@ const RULES: readonly ClientRule[] = [
   rule('id_token_signed_response_alg', ({ id_token_signed_response_alg: alg }, { algorithms }) =>
     algorithms.includes(alg) ? undefined : `${alg} is not one of signing_keys.algorithms: add it there`,
   ),
-  rule('sign_in', ({ sign_in: signIn }, { offered }) =>
-    signIn === undefined || offered.includes(signIn.require)
-      ? undefined
-      : `nobody could sign in to this app: no method in sign_in reaches ${signIn.require}`,
-  ),
   rule('scope', (client, { userScopes }) => {
     const personal = client.scope.filter((token) => userScopes.includes(token));
     return isMachine(client) && personal.length > 0

@@ -56,11 +56,7 @@ export function trustOf(proxies: readonly string[]): (address: string) => boolea
 }
 
 function checkSignIns({ value, report }: Entry<ServiceForm>): void {
-  const { sign_in: signIn, lifetimes } = value;
-  if (signIn && !signIn.passkeys && !signIn.oneTimeCodes) {
-    if (signIn.secondFactor === 'required' || signIn.recoveryCodes > 0)
-      report(['sign_in'], 'second_factor: required and recovery_codes need passkeys or one_time_codes');
-  }
+  const { lifetimes } = value;
   if (lifetimes.refreshToken > lifetimes.refreshTokenAbsolute)
     report(['lifetimes'], 'refresh_token must not be longer than refresh_token_absolute');
 }

@@ -6,7 +6,6 @@ import {
   type ClientLimit,
   DOCUMENT,
   type Endpoint,
-  FACTORS_PATH,
   METADATA,
   PAGE,
   PROGRAM,
@@ -82,9 +81,6 @@ const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'interaction', path: '/interaction/done/:purpose', methods: ['GET', 'HEAD'] },
   /** Where it was until the last release: http/app.ts sends bookmarks on. */
   { ...PAGE, name: 'factors', path: '/factors', methods: ['GET'] },
-  { ...PAGE, name: 'factors', path: FACTORS_PATH, methods: ['GET'] },
-  { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/callback`, methods: ['GET'] },
-  { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/:change`, methods: ['POST'] },
   { ...DOCUMENT, name: 'assets', path: '/assets/:file', route: undefined, isScriptable: false },
 ];
 

@@ -5,7 +5,6 @@ import { camelKeys } from './camel-keys.ts';
 import { clientIdUrlFault, isUrlClient, MAX_CLIENT_ID_LENGTH } from './client-id-url.ts';
 import { instant } from './notation.ts';
 import { DEVICE_CODE_GRANT } from './device-grant.ts';
-import { clientSignInSchema } from './schema-sign-in.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
 import { hashFault } from './secret-strength.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';
@@ -106,7 +105,6 @@ export const clientSchema = z.strictObject({
     .describe(
       'Scopes of a request that names none, where the API that it asks for has no default_scopes. Part of scope.',
     ),
-  sign_in: clientSignInSchema.optional().describe('What a sign-in to this app needs besides a password.'),
   groups_claim: z
     .array(z.string())
     .optional()

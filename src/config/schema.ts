@@ -8,7 +8,6 @@ import { dnsNameFault } from './client-id-url.ts';
 import { groupsSchema, scopesSchema } from './schema-access.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
-import { signInSchema } from './schema-sign-in.ts';
 import { passwordsSchema } from './schema-user.ts';
 import { emptyFault, labelFault, matching, text } from './text.ts';
 import {
@@ -162,11 +161,6 @@ export const configSchema = z.strictObject({
     .describe('What the service itself asks of others: documents of clients, and the logout of apps.'),
   users_from: text(emptyFault).optional().describe('File with people: a list, or users: and a list.'),
   passwords: passwordsSchema.prefault({}).describe('What new passwords have to be.'),
-  sign_in: signInSchema
-    .optional()
-    .describe(
-      'Passkeys and second factors. Absent: people sign in by password alone, and tokens have neither acr nor amr.',
-    ),
   views: text(emptyFault)
     .optional()
     .describe('Folder with your own pages; file by file they win over the built-in ones.'),

@@ -16,3 +16,8 @@ export const CLIENT_COMMANDS: Commands = {
   import: async () => (await import('./import/commands.ts')).registerClientImport,
   pin: async () => (await import('./client-documents/commands.ts')).registerClientPin,
 };
+
+/** Below `user`. */
+export const USER_COMMANDS: Commands = {
+  factors: async () => (await import('./second-factors/commands.ts')).registerUserFactors,
+};

@@ -5,9 +5,18 @@ import { clientDocuments } from './client-documents/feature.ts';
 import { fastPath } from './fast-path/feature.ts';
 import type { Declaration } from './feature.ts';
 import { formPost } from './form-post/feature.ts';
+import { secondFactors } from './second-factors/feature.ts';
 import { tryOut } from './try-out/feature.ts';
 
-export const FEATURES = [access, account, tryOut, formPost, clientDocuments, fastPath] as const;
+export const FEATURES = [
+  secondFactors,
+  access,
+  account,
+  tryOut,
+  formPost,
+  clientDocuments,
+  fastPath,
+] as const;
 
 const LIST: readonly Declaration[] = FEATURES;
 

@@ -1,10 +1,12 @@
 // What one application has of a feature that is on: optional parts of a plain object, each folded at one place of the core.
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
-import type { ClientMetadata, interactionPolicy, KoaContextWithOIDC } from 'oidc-provider';
+import type { ClientMetadata, KoaContextWithOIDC, interactionPolicy } from 'oidc-provider';
 import type { Grouped } from '../config/access-rules.ts';
 import type { Client } from '../config/config.ts';
 import type { SendAnswer } from '../oidc/send-page.ts';
+import type { Amr } from '../users/authentication-methods.ts';
+import type { Enrolment, Factors } from '../users/factors.ts';
 
 export type Parts = Readonly<{
   /** Where clients are that the file doesn't have. */
@@ -20,6 +22,8 @@ export type Parts = Readonly<{
   guard?: Guard;
   /** What users may not have of what is asked for: of access alone. */
   narrowing?: Narrowing;
+  /** Adds a factor to a user: of second factors alone. */
+  enrolment?: Enrolment;
   /** Of the try-out alone: on the management listener, behind what operators ask it. */
   management?: Middleware;
   /** What of the engine's classes it changes, before the instance serves. */
@@ -37,7 +41,14 @@ export type Wanted = Readonly<{
   aud?: unknown;
 }>;
 
-export type GivenToken = Wanted & { readonly kind?: string };
+/** A code or a refresh token has its amr itself, an access token among its claims. */
+export type GivenToken = Wanted &
+  Readonly<{
+    kind?: string;
+    accountId?: string | undefined;
+    amr?: Amr | undefined;
+    extra?: Readonly<Record<string, unknown>> | undefined;
+  }>;
 
 /** Whether what a user was given may still be used, and whether there is anything to ask. */
 export type Guard = Readonly<{
@@ -47,6 +58,8 @@ export type Guard = Readonly<{
   sees?: (user: Grouped, token: GivenToken) => Promise<boolean>;
   /** Whether the fast path answers for this client as the engine would, with no more than `sees`. Who says nothing, says no. */
   isPlain?: (client: Client) => boolean;
+  /** Of a session at a page of ours. */
+  isEnough?: (session: { readonly amr: Amr; readonly sessionsSince: number }, own: Factors) => boolean;
 }>;
 
 /** All of them agree. */
@@ -62,6 +75,7 @@ export function guardOf(features: readonly Parts[]): Required<Guard> {
       return true;
     },
     isPlain: (client) => features.every(({ guard }) => guard?.isPlain?.(client) === true),
+    isEnough: (...args) => guards.every(({ isEnough }) => isEnough?.(...args) !== false),
   };
 }
 

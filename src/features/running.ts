@@ -14,6 +14,7 @@ type Running = Readonly<{
 type Load = () => Promise<Running>;
 
 const RUN: Readonly<Record<string, Load>> = {
+  'second-factors': () => import('./second-factors/run.ts'),
   access: () => import('./access/run.ts'),
   account: () => import('./account/run.ts'),
   'form-post': () => import('./form-post/run.ts'),

@@ -50,7 +50,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   app.use(sendFormsAsQuery(issuer));
   app.use(unitOfWork(host));
   app.use((ctx, next) => (ctx.path === '/factors' ? seeOther(ctx, `${issuer}${FACTORS_PATH}`) : next()));
-  app.use(below('/interaction/', interactionRoutes(host)));
+  app.use(below('/interaction/', interactionRoutes(host, features)));
   for (const { path, handle } of ownPages(host, features)) app.use(below(path, handle));
   app.use(below(ACCOUNT_PATH, refuseUnknown));
   app.use(host.handle);

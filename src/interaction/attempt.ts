@@ -10,6 +10,7 @@ import { StoreUnavailable } from '../store/store.ts';
 import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { actorOf } from './actor.ts';
 import { answerAgain, goOn } from './go-on.ts';
+import type { PendingSignIn } from '../features/page-parts.ts';
 import type { Host } from './host.ts';
 import type { Opened } from './open.ts';
 import type { Show, Shown } from './show.ts';
@@ -24,8 +25,8 @@ const REFUSALS: Partial<Record<string, readonly [Shown['error'], number]>> = {
   too_many_attempts: ['too_many_attempts', 429],
 };
 
-export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
-  const { interactions, checkPassword, cookie, second, factors, audit } = host;
+export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: PendingSignIn | undefined) {
+  const { interactions, checkPassword, cookie, factors, audit } = host;
 
   return async function attempt(ctx: Context, { interaction, form }: Opened): Promise<void> {
     const { clientId } = interaction.settings;
@@ -83,7 +84,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
     const { uid, pageUrl, settings } = interaction;
     const { id: accountId, username } = user;
     const half = { accountId, username, issued: { at, generation }, attempt: pending };
-    await second?.halves.begin(uid, half);
+    await second?.begin(uid, half);
     const who = { client_id: settings.clientId, account_id: accountId };
     audit.record('password_accepted', 'success', { ...originOf(ctx.state), ...who });
     goOn(ctx, interaction, pageUrl);

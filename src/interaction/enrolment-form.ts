@@ -1,10 +1,16 @@
 // The forms that add a factor, on whichever page they stand, and what they send.
 import * as acts from '../users/acts.ts';
-import type { Enrolled, EnrolmentFault, EnrolmentFor, NewFactor } from '../users/enrolment.ts';
-import type { Method } from '../users/factors.ts';
+import type {
+  Enrolled,
+  Enrolment,
+  EnrolmentFault,
+  EnrolmentFor,
+  Method,
+  NewFactor,
+} from '../users/factors.ts';
 import type { EnrolmentModel } from '../views/models.ts';
 import type { Form } from './form.ts';
-import type { Host, SecondFactors } from './host.ts';
+import type { Host } from './host.ts';
 
 export function toEnrolmentModel(
   { oneTimeCode, passkey }: NewFactor,
@@ -27,7 +33,7 @@ type Sent = { readonly actor: acts.Actor; readonly form: Form; readonly clientId
 /** Adds what the form sent; a string says why it didn't. `accept` is asked once the answer is right. */
 export function addFromForm(
   host: Host,
-  { enrolment }: SecondFactors,
+  enrolment: Enrolment,
   { actor, form, clientId }: Sent,
   of: EnrolmentFor,
   accept: () => Promise<boolean> = () => Promise.resolve(true),

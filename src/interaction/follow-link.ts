@@ -1,15 +1,14 @@
 // What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
 import type { Context } from 'koa';
 import { setPassword } from '../users/acts.ts';
-import type { EnrolmentFault } from '../users/enrolment.ts';
-import { type Factors, hasSecondFactor } from '../users/factors.ts';
+import { type Enrolment, type EnrolmentFault, type Factors, hasSecondFactor } from '../users/factors.ts';
 import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
 import { actorOf } from './actor.ts';
 import type { User } from '../users/user.ts';
 import { addFromForm } from './enrolment-form.ts';
 import type { Form } from './form.ts';
-import type { Host, SecondFactors } from './host.ts';
+import type { Host } from './host.ts';
 import { tidyUp } from './tidy-up.ts';
 
 /** Of the link that an invitation leads on to. */
@@ -29,10 +28,8 @@ const done = ({ config }: Host, { purpose }: OneTimeLink) => ({
   destination: `${config.issuer}/interaction/done/${purpose}`,
 });
 
-async function mayAddFirst({ second, factors }: Host, accountId: string): Promise<boolean> {
-  if (second === undefined) return false;
-  const { settings } = second;
-  const isOn = settings.passkeys || settings.oneTimeCodes;
+async function mayAddFirst({ config: { signIn }, factors }: Host, accountId: string): Promise<boolean> {
+  const isOn = signIn !== undefined && (signIn.passkeys || signIn.oneTimeCodes);
   return isOn && !hasSecondFactor(await factors.get(accountId));
 }
 
@@ -57,7 +54,7 @@ async function keepSession(
 }
 
 export function createFollowLink(host: Host) {
-  const { links, makePassword, second } = host;
+  const { links, makePassword, enrolment } = host;
 
   async function choosePassword(
     ctx: Context,
@@ -87,12 +84,12 @@ export function createFollowLink(host: Host) {
     ctx: Context,
     { token, link, account }: OpenLink,
     form: Form,
-    factorsOf: SecondFactors,
+    adding: Enrolment,
   ): Promise<Followed> {
     const { id, hasPassword } = account;
     const of = { id, binding: linkBinding(token), isFirst: true, mustVerifyUser: !hasPassword };
     // With a first factor the link has ended: so this uses it up.
-    const enrolled = await addFromForm(host, factorsOf, { actor: actorOf(ctx, 'link'), form }, of, () =>
+    const enrolled = await addFromForm(host, adding, { actor: actorOf(ctx, 'link'), form }, of, () =>
       links.accept(link),
     );
     if (enrolled === 'not_first' || enrolled === 'ended') return { dead: 'ended' };
@@ -105,6 +102,6 @@ export function createFollowLink(host: Host) {
     const { purpose } = opened.link;
     const isByPasskey = purpose === 'invite' && form.field('response') !== '';
     if (purpose !== 'factors' && !isByPasskey) return choosePassword(ctx, opened, form);
-    return second === undefined ? { dead: 'ended' } : addFirstFactor(ctx, opened, form, second);
+    return enrolment === undefined ? { dead: 'ended' } : addFirstFactor(ctx, opened, form, enrolment);
   };
 }

@@ -76,7 +76,7 @@ export function addLinkRoutes(router: Router, host: Host): void {
   });
 }
 
-function createLinkPages({ config, csrf, pages, audit, second, limits, now }: Host) {
+function createLinkPages({ config, csrf, pages, audit, enrolment, limits, now }: Host) {
   const timesToSay = createSparse(now);
 
   function show(ctx: Context, model: PageModels['link'], status = 200): void {
@@ -104,7 +104,7 @@ function createLinkPages({ config, csrf, pages, audit, second, limits, now }: Ho
       const target = { action: oneTimeLinkUrl(config.issuer, token), csrf: csrf.token(token, STEP) };
       const status = fault === undefined ? 200 : 422;
       const { id, username, hasPassword } = account;
-      const begun = await second?.enrolment.begin(
+      const begun = await enrolment?.begin(
         { id, username, mustVerifyUser: !hasPassword },
         linkBinding(token),
         sealed,
@@ -112,8 +112,8 @@ function createLinkPages({ config, csrf, pages, audit, second, limits, now }: Ho
       if (purpose === 'factors') {
         // A code comes after a password.
         const offered = hasPassword ? begun : { passkey: begun?.passkey };
-        const enrolment = toEnrolmentModel(offered ?? {}, target, toEnrolmentFault(fault));
-        return show(ctx, { outcome: 'factors', username, enrolment }, status);
+        const form = toEnrolmentModel(offered ?? {}, target, toEnrolmentFault(fault));
+        return show(ctx, { outcome: 'factors', username, enrolment: form }, status);
       }
       const { minLength } = config.passwords;
       const passkey = purpose === 'invite' ? begun?.passkey : undefined;
@@ -127,7 +127,7 @@ function createLinkPages({ config, csrf, pages, audit, second, limits, now }: Ho
 const toEnrolmentFault = (fault: LinkFault | undefined) =>
   fault === 'wrong_code' || fault === 'passkey_refused' ? fault : undefined;
 
-async function open({ links, accounts, second, factors }: Host, token: string): Promise<OpenLink | Dead> {
+async function open({ links, accounts, enrolment, factors }: Host, token: string): Promise<OpenLink | Dead> {
   const link = await links.find(token);
   if (link === undefined) return { reason: 'unknown' };
   if (link.isUsed || link.isOver) return { reason: link.isUsed ? 'used' : 'ended', link };
@@ -135,6 +135,6 @@ async function open({ links, accounts, second, factors }: Host, token: string): 
   const account = await accounts.findLive(link.accountId, { generation });
   if (account === undefined) return { reason: 'ended', link };
   // It is for the first one; who has one adds further ones by themselves.
-  const own = link.purpose === 'factors' ? second && (await factors.get(account.id)) : NO_FACTORS;
+  const own = link.purpose === 'factors' ? enrolment && (await factors.get(account.id)) : NO_FACTORS;
   return own === undefined || hasSecondFactor(own) ? { reason: 'ended', link } : { token, link, account };
 }

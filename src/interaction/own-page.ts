@@ -1,13 +1,10 @@
 // The pages of a user's own: who is there, by the session of their browser, and where they sign in if that isn't enough.
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
-import { reaches } from '../config/sign-in-levels.ts';
 import type { BrowserSession } from '../oidc/browser-session.ts';
 import { ownSignInUrl } from '../oidc/own-client.ts';
-import { levelOfUser } from '../oidc/policies/sign-in-level.ts';
 import { seeOther } from '../oidc/send-page.ts';
 import type { User } from '../users/user.ts';
-import { levelOf } from '../users/authentication-methods.ts';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { isFresh } from '../users/recent-proof.ts';
 import type { PageModels } from '../views/models.ts';
@@ -27,7 +24,7 @@ export type OwnPage = ReturnType<typeof createOwnPage>;
 
 /** `path`: of the page, below the issuer. */
 export function createOwnPage(host: Host, path: string) {
-  const { config, sessions, accounts, second, factors, csrf } = host;
+  const { config, sessions, accounts, guard, factors, csrf } = host;
   const stepOf = ({ account }: Visitor) => `${path}:${account.id}`;
 
   return {
@@ -39,11 +36,9 @@ export function createOwnPage(host: Host, path: string) {
       const session = await sessions.find(ctx);
       const account = session && (await accounts.findLive(session.accountId, session.issued));
       if (session === undefined || account === undefined) return undefined;
-      const own = second === undefined ? NO_FACTORS : await factors.get(account.id);
-      if (second !== undefined && session.sessionsSince !== own.sessionsSince) return undefined;
-      const seconds = secondsOf(host);
-      if (!reaches(levelOf(session.amr), levelOfUser(config.signIn, own, seconds))) return undefined;
-      return { session, account, own, isFresh: isFresh(session, own, seconds) };
+      const own = config.signIn === undefined ? NO_FACTORS : await factors.get(account.id);
+      if (!guard.isEnough(session, own)) return undefined;
+      return { session, account, own, isFresh: isFresh(session, own, secondsOf(host)) };
     },
     /** Where the user signs in to come back to this page; `again` where they are, though too long ago. */
     signInUrl: (again: boolean) => ownSignInUrl(config.issuer, callbackOf(path), again),

@@ -1,20 +1,22 @@
 // The routes between an authorization request and its answer: sign in, choose an account, consent, cancel.
 import type { Middleware } from 'koa';
 import Router from 'koa-router';
+import type { PageParts } from '../features/page-parts.ts';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
 import { goOn } from './go-on.ts';
 import type { Host } from './host.ts';
 import { addLinkRoutes } from './link-routes.ts';
 import { createOpen } from './open.ts';
-import { addSecondStepRoutes } from './second-step-routes.ts';
 import { createShow, OTHER_ACCOUNT } from './show.ts';
 
-export function interactionRoutes(host: Host): Middleware {
-  const { interactions, second } = host;
+export function interactionRoutes(host: Host, features: readonly PageParts[]): Middleware {
+  const { interactions } = host;
   const open = createOpen(host);
-  const show = createShow(host);
-  const attempt = createAttempt(host, show);
+  const show = createShow(
+    host,
+    features.flatMap(({ ways }) => ways?.(host) ?? []),
+  );
 
   /** Who the app means, or who is asked to prove that it is still them. */
   async function usernameFor(interaction: OpenInteraction): Promise<string> {
@@ -25,12 +27,13 @@ export function interactionRoutes(host: Host): Middleware {
   const router = new Router({ prefix: '/interaction' });
 
   addLinkRoutes(router, host);
-  const showPending = second && addSecondStepRoutes(router, host, second, { open, show });
+  const [pending] = features.flatMap((one) => one.pending?.(host, { router, open, show }) ?? []);
+  const attempt = createAttempt(host, show, pending);
 
   router.get('/:uid', async (ctx) => {
     const interaction = await open.byLink(ctx);
     const wantsOther = ctx.query[OTHER_ACCOUNT.name] === OTHER_ACCOUNT.value;
-    if (!wantsOther && (await showPending?.(ctx, interaction)) === true) return undefined;
+    if (!wantsOther && (await pending?.show(ctx, interaction)) === true) return undefined;
     if (interaction.prompt === 'consent' && !wantsOther) return show.consent(ctx, interaction);
     if (interaction.prompt === 'access' && !wantsOther) return show.noAccess(ctx, interaction);
     if (interaction.prompt === 'select_account' && !wantsOther) {

@@ -5,18 +5,14 @@ import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import type { LanguageWishes } from '../views/locale.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
-import type { Csrf } from './csrf.ts';
 import { toDocumentModel } from './document-model.ts';
 import { expired } from './go-on.ts';
 import type { Host } from './host.ts';
 import { toScopeModels } from '../oidc/scope-words.ts';
 import { sendPage } from '../oidc/send-page.ts';
 
-/** What the challenge of a sign-in page is bound to. */
-export const signInBinding = (uid: string) => `sign-in:${uid}`;
-
-/** The form of the sign-in page, as its token has it: somebody else may be at their second step in the same sign-in. */
-export const PASSKEY_ALONE = 'passkey alone';
+/** What a way to sign in adds to the sign-in page. */
+export type Way = (interaction: OpenInteraction) => Pick<PageModels['login'], 'passkey'>;
 
 /** What a sign-in form starts with. */
 export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {
@@ -45,20 +41,8 @@ export const modelOfUser = (interaction: OpenInteraction, username: string) => (
   otherAccountUrl: otherAccountUrl(interaction),
 });
 
-/** Undefined where passkeys are off. `step`: as its token has it. */
-export function passkeyForm(
-  csrf: Csrf,
-  { uid, pageUrl }: OpenInteraction,
-  step: string,
-  options: string | undefined,
-) {
-  return options === undefined
-    ? undefined
-    : { action: `${pageUrl}/passkey`, csrf: csrf.token(uid, step), options };
-}
-
-export function createShow(host: Host) {
-  const { config, accounts, pages, csrf, second } = host;
+export function createShow(host: Host, ways: readonly Way[]) {
+  const { config, accounts, pages, csrf } = host;
   const { html, localeOf } = createRender(pages);
 
   /** What every page for a signed-in user has. */
@@ -83,7 +67,6 @@ export function createShow(host: Host) {
   /** For who has to sign in, or wants to as somebody else. */
   function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {
     const { uid, prompt, client, pageUrl } = interaction;
-    const options = second?.passkeys?.requestOptions(signInBinding(uid));
     // Going on as somebody else, who may give the consent or has access, is a step of its own, with a token of its own.
     const isSwitch = prompt !== 'login' && prompt !== 'select_account';
     const isOther = isBesideAnother(interaction, shown);
@@ -95,8 +78,8 @@ export function createShow(host: Host) {
       cancelCsrf: csrf.token(uid, prompt),
       username: shown.username,
       error: shown.error,
-      passkey: passkeyForm(csrf, interaction, PASSKEY_ALONE, options),
       backUrl: isOther ? pageUrl : undefined,
+      ...Object.assign({}, ...ways.map((way) => way(interaction))),
     };
     html(ctx, interaction, ['login', model, isOther ? otherAccountUrl(interaction) : pageUrl]);
   }

@@ -36,7 +36,6 @@ import { createFindDefault } from './policies/default-scopes.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
 import { createRememberedConsents } from './policies/remembered-consents.ts';
 import { createFindRefusal } from './policies/scopes.ts';
-import { createSignInPolicy } from './policies/sign-in-level.ts';
 
 /** What outlives every application of a process: counters and leases are here, so that a reload doesn't reset them. */
 export interface Process extends Telemetry, OpenUsers {
@@ -88,10 +87,7 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const { accessToken } = config.lifetimes;
   const audiences = createAudienceRules(issuer, config.resources, accessToken, process.longestLifetimes);
   const rules = createAccessRules(config);
-  const levels = levelsOf(config);
   const claims = createClaims({ config, audiences, rules });
-  // Undefined where the file has no such rules.
-  const signInPolicy = levels && createSignInPolicy({ config, levels, factors, clients, now });
   const stillAllowed = createStillAllowed(clients);
 
   // What is stored of users, and the lists of it.
@@ -146,7 +142,8 @@ export function openApp(process: Process, { config, keySet, views }: Application
     audiences,
     rules,
     claims,
-    signInPolicy,
+    /** Undefined where the file says nothing of sign-ins. */
+    levels: levelsOf(config),
     stillAllowed,
     findDefault: createFindDefault(audiences),
     findRefusal: createFindRefusal(config, audiences),

@@ -10,7 +10,7 @@ import { issuedBySession } from './signed-in-at.ts';
 export type BrowserSessions = ReturnType<typeof createBrowserSessions>;
 export type BrowserSession = NonNullable<Awaited<ReturnType<BrowserSessions['find']>>>;
 
-export function createBrowserSessions({ provider, signInPolicy }: Engine) {
+export function createBrowserSessions({ provider, levels }: Engine) {
   const load = (ctx: Context) => provider.Session.get(ctx);
 
   return {
@@ -32,7 +32,7 @@ export function createBrowserSessions({ provider, signInPolicy }: Engine) {
     /** The same user proved more, or goes on where their other sessions end. */
     async update(ctx: Context, { amr, ...kept }: Partial<Proved> & { readonly generation?: string }) {
       const session = await load(ctx);
-      const acr = amr && signInPolicy?.levels.nameOf(levelOf(amr));
+      const acr = amr && levels?.nameOf(levelOf(amr));
       Object.assign(session, kept, amr && { amr: [...amr], acr });
       // Anyone else who knew the session's cookie doesn't go on with what it is now.
       session.resetIdentifier();

@@ -8,5 +8,6 @@ export type Hooked = ReturnType<typeof withFeatures>;
 export function withFeatures(app: App, features: readonly Parts[]) {
   const guard = guardOf(features);
   const { narrowing } = features.find((one) => one.narrowing !== undefined) ?? {};
-  return { ...app, features, guard, narrowing, disclose: createDisclose({ ...app, guard }) };
+  const { enrolment } = features.find((one) => one.enrolment !== undefined) ?? {};
+  return { ...app, features, guard, narrowing, enrolment, disclose: createDisclose({ ...app, guard }) };
 }

@@ -130,12 +130,7 @@ async function hasLostAccess(
 }
 
 /** What the engine takes as a sign-in, with what keepSignIn looks for in it. */
-function toLogin(
-  { signInPolicy, activity }: Engine,
-  ctx: Context,
-  { accountId, at, generation, proved }: Login,
-) {
-  const { levels } = signInPolicy ?? {};
+function toLogin({ levels, activity }: Engine, ctx: Context, { accountId, at, generation, proved }: Login) {
   return {
     accountId,
     // By itself the engine takes the time when the browser comes back, which may be after a new password was set.

@@ -85,7 +85,7 @@ export function createConfiguration(app: Hooked): Configuration {
         }).persist();
         return `${issuer}/interaction/${interaction.uid}`;
       },
-      policy: createInteractionPolicy(app),
+      policy: createInteractionPolicy(features),
     },
     findAccount: createFindAccount(app),
     loadExistingGrant: createLoadExistingGrant(app),
@@ -105,9 +105,9 @@ export function createConfiguration(app: Hooked): Configuration {
 }
 
 /** OIDC Core §2: in every ID token, asked for or not, where the file says something of sign-ins. */
-function claimsAndLevels({ claims: { byScope }, signInPolicy }: App) {
-  if (signInPolicy === undefined) return { claims: byScope };
-  const { offered, nameOf } = signInPolicy.levels;
+function claimsAndLevels({ claims: { byScope }, levels }: App) {
+  if (levels === undefined) return { claims: byScope };
+  const { offered, nameOf } = levels;
   const openid = [...(byScope['openid'] ?? []), 'acr', 'amr'];
   return { claims: { ...byScope, openid }, acrValues: offered.map(nameOf) };
 }
@@ -117,7 +117,6 @@ function createFindAccount({
   claims,
   clients,
   guard,
-  signInPolicy,
 }: Hooked): NonNullable<Configuration['findAccount']> {
   return async function findAccount(ctx, id, token) {
     const { provider, session } = ctx.oidc;
@@ -126,7 +125,6 @@ function createFindAccount({
     const account = issued && (await accounts.findLive(id, issued));
     if (account === undefined) return undefined;
     if (token !== undefined && !(await guard.admit(ctx, account, token))) return undefined;
-    if (token !== undefined && (await signInPolicy?.admit(ctx, token)) === false) return undefined;
     const all = () => claims.forClient(account, ctx.oidc.client?.clientId);
     const ofIdToken = async (scope: string) =>
       claims.inIdToken(all(), (await wantsFullIdToken(ctx, clients)) ? scope : '');

@@ -10,7 +10,6 @@ import { createBrowserSessions } from '../oidc/browser-session.ts';
 import { createInteractions } from '../oidc/interactions.ts';
 import { createOwnClient } from '../oidc/own-client.ts';
 import { createEngine } from '../oidc/provider.ts';
-import { secondFactorsOf } from './second-factors.ts';
 
 export type Application = Awaited<ReturnType<typeof createApplication>>;
 
@@ -27,7 +26,6 @@ export async function createApplication(process: Process, given: ApplicationPart
     interactions: createInteractions(engine),
     csrf: createCsrf(hash),
     cookie: createDeviceCookie(issuer),
-    second: secondFactorsOf(engine),
   };
   /** For the management listener. */
   const more = features.flatMap(({ management = [] }) => management);

@@ -8,10 +8,10 @@ import { rewrapRing } from '../keys/ring-actions.ts';
 import { KeyStoreError } from '../keys/ring-document.ts';
 import { Vault, VaultError } from '../keys/vault.ts';
 import type { Log } from '../observability/log.ts';
-import { FORM_VERSION } from '../store/form.ts';
+import { FORM_VERSION, FormFault } from '../store/form.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { rewrapOneTimeCodes } from '../users/one-time-codes.ts';
+import { type FactorStore, sealedFor } from '../users/factors.ts';
 import { openUsers } from '../users/open-users.ts';
 
 /** `message`: what can't be opened, if anything. `keys`: the encryption keys that it needs. */
@@ -29,6 +29,28 @@ function unopened(unreadable: ReadonlyMap<string, string | undefined>): Unopened
   return { message, keys };
 }
 
+/** Seals each with the first encryption key. Resolves with whose secret no configured key opens, and the key that it needs, if that is known. */
+async function rewrapOneTimeCodes(
+  factors: Pick<FactorStore, 'list' | 'change'>,
+  vault: Pick<Vault, 'needsRewrap' | 'rewrap'>,
+): Promise<ReadonlyMap<string, string | undefined>> {
+  const unreadable = new Map<string, string | undefined>();
+  for (const [id, { oneTimeCode: old }] of await factors.list((damaged) =>
+    unreadable.set(damaged, undefined),
+  )) {
+    if (old === undefined || !vault.needsRewrap(old.sealed)) continue;
+    try {
+      const sealed = vault.rewrap(old.sealed, sealedFor(id));
+      await factors.change(id, ({ oneTimeCode }) =>
+        oneTimeCode?.sealed === old.sealed ? { oneTimeCode: { ...oneTimeCode, sealed } } : undefined,
+      );
+    } catch (error) {
+      if (!(error instanceof VaultError || error instanceof FormFault)) throw error;
+      unreadable.set(id, 'code' in error && error.code === 'unknown_key' ? error.kekId : undefined);
+    }
+  }
+  return unreadable;
+}
 /** Has the only key with which all one-time codes are sealed. While a node has several, another may seal with an older one. */
 const MARK = ['factors-sealed', 'all'] as const;
 const markOf = (key?: string) => JSON.stringify({ v: FORM_VERSION, key });

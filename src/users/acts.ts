@@ -3,13 +3,12 @@
 import type { Audit, AuditFields, Origin } from '../observability/audit.ts';
 import type { Clock } from '../store/store.ts';
 import { type AccountState, type AccountStates, laterThan, nextSecond } from './account-state.ts';
-import type { Enrolled } from './enrolment.ts';
-import { type Factors, type FactorStore, forgiven, type Method } from './factors.ts';
+import { type Enrolled, type FactorStore, type Factors, type Method, forgiven } from './factors.ts';
 import type { OneTimeLink, OneTimeLinks } from './one-time-links.ts';
 import { ONE_TIME_CODES, type Removal, removeFactor } from './remove-factor.ts';
 import type { NewUser, StoredUsers } from './stored-users.ts';
 import type { User } from './user.ts';
-import { newUserEvent, type UserEvents } from './user-events.ts';
+import { type UserEvents, newUserEvent } from './user-events.ts';
 import type { Place, SecurityEvent, UserIndex } from './user-index.ts';
 
 /** Who does it. */

@@ -9,7 +9,7 @@ import { launchChromium } from '../world/chromium.ts';
 import { worldVault } from '../world/stored.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAssets } from '../../src/views/assets.ts';
-import { createOneTimeCodes } from '../../src/users/one-time-codes.ts';
+import { createOneTimeCodes } from '../../src/features/second-factors/prove-code.ts';
 import { createPages } from '../../src/views/pages.ts';
 import { PAGE_STATES as MADE, type PageState } from '../../src/views/samples.ts';
 import { axeFaults, WCAG } from './axe.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Vault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createFactorStore } from '../../src/users/factors.ts';
-import { sealedFor } from '../../src/users/one-time-codes.ts';
+import { sealedFor } from '../../src/users/factors.ts';
 import { settings } from './report.ts';
 import { KEYS } from './stage.ts';
 

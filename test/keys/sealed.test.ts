@@ -9,7 +9,7 @@ import { Vault, toKekId } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createFactorStore, type FactorStore } from '../../src/users/factors.ts';
-import { sealedFor } from '../../src/users/one-time-codes.ts';
+import { sealedFor } from '../../src/users/factors.ts';
 import { freePort } from '../world/servers.ts';
 import { authorize, machineToken, signIn } from '../world/app.ts';
 import type { Browser } from '../world/browser.ts';

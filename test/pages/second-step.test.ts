@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Vault } from '../../src/keys/vault.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { type Notice, withNotice } from '../../src/users/notices.ts';
-import { sealedFor } from '../../src/users/one-time-codes.ts';
+import { sealedFor } from '../../src/users/factors.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import type { Browser, Page } from '../world/browser.ts';

@@ -13,9 +13,10 @@ import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { createFactorStore, type FactorStore, NO_FACTORS, type Passkey } from '../../src/users/factors.ts';
-import { createOneTimeCodes, sealedFor } from '../../src/users/one-time-codes.ts';
-import { newRecoveryCode, recoveryCodeHash } from '../../src/users/recovery-codes.ts';
-import { createProveCode, type TypedCode } from '../../src/users/second-factor.ts';
+import { createOneTimeCodes } from '../../src/features/second-factors/prove-code.ts';
+import { sealedFor } from '../../src/users/factors.ts';
+import { newRecoveryCode, recoveryCodeHash } from '../../src/features/second-factors/prove-code.ts';
+import { createProveCode, type TypedCode } from '../../src/features/second-factors/prove-code.ts';
 import { startRedis } from '../world/servers.ts';
 
 const [ALICE, BOB] = ['usr_alice', 'usr_bob'];

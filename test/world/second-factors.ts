@@ -3,8 +3,8 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { createFactorStore, type FactorStore, type Factors } from '../../src/users/factors.ts';
-import { sealedFor } from '../../src/users/one-time-codes.ts';
-import { newRecoveryCode, recoveryCodeHash } from '../../src/users/recovery-codes.ts';
+import { sealedFor } from '../../src/users/factors.ts';
+import { newRecoveryCode, recoveryCodeHash } from '../../src/features/second-factors/prove-code.ts';
 import type { Page } from './browser.ts';
 import { idOf, type User } from './person.ts';
 import { hashOf, worldVault } from './stored.ts';

@@ -28,12 +28,9 @@ type Found = Readonly<{
 }>;
 
 export function fastRefresh(parts: FastParts): FastAnswer {
-  const { provider, config, signInPolicy, audit, maySign, records } = parts;
+  const { provider, config, audit, maySign, records } = parts;
   // An API that gets claims of the user needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
-
-  const isPlainClient = (client: Client) =>
-    client.grantTypes.includes(GRANT_TYPE) && signInPolicy?.isRequiredAt(client) !== true;
 
   async function issue(found: Found) {
     const { old, grant, client } = found;
@@ -56,7 +53,8 @@ export function fastRefresh(parts: FastParts): FastAnswer {
   return async function answerRefresh(request, state) {
     const from = { endpoint: 'token', address: state.clientAddress } as const;
     const plain = isPlainService && maySign() ? peekRequest(parts, request, FIELDS, from) : undefined;
-    if (plain?.form['grant_type'] !== GRANT_TYPE || !isPlainClient(plain.client)) return undefined;
+    if (plain?.form['grant_type'] !== GRANT_TYPE || !plain.client.grantTypes.includes(GRANT_TYPE))
+      return undefined;
     const { form, client, count } = plain;
     let answer: object | undefined;
     try {

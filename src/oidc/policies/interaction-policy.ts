@@ -3,24 +3,14 @@ import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { isUrlClient } from '../../config/client-id-url.ts';
 import type { Parts } from '../../features/parts.ts';
 import { askedFor, WHOLE_API } from './asked-for.ts';
-import type { Missing, SignInPolicy } from './sign-in-level.ts';
 
 const { Check, Prompt } = interactionPolicy;
 
 /** What the app reads of a user without access, be it from the engine or from the page. */
 export const NO_ACCESS = 'the person may not use this app';
 
-type InteractionPolicyParts = Readonly<{
-  features: readonly Parts[];
-  /** Undefined where the file has no such rules. */
-  signInPolicy: SignInPolicy | undefined;
-}>;
-
-/** The prompts `select_account`, `login`, `second_factor`, `notice`, `access` and `consent`, in this order. */
-export function createInteractionPolicy({
-  features,
-  signInPolicy,
-}: InteractionPolicyParts): interactionPolicy.DefaultPolicy {
+/** The prompts `select_account` and `login`, those of features, and `consent`, in this order. */
+export function createInteractionPolicy(features: readonly Parts[]): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
   const [login, consent] = [policy.get('login')?.checks, policy.get('consent')?.checks];
   // OIDC Core §3.1.2.1: only when the app asks for it; the engine's `requestable` is the whole check.
@@ -38,7 +28,6 @@ export function createInteractionPolicy({
       ({ oidc }: KoaContextWithOIDC) => oidc.session?.accountId !== undefined && oidc.account === undefined,
     ),
   );
-  if (signInPolicy !== undefined) addSignInPrompts(policy, signInPolicy);
   for (const { prompts } of features) prompts?.(policy);
   // The engine asks for scopes alone; the user wouldn't be asked about an API that has none.
   consent?.add(
@@ -52,34 +41,6 @@ export function createInteractionPolicy({
   );
   consent?.add(documentCheck(), 0);
   return policy;
-}
-
-function addSignInPrompts(
-  policy: interactionPolicy.DefaultPolicy,
-  { isOver, missing, hasNotices }: SignInPolicy,
-): void {
-  policy
-    .get('login')
-    ?.checks.add(new Check('sessions_ended', 'the session has ended', 'login_required', isOver));
-  const asks = (because: Missing['because'], error: string) =>
-    new Check(
-      `second_factor_${because}`,
-      'a further proof of the person is needed',
-      error,
-      async (ctx: KoaContextWithOIDC) => (await missing(ctx))?.because === because,
-      async (ctx: KoaContextWithOIDC) => ({ level: (await missing(ctx))?.level }),
-    );
-  const beforeConsent = policy.length - 1;
-  policy.add(
-    new Prompt(
-      { name: 'second_factor' },
-      asks('level', 'interaction_required'),
-      asks('age', 'login_required'),
-    ),
-    beforeConsent,
-  );
-  const notice = new Check('notice', 'there is something to say', 'interaction_required', hasNotices);
-  policy.add(new Prompt({ name: 'notice' }, notice), beforeConsent + 1);
 }
 
 /**

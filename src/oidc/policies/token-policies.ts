@@ -5,7 +5,6 @@ import type { Accounts } from '../../users/accounts.ts';
 import type { Claims } from '../claims.ts';
 import type { Clients } from '../clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
-import type { SignInPolicy } from './sign-in-level.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { issuedWithGrant, type TokenOfUser } from '../signed-in-at.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
@@ -33,14 +32,12 @@ type TokenPolicyParts = Readonly<{
   clients: Clients;
   findLive: Accounts['findLive'];
   guard: Pick<Required<Guard>, 'sees'>;
-  /** Undefined where the file has no such rules. */
-  signInPolicy: Pick<SignInPolicy, 'mayUse'> | undefined;
 }>;
 
 type Disclose = ReturnType<typeof createDisclose>;
 
 export function createDisclose(parts: TokenPolicyParts) {
-  const { audiences, claims, clients, findLive, guard, signInPolicy } = parts;
+  const { audiences, claims, clients, findLive, guard } = parts;
   const isListed = (caller: string, aud: PolicedToken['aud'] = []) =>
     [aud].flat().some((one) => audiences.findResource(one)?.introspectionClients.includes(caller));
 
@@ -75,7 +72,6 @@ export function createDisclose(parts: TokenPolicyParts) {
     const account = await findLive(token.accountId, issuedWithGrant(grant));
     if (account === undefined) return undefined;
     if (!(await guard.sees(account, token))) return undefined;
-    if ((await signInPolicy?.mayUse(token)) === false) return undefined;
     // RFC 7662 §2.2
     const name = token.scope?.split(' ').includes('profile') === true ? { username: account.username } : {};
     return { ...claims.now(token, account, client), ...name };

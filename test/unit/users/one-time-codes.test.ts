@@ -4,8 +4,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Vault } from '../../../src/keys/vault.ts';
 import type { OneTimeCodes } from '../../../src/users/factors.ts';
-import { createOneTimeCodes, sealedFor, withStep } from '../../../src/users/one-time-codes.ts';
-import { newRecoveryCode, recoveryCodeHash } from '../../../src/users/recovery-codes.ts';
+import { createOneTimeCodes, withStep } from '../../../src/features/second-factors/prove-code.ts';
+import { sealedFor } from '../../../src/users/factors.ts';
+import { newRecoveryCode, recoveryCodeHash } from '../../../src/features/second-factors/prove-code.ts';
 import { requireServer } from '../../world/servers.ts';
 
 const ALICE = 'usr_alice';

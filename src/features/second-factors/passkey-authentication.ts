@@ -3,21 +3,80 @@ import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/server';
-import type { Level } from '../config/sign-in-levels.ts';
-import type { Proof } from './authentication-methods.ts';
-import { type Factors, forgiven, isProvisional, type Passkey } from './factors.ts';
-import { withNotice } from './notices.ts';
+import type { App } from '../../oidc/app.ts';
+import type { Level } from '../../config/sign-in-levels.ts';
+import type { Proof } from '../../users/authentication-methods.ts';
+import { type Factors, type Passkey, forgiven, isProvisional } from '../../users/factors.ts';
+import { withNotice } from '../../users/notices.ts';
 import {
   CHALLENGE_MS,
+  type PasskeyFault,
+  type RefusedPasskey,
   createChallenges,
   parseCredential,
-  type PasskeyFault,
-  type PasskeysParts,
-  type RefusedPasskey,
   toDescriptor,
 } from './passkeys.ts';
+import { TooManyRequests } from '../../limits/limits.ts';
+import type { Credentials, SignedIn } from '../../users/sign-in.ts';
 
-export type ProvedPasskey = Readonly<{
+// The act of signing in with a passkey alone. Whose it is, is the passkey's to say; every failure looks the same from outside.
+
+type Sent = Pick<PasskeyAnswer, 'binding' | 'response'> & Pick<Credentials, 'address' | 'device'>;
+
+type SignedInByPasskey = Omit<SignedIn, 'user'> & ProvedPasskey;
+
+/** For the audit trail alone. */
+type RefusedSignIn = Readonly<{
+  accountId?: string | undefined;
+  reason: PasskeyFault | 'disabled' | 'too_many_attempts';
+  retryAfterSeconds?: number | undefined;
+}>;
+
+type SignInByPasskey = (answer: Sent) => Promise<SignedInByPasskey | RefusedSignIn>;
+
+/** `passkeys` undefined: they are off. */
+export function createPasskeySignIn(
+  { accounts, limits, trustedBrowsers, now }: App,
+  passkeys: PasskeyAuthentication | undefined,
+): SignInByPasskey {
+  /** By name, as a sign-in with a password finds them: who is hidden by a user of the file can't sign in. */
+  async function findUser(accountId: string) {
+    const account = await accounts.findLive(accountId);
+    const found = account && (await accounts.findByUsername(account.username));
+    const isSame = found?.user?.id === accountId;
+    return isSame && (await accounts.maySignIn(found)) ? found : undefined;
+  }
+
+  async function decide({ binding, response, address, device }: Sent, takeBack: () => void) {
+    const at = Math.floor(now() / 1000);
+    const proved = (await passkeys?.authenticate({ binding, response })) ?? { refused: 'unknown' as const };
+    if ('refused' in proved) return { accountId: proved.accountId, reason: proved.refused };
+    const { accountId, proof, factors } = proved;
+    const found = await findUser(accountId);
+    if (found === undefined) return { accountId, reason: 'disabled' as const };
+    takeBack();
+    const counted = { account: accountId, since: found.attemptsSince, exists: true, address };
+    await limits.finishSignIn({ ...counted, device: trustedBrowsers.find(device, accountId) });
+    const { generation } = found;
+    return { accountId, at, generation, device: trustedBrowsers.renew(device, accountId), proof, factors };
+  }
+
+  return async function signInByPasskey(answer) {
+    let takeBack: (() => void) | undefined;
+    try {
+      takeBack = await limits.takePasskey(answer.address);
+      return await decide(answer, takeBack);
+    } catch (error) {
+      if (error instanceof TooManyRequests)
+        return { reason: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
+      // Nobody knows whether it was right.
+      takeBack?.();
+      throw error;
+    }
+  };
+}
+
+type ProvedPasskey = Readonly<{
   accountId: string;
   proof: Proof;
   factors: Factors;
@@ -25,9 +84,9 @@ export type ProvedPasskey = Readonly<{
 
 type OwnPasskeys = { readonly factors: Factors; readonly needed: Level };
 
-export type PasskeyAuthentication = ReturnType<typeof createPasskeyAuthentication>;
+type PasskeyAuthentication = ReturnType<typeof createPasskeyAuthentication>;
 
-export type PasskeyAnswer = Readonly<{
+type PasskeyAnswer = Readonly<{
   binding: string;
   response: string;
   accountId?: string | undefined;
@@ -60,7 +119,7 @@ function countUse({ passkeys, notices, ...own }: Factors, id: string, { at, ...u
 /** A passkey is asked for alone, or where nothing less will do: then it has to know its user. */
 const mustVerify = (needed: Level = 'passkey') => needed === 'passkey';
 
-export function createPasskeyAuthentication(parts: PasskeysParts) {
+export function createPasskeyAuthentication(parts: App) {
   const { factors, now } = parts;
   const challenges = createChallenges(parts);
 

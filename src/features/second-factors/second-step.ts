@@ -1,21 +1,22 @@
 // The second step: after the password, before there is any session, or in a session that proved less than the app needs.
 import type { Context } from 'koa';
-import type { OpenInteraction } from '../oidc/open-interaction.ts';
-import { TooManyRequests } from '../limits/limits.ts';
-import { originOf } from '../observability/audit.ts';
-import { untilUnchanged } from '../store/documents.ts';
-import { type CollectionWrite, StoreUnavailable } from '../store/store.ts';
-import { noteInActivity } from '../users/acts.ts';
-import type { User } from '../users/user.ts';
-import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
-import { type Factors, hasSecondFactor } from '../users/factors.ts';
-import type { FailedCodes, TypedCode } from '../users/second-factor.ts';
-import type { PageModels } from '../views/models.ts';
-import { actorOf } from './actor.ts';
-import type { Form } from './form.ts';
-import type { HalfSignIn } from './half-sign-ins.ts';
-import { type Host, type SecondFactors, secondsOf } from './host.ts';
-import { tidyUp } from './tidy-up.ts';
+import type { OpenInteraction } from '../../oidc/open-interaction.ts';
+import { TooManyRequests } from '../../limits/limits.ts';
+import { originOf } from '../../observability/audit.ts';
+import { untilUnchanged } from '../../store/documents.ts';
+import { type CollectionWrite, StoreUnavailable } from '../../store/store.ts';
+import { noteInActivity } from '../../users/acts.ts';
+import type { User } from '../../users/user.ts';
+import { amrOf, type Proof, withProof } from '../../users/authentication-methods.ts';
+import { type Factors, hasSecondFactor } from '../../users/factors.ts';
+import type { FailedCodes, TypedCode } from './prove-code.ts';
+import type { PageModels } from '../../views/models.ts';
+import { actorOf } from '../../interaction/actor.ts';
+import type { Form } from '../../interaction/form.ts';
+import type { HalfSignIn } from '../page-parts.ts';
+import { type Host, secondsOf } from '../../interaction/host.ts';
+import type { SecondFactors } from './second-factors.ts';
+import { tidyUp } from '../../interaction/tidy-up.ts';
 
 export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
@@ -31,6 +32,9 @@ export type Pending = Readonly<{
 export type Stepped =
   | { readonly destination: string | undefined }
   | { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
+
+/** What the app needs, of somebody who is signed in. */
+export const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
 
 /** What the challenge of a second step is bound to. */
 export const secondStepBinding = (uid: string) => `second step:${uid}`;

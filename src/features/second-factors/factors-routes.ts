@@ -1,29 +1,30 @@
 // The user's own page for factors: what they have, with forms to add and remove, after a sign-in of a moment ago.
 import type { Context } from 'koa';
-import { FACTORS_PATH } from '../config/endpoint-rows.ts';
-import { type Level, reaches } from '../config/sign-in-levels.ts';
-import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
-import { addFactor, makeRecoveryCodes, removeOwnFactor } from '../users/acts.ts';
-import { isRecovered, levelOf, withProof } from '../users/authentication-methods.ts';
-import { hasSecondFactor, type Method, type Passkey } from '../users/factors.ts';
-import { noticesFor } from '../users/notices.ts';
-import { mayChangeFactors } from '../users/recent-proof.ts';
-import { ONE_TIME_CODES } from '../users/remove-factor.ts';
-import type { EnrolmentModel, PageModels } from '../views/models.ts';
-import { Refusal } from '../views/refusal.ts';
-import { actorOf } from './actor.ts';
-import { addFromForm, methodIn, toEnrolmentModel } from './enrolment-form.ts';
-import { type Host, type SecondFactors, secondsOf } from './host.ts';
+import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
+import { type Level, reaches } from '../../config/sign-in-levels.ts';
+import { pageContextOf, seeOther, sendPage } from '../../oidc/send-page.ts';
+import { addFactor, makeRecoveryCodes, removeOwnFactor } from '../../users/acts.ts';
+import { isRecovered, levelOf, withProof } from '../../users/authentication-methods.ts';
+import { type Method, type Passkey, hasSecondFactor } from '../../users/factors.ts';
+import { noticesFor } from '../../users/notices.ts';
+import { mayChangeFactors } from '../../users/recent-proof.ts';
+import { ONE_TIME_CODES } from '../../users/remove-factor.ts';
+import type { EnrolmentModel, PageModels } from '../../views/models.ts';
+import { Refusal } from '../../views/refusal.ts';
+import { actorOf } from '../../interaction/actor.ts';
+import { addFromForm, methodIn, toEnrolmentModel } from '../../interaction/enrolment-form.ts';
+import { type Host, secondsOf } from '../../interaction/host.ts';
+import type { SecondFactors } from './second-factors.ts';
 import {
-  createOwnPage,
   type OwnChanges,
   type OwnPage,
   type Route,
-  routeOf,
   type Visitor,
-} from './own-page.ts';
-import { toNoticeModel } from './show-second-step.ts';
-import { toTimeText } from './time-texts.ts';
+  createOwnPage,
+  routeOf,
+} from '../../interaction/own-page.ts';
+import { toNoticeModel } from './second-step-routes.ts';
+import { toTimeText } from '../../interaction/time-texts.ts';
 
 type List = Extract<PageModels['factors'], { outcome: 'list' }>;
 type Refused = Readonly<{
@@ -141,7 +142,12 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
       const mustVerifyUser = !isCode && !account.hasPassword;
       const of = { id: account.id, binding: bindingOf(visitor), by: session.uid, mustVerifyUser };
       const rest = { isFirst: !hasSecondFactor(own), isRecovered: isRecovered(session.amr) };
-      const enrolled = await addFromForm(host, second, { actor: actorOf(ctx), form }, { ...of, ...rest });
+      const enrolled = await addFromForm(
+        host,
+        second.enrolment,
+        { actor: actorOf(ctx), form },
+        { ...of, ...rest },
+      );
       if (typeof enrolled === 'string') {
         const isOver = enrolled === 'not_first' || enrolled === 'ended';
         return list(ctx, visitor, { enrolment: isOver ? 'expired' : enrolled, sealed });

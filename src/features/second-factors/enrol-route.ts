@@ -1,20 +1,19 @@
 // A user without the factor that an app needs adds it within the sign-in: where the file leaves the first one to users, or where they
 // have proved another one just now.
 import type { Context } from 'koa';
-import type Router from 'koa-router';
-import type { OpenInteraction } from '../oidc/open-interaction.ts';
-import { isRecovered, withProof } from '../users/authentication-methods.ts';
-import { canProve, hasSecondFactor } from '../users/factors.ts';
-import { isFresh, mayChangeFactors } from '../users/recent-proof.ts';
-import type { EnrolmentModel } from '../views/models.ts';
-import { actorOf } from './actor.ts';
-import { addFromForm, toEnrolmentModel } from './enrolment-form.ts';
-import { goOn } from './go-on.ts';
-import { type Host, type SecondFactors, secondsOf } from './host.ts';
-import type { Open } from './open.ts';
-import type { Pending, SecondStep } from './second-step.ts';
-import { createRender, modelOfUser, type Show } from './show.ts';
-import { neededOf } from './show-second-step.ts';
+import type { OpenInteraction } from '../../oidc/open-interaction.ts';
+import { isRecovered, withProof } from '../../users/authentication-methods.ts';
+import { canProve, hasSecondFactor } from '../../users/factors.ts';
+import { isFresh, mayChangeFactors } from '../../users/recent-proof.ts';
+import type { EnrolmentModel } from '../../views/models.ts';
+import { actorOf } from '../../interaction/actor.ts';
+import { addFromForm, toEnrolmentModel } from '../../interaction/enrolment-form.ts';
+import { goOn } from '../../interaction/go-on.ts';
+import { type Host, secondsOf } from '../../interaction/host.ts';
+import type { SignInPages } from '../page-parts.ts';
+import type { SecondFactors } from './second-factors.ts';
+import { type Pending, type SecondStep, neededOf } from './second-step.ts';
+import { createRender, modelOfUser } from '../../interaction/show.ts';
 
 const STEP = 'enrol';
 
@@ -35,15 +34,14 @@ function isOpen(
   return isOn && (signIn.enrolment === 'self' || hasSecondFactor(factors));
 }
 
-type With = { readonly step: SecondStep; readonly open: Open; readonly show: Pick<Show, 'login'> };
 /** Resolves whether a page was shown: the one that adds a factor, or the sign-in that has to be fresh for it. */
 type ShowEnrol = (ctx: Context, interaction: OpenInteraction, pending: Pending) => Promise<boolean>;
 
 export function addEnrolRoute(
-  router: Router,
   host: Host,
   second: SecondFactors,
-  { step, open, show }: With,
+  step: SecondStep,
+  { router, open, show }: SignInPages,
 ): ShowEnrol {
   const { settings: signIn, enrolment } = second;
   const { interactions, pages, csrf } = host;
@@ -87,7 +85,7 @@ export function addEnrolRoute(
       isRecovered: isRecovered(interaction.amr),
     };
     const { clientId } = interaction.settings;
-    const enrolled = await addFromForm(host, second, { actor: actorOf(ctx), form, clientId }, of);
+    const enrolled = await addFromForm(host, second.enrolment, { actor: actorOf(ctx), form, clientId }, of);
     if (typeof enrolled === 'string') {
       if (enrolled === 'not_first' || enrolled === 'ended')
         return goOn(ctx, interaction, interaction.pageUrl);

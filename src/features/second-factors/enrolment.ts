@@ -1,33 +1,22 @@
 // Adding factors to a user: what that does to their sessions, and what they read on the next page. Who may is decided by the caller: by a link of an
 // operator, or a sign-in of a moment ago.
+import type { App } from '../../oidc/app.ts';
 import { randomBytes } from 'node:crypto';
-import type { SignInSettings } from '../config/config.ts';
-import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { Clock } from '../store/store.ts';
-import type { Proof } from './authentication-methods.ts';
-import { type Factors, type FactorStore, hasSecondFactor, MAX_PASSKEYS, type Method } from './factors.ts';
-import { withNotice } from './notices.ts';
-import type { createOneTimeCodes, NewOneTimeCodes } from './one-time-codes.ts';
-import type { NewPasskeyFor, PasskeyRegistration } from './passkey-registration.ts';
-import { newRecoveryCode, recoveryCodeHash } from './recovery-codes.ts';
-
-/** What a form for a new factor starts with. */
-export type NewFactor = Readonly<{
-  oneTimeCode?: Pick<NewOneTimeCodes, 'secret' | 'qr' | 'sealed'> | undefined;
-  passkey?: { readonly options: string; readonly handle: string } | undefined;
-}>;
-
-/** not_first: somebody added one meanwhile, and this was for a user without any; or it is one passkey too many. */
-export type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first';
-export type Enrolled = Readonly<{
-  what: 'factor_added' | 'authenticator_replaced';
-  method: Method;
-  proof: Proof;
-  factors: Factors;
-}>;
-
-/** What the form of a new factor sent: `sealed` and `code`, or `response`, `handle` and `name`. */
-type EnrolmentAnswer = { readonly field: (name: string) => string };
+import type { SignInSettings } from '../../config/config.ts';
+import {
+  type CheckedFactor,
+  type Enrolled,
+  type EnrolmentAnswer,
+  type EnrolmentFor,
+  type Factors,
+  MAX_PASSKEYS,
+  type NewFactor,
+  type NewFactorFor,
+  hasSecondFactor,
+} from '../../users/factors.ts';
+import { withNotice } from '../../users/notices.ts';
+import { type createOneTimeCodes, newRecoveryCode, recoveryCodeHash } from './prove-code.ts';
+import type { PasskeyRegistration } from './passkeys.ts';
 
 const MAX_NAME = 64;
 
@@ -42,33 +31,16 @@ const nameOf = (typed: string) =>
     .slice(0, MAX_NAME)
     .join('');
 
-export type EnrolmentFor = Readonly<{
-  id: string;
-  /** As for the form. */
-  binding: string;
-  isFirst: boolean;
-  /** Nothing but a passkey that verifies its user will do: the user has no password, or an app wants no less. */
-  mustVerifyUser?: boolean | undefined;
-  /** The session is one of a recovery code: what it adds proves no more at first. */
-  isRecovered?: boolean;
-  /** The session, where it goes on as it was. */
-  by?: string | undefined;
-}>;
-
 const isRefused = ({ isFirst }: EnrolmentFor, before: Factors, { passkeys = [] }: Partial<Factors>) =>
   (isFirst && hasSecondFactor(before)) || passkeys.length > MAX_PASSKEYS;
 
-type EnrolmentParts = Readonly<{
-  signIn: NonNullable<SignInSettings>;
-  factors: FactorStore;
-  codes: ReturnType<typeof createOneTimeCodes>;
-  /** Undefined while passkeys are off. */
-  passkeys: PasskeyRegistration | undefined;
-  hash: KeyedHash;
-  now: Clock;
-}>;
-
-type Checked = EnrolmentFault | (() => Promise<Enrolled | 'not_first'>);
+type EnrolmentParts = App &
+  Readonly<{
+    signIn: NonNullable<SignInSettings>;
+    codes: ReturnType<typeof createOneTimeCodes>;
+    /** Undefined while passkeys are off. */
+    passkeys: PasskeyRegistration | undefined;
+  }>;
 
 function createAdd({ factors, now }: EnrolmentParts) {
   /** The first factor ends the sessions of other browsers: they were without. So do new codes in the place of others. */
@@ -96,8 +68,6 @@ function createAdd({ factors, now }: EnrolmentParts) {
     return changed && { what, method, proof: isRecovery ? 'recovery_code' : proof, factors: changed };
   };
 }
-
-export type Enrolment = ReturnType<typeof createEnrolment>;
 
 export function createEnrolment(parts: EnrolmentParts) {
   const { signIn, factors, codes, passkeys, hash, now } = parts;
@@ -139,7 +109,7 @@ export function createEnrolment(parts: EnrolmentParts) {
 
   return {
     /** `pending`: what was sealed in the form whose code was wrong. */
-    async begin(user: NewPasskeyFor, binding: string, pending?: string): Promise<NewFactor> {
+    async begin(user: NewFactorFor, binding: string, pending?: string): Promise<NewFactor> {
       const made = signIn.oneTimeCodes ? await codes.make(user.id, user.username, pending) : undefined;
       return {
         oneTimeCode: made && { secret: made.secret, qr: made.qr, sealed: made.sealed },
@@ -148,7 +118,7 @@ export function createEnrolment(parts: EnrolmentParts) {
     },
 
     /** Looks at the answer; what it resolves writes it, once what allowed it is used up. */
-    async check(of: EnrolmentFor, answer: EnrolmentAnswer): Promise<Checked> {
+    async check(of: EnrolmentFor, answer: EnrolmentAnswer): Promise<CheckedFactor> {
       const isCode = answer.field('response') === '' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
       return isCode ? checkCode(of, answer) : checkPasskey(of, answer);
     },

@@ -1,19 +1,77 @@
 // Adding a passkey or a security key to a user.
+import type { App } from '../../oidc/app.ts';
 import { randomBytes } from 'node:crypto';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
-import { type Factors, MAX_PASSKEYS, type Passkey } from './factors.ts';
-import {
-  CHALLENGE_MS,
-  createChallenges,
-  parseCredential,
-  type PasskeysParts,
-  type RefusedPasskey,
-  toDescriptor,
-  transportsOf,
-} from './passkeys.ts';
+import { type Factors, MAX_PASSKEYS, type NewFactorFor, type Passkey } from '../../users/factors.ts';
+import { isSameHash } from '../../store/keyed-hash.ts';
+
+// What signing in with a passkey and adding one have in common (WebAuthn Level 3). Nothing is stored in between: a challenge is a keyed hash of
+// what it was made for, and the time.
+
+export const CHALLENGE_MS = 5 * 60 * 1000;
+
+/** Why an answer isn't taken; for the audit trail alone. */
+export type PasskeyFault = 'malformed' | 'unknown' | 'wrong' | 'used' | 'copied' | 'taken';
+export type RefusedPasskey = { readonly refused: PasskeyFault; readonly accountId?: string | undefined };
+
+const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const;
+
+/** The ways to reach it that a browser named. */
+const transportsOf = (named: unknown) =>
+  Array.isArray(named) ? TRANSPORTS.filter((one) => named.includes(one)) : [];
+
+export const toDescriptor = ({ id, transports }: Passkey) => ({
+  id,
+  type: 'public-key' as const,
+  transports: transportsOf(transports),
+});
+
+/** `binding` says what a challenge is for: the interaction, and the form. */
+export function createChallenges({ issuer, hash, now }: App) {
+  const { origin, hostname: rpId } = new URL(issuer);
+  const proofOf = (binding: string, time: string) => hash(`webauthn challenge:${binding}:${time}`);
+
+  /** Made here, for this, at most five minutes ago. */
+  function isOwn(challenge: string, binding: string): boolean {
+    const [time = '', proof = ''] = Buffer.from(challenge, 'base64url').toString().split('.');
+    return isSameHash(proofOf(binding, time), proof) && now() - Number.parseInt(time, 36) <= CHALLENGE_MS;
+  }
+
+  return {
+    rpId,
+    make(binding: string): string {
+      const time = now().toString(36);
+      return Buffer.from(`${time}.${proofOf(binding, time)}`).toString('base64url');
+    },
+    /** What an answer to it has to be. */
+    expected: (binding: string, mustVerifyUser: boolean) => ({
+      expectedChallenge: (challenge: string) => isOwn(challenge, binding),
+      expectedOrigin: origin,
+      expectedRPID: rpId,
+      requireUserVerification: mustVerifyUser,
+    }),
+  };
+}
+
+type CredentialJSON = { readonly id: string; readonly response: { readonly clientDataJSON: string } };
+
+/** What a form sent as a credential's toJSON(). Frames of other sites never have a page of ours, so such an answer is none of ours. */
+export function parseCredential(text: string): CredentialJSON | undefined {
+  try {
+    const value = JSON.parse(text) as CredentialJSON;
+    const client = JSON.parse(Buffer.from(value.response.clientDataJSON, 'base64url').toString()) as {
+      readonly crossOrigin?: unknown;
+      readonly topOrigin?: unknown;
+    };
+    const isFramed = client.crossOrigin === true || client.topOrigin !== undefined;
+    return typeof value.id === 'string' && !isFramed ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 const HANDLE_BYTES = 32;
 /** WebAuthn L3 §7.1. */
@@ -26,13 +84,6 @@ const ALGORITHMS = [-7, -257, -8];
  * certificates, whose lists of revoked ones would be fetched from wherever they say.
  */
 const FORMATS: readonly string[] = ['none', 'packed'];
-
-export type NewPasskeyFor = Readonly<{
-  id: string;
-  username: string;
-  /** Where it will be all that they have, or nothing less will do. */
-  mustVerifyUser?: boolean | undefined;
-}>;
 
 export type PasskeyRegistration = ReturnType<typeof createPasskeyRegistration>;
 
@@ -58,13 +109,13 @@ async function isFormatKnown({ response }: RegistrationResponseJSON): Promise<bo
 const bindingOf = (binding: string, handle: string) => `${binding}:${handle}`;
 
 /** `serviceName`: what the browser calls the service. */
-export function createPasskeyRegistration(parts: PasskeysParts, serviceName: string) {
+export function createPasskeyRegistration(parts: App, serviceName: string) {
   const { factors, now } = parts;
   const challenges = createChallenges(parts);
 
   return {
     /** `handle` goes back with the form. Undefined for who has too many. */
-    creationOptions(binding: string, { username, mustVerifyUser = false }: NewPasskeyFor, own: Factors) {
+    creationOptions(binding: string, { username, mustVerifyUser = false }: NewFactorFor, own: Factors) {
       if (own.passkeys.length >= MAX_PASSKEYS) return undefined;
       const wish = mustVerifyUser ? 'required' : 'preferred';
       const handle = own.handle ?? randomBytes(HANDLE_BYTES).toString('base64url');

@@ -1,0 +1,25 @@
+// Signing in with more than a password, where the file has sign_in.
+import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
+import type { App } from '../../oidc/app.ts';
+import type { PageParts } from '../page-parts.ts';
+import type { Parts } from '../parts.ts';
+import { factorsPage } from './factors-routes.ts';
+import { secondFactorsOf } from './second-factors.ts';
+import { addSecondStepRoutes, passkeyWay } from './second-step-routes.ts';
+import { createSignInPolicy } from './sign-in-level.ts';
+
+export function open(app: App): Parts & PageParts {
+  const { config, levels } = app;
+  const { signIn } = config;
+  // isOn says so of both.
+  if (signIn === undefined || levels === undefined) return {};
+  const second = secondFactorsOf(app, signIn);
+  return {
+    ...createSignInPolicy({ ...app, signIn, levels }),
+    enrolment: second.enrolment,
+    ways: (host) => passkeyWay(host, second),
+    pending: (host, pages) => addSecondStepRoutes(host, second, pages),
+    sections: () => [{ fields: async () => ({ factorsUrl: `${app.issuer}${FACTORS_PATH}` }) }],
+    routes: (host) => [factorsPage(host, second)],
+  };
+}

@@ -1,0 +1,68 @@
+// What signing in with more than a password is made of, for one application.
+import { randomBytes } from 'node:crypto';
+import type { SignInSettings } from '../../config/config.ts';
+import { Vault } from '../../keys/vault.ts';
+import type { App } from '../../oidc/app.ts';
+import { createEnrolment } from './enrolment.ts';
+import { createOneTimeCodes, createProveCode } from './prove-code.ts';
+import { createPasskeyAuthentication, createPasskeySignIn } from './passkey-authentication.ts';
+import { createPasskeyRegistration } from './passkeys.ts';
+import { parseJsonObject } from '../../config/parse-fields.ts';
+import { isWhole } from '../../store/shape.ts';
+import type { HalfSignIn } from '../page-parts.ts';
+
+// Sign-ins whose password was right and whose second factor is pending: a record beside the interaction, so that no session is made
+// before, and any process can go on with it.
+
+const KIND = 'HalfSignIn';
+/** Then the password is asked for again. */
+const SECONDS = 300;
+
+function createHalfSignIns({ records, hash }: App) {
+  const keyOf = (uid: string) => hash(`half sign-in:${uid}`);
+  return {
+    async begin(uid: string, half: HalfSignIn): Promise<void> {
+      const payload = JSON.stringify(half);
+      await records.save({ kind: KIND, key: keyOf(uid), payload, ttlSeconds: SECONDS });
+    },
+    async find(uid: string): Promise<HalfSignIn | undefined> {
+      const record = await records.find(KIND, keyOf(uid));
+      const half = record && parseJsonObject(record.payload);
+      return isWhole(half, ['accountId', 'username', 'issued', 'attempt'])
+        ? (half as HalfSignIn | undefined)
+        : undefined;
+    },
+    async end(uid: string): Promise<void> {
+      await records.destroy(KIND, keyOf(uid));
+    },
+  };
+}
+
+export type SecondFactors = ReturnType<typeof secondFactorsOf>;
+
+export function secondFactorsOf(app: App, signIn: NonNullable<SignInSettings>) {
+  const { config, factors, hash, storeNow: now } = app;
+  const { encryptionKeys, branding } = config;
+  const codes = createOneTimeCodes({
+    vault: new Vault(encryptionKeys),
+    random: randomBytes,
+    issuer: branding.name,
+  });
+  const isOn = { oneTimeCodes: signIn.oneTimeCodes, recoveryCodes: signIn.recoveryCodes > 0 };
+  const passkeys = signIn.passkeys ? createPasskeyAuthentication(app) : undefined;
+  return {
+    settings: signIn,
+    enrolment: createEnrolment({
+      ...app,
+      codes,
+      now,
+      signIn,
+      passkeys: signIn.passkeys ? createPasskeyRegistration(app, branding.name) : undefined,
+    }),
+    halves: createHalfSignIns(app),
+    /** Undefined while passkeys are off. */
+    passkeys,
+    proveCode: createProveCode({ factors, codes, hash, now, isOn }),
+    signInByPasskey: createPasskeySignIn(app, passkeys),
+  };
+}

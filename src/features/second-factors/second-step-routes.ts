@@ -1,0 +1,240 @@
+// The forms of the second step, and of what a user reads before they go on.
+import type { Context } from 'koa';
+import { type OpenInteraction, PROMPTS } from '../../oidc/open-interaction.ts';
+import { type Notice, afterReading, noticesFor } from '../../users/notices.ts';
+import { addEnrolRoute } from './enrol-route.ts';
+import { answerAgain, expired, goOn } from '../../interaction/go-on.ts';
+import { type Host, secondsOf } from '../../interaction/host.ts';
+import type { SecondFactors } from './second-factors.ts';
+import type { Opened } from '../../interaction/open.ts';
+import {
+  type Pending,
+  type SecondStepError,
+  type Stepped,
+  createSecondStep,
+  neededOf,
+  secondStepBinding,
+} from './second-step.ts';
+import type { PendingSignIn, SignInPages } from '../page-parts.ts';
+import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
+import type { Level } from '../../config/sign-in-levels.ts';
+import { type Factors, canProve, canReach } from '../../users/factors.ts';
+import { toTimeText } from '../../interaction/time-texts.ts';
+import { type Show, type Way, createRender, modelOfUser } from '../../interaction/show.ts';
+import type { Csrf } from '../../interaction/csrf.ts';
+import { originOf } from '../../observability/audit.ts';
+import { amrOf } from '../../users/authentication-methods.ts';
+
+// The passkey on the sign-in page, and its form there and at the second step.
+
+// One attempt to sign in with a passkey from the sign-in page: the interaction is finished, or the page is shown again.
+
+function createPasskeyAttempt(
+  { interactions, cookie, audit }: Host,
+  { signInByPasskey }: SecondFactors,
+  show: Pick<Show, 'login'>,
+) {
+  return async function attempt(ctx: Context, { interaction, form }: Opened): Promise<void> {
+    const { uid, settings } = interaction;
+    const of = { ...originOf(ctx.state), client_id: settings.clientId, method: 'passkey' };
+    const result = await signInByPasskey({
+      binding: signInBinding(uid),
+      response: form.field('response'),
+      address: String(ctx.state['clientAddress']),
+      device: cookie.read(ctx),
+    });
+    if ('reason' in result) {
+      const { accountId, reason, retryAfterSeconds } = result;
+      audit.record('sign_in', 'failure', { ...of, account_id: accountId, reason });
+      const isLimit = retryAfterSeconds !== undefined;
+      show.login(ctx, interaction, {
+        username: '',
+        error: isLimit ? 'too_many_attempts' : 'passkey_refused',
+      });
+      return answerAgain(ctx, isLimit ? 429 : 401, retryAfterSeconds);
+    }
+    const { accountId, at, generation, device, proof, factors } = result;
+    cookie.write(ctx, device);
+    const proved = { amr: amrOf([proof]), factorAt: at, sessionsSince: factors.sessionsSince };
+    const login = { accountId, at, generation, proved };
+    const destination = await interactions.finishLogin(ctx, interaction, login);
+    if (destination !== undefined) audit.record('sign_in', 'success', { ...of, account_id: accountId });
+    goOn(ctx, interaction, destination);
+  };
+}
+
+/** What the challenge of a sign-in page is bound to. */
+const signInBinding = (uid: string) => `sign-in:${uid}`;
+
+/** The form of the sign-in page, as its token has it: somebody else may be at their second step in the same sign-in. */
+const PASSKEY_ALONE = 'passkey alone';
+
+/** Undefined where passkeys are off. `step`: as its token has it. */
+function passkeyForm(
+  csrf: Csrf,
+  { uid, pageUrl }: OpenInteraction,
+  step: string,
+  options: string | undefined,
+) {
+  return options === undefined
+    ? undefined
+    : { action: `${pageUrl}/passkey`, csrf: csrf.token(uid, step), options };
+}
+
+export const passkeyWay =
+  ({ csrf }: Host, { passkeys }: SecondFactors): Way =>
+  (interaction) => {
+    const options = passkeys?.requestOptions(signInBinding(interaction.uid));
+    return { passkey: passkeyForm(csrf, interaction, PASSKEY_ALONE, options) };
+  };
+
+// Shows the second step of a sign-in, what to do without one, and what a user reads before they go on.
+
+/** The steps of the forms, as the CSRF token has them. */
+const CODE_STEP = 'code';
+const PASSKEY_STEP = 'passkey';
+
+/** What the pending user can do. Before there is a session any factor of theirs will do. */
+const neededBy = ({ half }: Pending, interaction: OpenInteraction) =>
+  half === undefined ? neededOf(interaction) : 'second_factor';
+
+function waysOf(signIn: SecondFactors['settings'], own: Factors, needed: Level, at: number) {
+  const isForPasskey = needed === 'passkey';
+  const keys = { ...own, oneTimeCode: undefined };
+  return {
+    oneTimeCode: signIn.oneTimeCodes && own.oneTimeCode !== undefined && !isForPasskey,
+    recoveryCode: signIn.recoveryCodes > 0 && own.recoveryCodes.length > 0 && !isForPasskey,
+    hasPasskey: canReach(signIn, keys, isForPasskey ? needed : 'second_factor', at),
+  };
+}
+
+function createShowSecondStep(host: Host, { settings: signIn, passkeys }: SecondFactors) {
+  const { config, pages, csrf } = host;
+  const { html, localeOf } = createRender(pages);
+
+  function showStep(
+    ctx: Context,
+    interaction: OpenInteraction,
+    pending: Pending,
+    error?: SecondStepError,
+  ): void {
+    const { uid, pageUrl, prompt } = interaction;
+    const { factors, account } = pending;
+    const needed = neededBy(pending, interaction);
+    const { hasPasskey, ...codes } = waysOf(signIn, factors, needed, secondsOf(host));
+    const options = hasPasskey
+      ? passkeys?.requestOptions(secondStepBinding(uid), { factors, needed })
+      : undefined;
+    const model = {
+      ...modelOfUser(interaction, account.username),
+      action: `${pageUrl}/${CODE_STEP}`,
+      csrf: csrf.token(uid, CODE_STEP),
+      cancelCsrf: csrf.token(uid, prompt),
+      ...codes,
+      ...(error === 'codes_locked' && { oneTimeCode: false }),
+      passkey: passkeyForm(csrf, interaction, PASSKEY_STEP, options),
+      error,
+    };
+    html(ctx, interaction, ['second-step', model]);
+  }
+
+  return {
+    /** The second step again. */
+    refused: showStep,
+
+    /** The second step, or where the user has none that will do, whom to ask for one (status 403). */
+    pending(ctx: Context, interaction: OpenInteraction, pending: Pending): void {
+      const needed = neededBy(pending, interaction);
+      if (canProve(signIn, pending.factors, needed, secondsOf(host)))
+        return showStep(ctx, interaction, pending);
+      const user = modelOfUser(interaction, pending.account.username);
+      const token = csrf.token(interaction.uid, interaction.prompt);
+      html(ctx, interaction, ['factor-needed', { ...user, csrf: token, needed }]);
+      ctx.status = 403;
+    },
+
+    notice(ctx: Context, interaction: OpenInteraction, username: string, notices: readonly Notice[]): void {
+      const { uid, client, prompt, pageUrl } = interaction;
+      const locale = localeOf(ctx, interaction);
+      const target = { action: `${pageUrl}/notice`, csrf: csrf.token(uid, prompt) };
+      const shown = notices.map((one) => toNoticeModel(one, locale));
+      const factorsUrl = `${config.issuer}${FACTORS_PATH}`;
+      html(ctx, interaction, [
+        'notice',
+        { client, ...target, username, notices: shown, until: notices.at(-1)?.at ?? 0, factorsUrl },
+      ]);
+    },
+  };
+}
+
+export function toNoticeModel({ what, method, at, left }: Notice, locale: string) {
+  return { what: method === undefined ? what : `${what}.${method}`, at: toTimeText(at, locale), left };
+}
+
+export function addSecondStepRoutes(
+  host: Host,
+  second: SecondFactors,
+  { router, open, show: pages }: SignInPages,
+): PendingSignIn {
+  const { interactions, factors } = host;
+  const show = createShowSecondStep(host, second);
+  const step = createSecondStep(host, second);
+  const attempt = createPasskeyAttempt(host, second, pages);
+  const showEnrol = addEnrolRoute(host, second, step, { router, open, show: pages });
+
+  function answer(ctx: Context, interaction: OpenInteraction, pending: Pending, stepped: Stepped): void {
+    if ('destination' in stepped) return goOn(ctx, interaction, stepped.destination);
+    const { refused, retryAfterSeconds } = stepped;
+    show.refused(ctx, interaction, pending, refused);
+    const status = refused === 'codes_locked' ? 403 : retryAfterSeconds === undefined ? 401 : 429;
+    answerAgain(ctx, refused === 'maybe_used' ? 503 : status, retryAfterSeconds);
+  }
+
+  async function prove(
+    ctx: Context,
+    { form, interaction }: Opened,
+    proof: 'proveCode' | 'provePasskey',
+  ): Promise<void> {
+    // In any prompt: somebody else may have begun to sign in.
+    const pending = await step.pendingOf(interaction);
+    // The password was too long ago, or what it stood for has ended.
+    if (pending === undefined) return goOn(ctx, interaction, interaction.pageUrl);
+    answer(ctx, interaction, pending, await step[proof]({ ctx, interaction, pending }, form));
+  }
+
+  router.post('/:uid/code', async (ctx) =>
+    prove(ctx, await open.byForm(ctx, PROMPTS, CODE_STEP), 'proveCode'),
+  );
+
+  router.post('/:uid/passkey', async (ctx) => {
+    const opened = await open.byForm(ctx, PROMPTS, PASSKEY_STEP, PASSKEY_ALONE);
+    return opened.step === PASSKEY_STEP ? prove(ctx, opened, 'provePasskey') : attempt(ctx, opened);
+  });
+
+  router.post('/:uid/notice', async (ctx) => {
+    const { form, interaction } = await open.byForm(ctx, ['notice']);
+    const { accountId, session: { uid: session } = {}, issued, factorAt = 0 } = interaction;
+    if (accountId === undefined || session === undefined) throw expired(ctx, interaction.client);
+    // What came while the page was open stays. Views of earlier versions don't send it.
+    const until = Number(form.field('until') || Infinity);
+    const read = { session, provedAt: Math.max(issued?.at ?? Infinity, factorAt), until };
+    await factors.change(accountId, ({ notices }) => ({ notices: afterReading(notices, read) }));
+    goOn(ctx, interaction, await interactions.finishNotice(ctx, interaction));
+  });
+
+  async function showPending(ctx: Context, interaction: OpenInteraction): Promise<boolean> {
+    const pending = await step.pendingOf(interaction);
+    if (pending !== undefined) {
+      if (!(await showEnrol(ctx, interaction, pending))) show.pending(ctx, interaction, pending);
+      return true;
+    }
+    if (interaction.prompt !== 'notice') return false;
+    const account = await pages.mustBeSignedIn(ctx, interaction);
+    const { notices } = await factors.get(account.id);
+    const unread = noticesFor(notices, interaction.session?.uid, secondsOf(host));
+    show.notice(ctx, interaction, account.username, unread);
+    return true;
+  }
+
+  return { begin: (uid, half) => second.halves.begin(uid, half), show: showPending };
+}

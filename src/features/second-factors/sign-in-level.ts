@@ -1,0 +1,149 @@
+// How strongly a user has to be signed in: what an authorization request needs (OIDC Core §3.1.2.1, RFC 9470), and what a token that
+// came of a weaker sign-in is still good for. None of it is there where the file has neither `sign_in` nor `acr`.
+import { errors, interactionPolicy, type KoaContextWithOIDC, type Session } from 'oidc-provider';
+import type { SignInSettings } from '../../config/config.ts';
+import { type Level, LEVELS, type Levels, reaches } from '../../config/sign-in-levels.ts';
+import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
+import { canReach, type Factors, hasSecondFactor } from '../../users/factors.ts';
+import { noticesFor } from '../../users/notices.ts';
+import type { App } from '../../oidc/app.ts';
+import type { GivenToken, Parts } from '../parts.ts';
+import { endGrantOf } from '../../oidc/policies/asked-for.ts';
+import { scopesIn } from '../../oidc/policies/scopes.ts';
+import { factorAtOf, sessionsSinceOf } from '../../oidc/seam/session-sign-in.ts';
+
+/** Why the user is asked for more. age: what they proved is too long ago for the app. */
+type Missing = { readonly level: Level; readonly because: 'level' | 'age' };
+
+type SignInPolicyParts = App & { readonly signIn: SignIn; readonly levels: Levels };
+
+type SignIn = NonNullable<SignInSettings>;
+
+const { Check, Prompt } = interactionPolicy;
+
+const highest = (...levels: readonly Level[]): Level =>
+  LEVELS.findLast((level) => levels.includes(level)) ?? 'password';
+
+/** What everybody needs, wherever they sign in, at `at` (epoch seconds). */
+function ofEverybody(signIn: SignIn, { graceFrom }: Factors, at: number): Level {
+  const isRequired = signIn.secondFactor === 'required' && graceFrom !== undefined;
+  return isRequired && at >= graceFrom + signIn.grace ? 'second_factor' : 'password';
+}
+
+/** Epoch seconds of the last second factor. */
+const provedAt = (session: Session): number => factorAtOf(session) ?? session.loginTs ?? 0;
+
+/** Who has a second factor is never signed in without one, also while its method is off. */
+const ofTheirs = (own: Factors): Level => (hasSecondFactor(own) ? 'second_factor' : 'password');
+
+/** What a user needs, whatever they open, at `at` (epoch seconds). */
+const levelOfUser = (signIn: SignIn, own: Factors, at: number): Level =>
+  highest(ofTheirs(own), ofEverybody(signIn, own, at));
+
+function createMissing({ signIn, levels, factors, clients, now }: SignInPolicyParts) {
+  const seconds = () => Math.floor(now() / 1000);
+
+  /** The grace of a user begins at their first sign-in. */
+  async function factorsOf(accountId: string): Promise<Factors> {
+    const found = await factors.get(accountId);
+    const begins = signIn.secondFactor === 'required' && found.graceFrom === undefined;
+    if (!begins || hasSecondFactor(found)) return found;
+    const graceFrom = seconds();
+    const changed = await factors.change(accountId, (before) =>
+      before.graceFrom === undefined ? { graceFrom } : undefined,
+    );
+    return changed ?? found;
+  }
+
+  /** The level that the request wishes for, as far as the user can. */
+  function askedLevel({ oidc }: KoaContextWithOIDC, reached: Level, can: (level: Level) => boolean): Level {
+    const names = scopesIn(oidc.params?.['acr_values']);
+    const asked = names.map(levels.levelNamed).filter((level) => level !== undefined);
+    const met = asked.filter((level) => reaches(reached, level));
+    // Where it is too old, the same is asked for again.
+    if (names.length === 0 || met.length > 0) return met.find(can) ?? 'password';
+    // OIDC Core §3.1.2.1: in the order of preference.
+    return asked.find(can) ?? 'password';
+  }
+
+  /** Undefined: the session of an authorization request is enough. */
+  return async function missing(ctx: KoaContextWithOIDC): Promise<Missing | undefined> {
+    const { session, account, client } = ctx.oidc;
+    if (session === undefined || account === undefined) return undefined;
+    const own = await factorsOf(account.accountId);
+    const settings = await clients.load(client?.clientId);
+    const { require = 'password', maxAge = Infinity } = settings?.signIn ?? {};
+    const reached = levelOf(session.amr);
+    const asked = askedLevel(ctx, reached, (level) => canReach(signIn, own, level, seconds()));
+    const level = highest(levelOfUser(signIn, own, seconds()), require, asked);
+    if (!reaches(reached, level)) return { level, because: 'level' };
+    return seconds() - provedAt(session) > maxAge ? { level, because: 'age' } : undefined;
+  };
+}
+
+export function createSignInPolicy(parts: SignInPolicyParts): Pick<Parts, 'prompts' | 'guard'> {
+  const { signIn, levels, factors, clients, now } = parts;
+  const missing = createMissing(parts);
+  const seconds = () => Math.floor(now() / 1000);
+
+  /** Whether what came of a sign-in may still be used at its client. */
+  async function mayUse({ clientId, accountId, amr, extra }: GivenToken): Promise<boolean> {
+    if (accountId === undefined) return true;
+    const { require = 'password' } = (await clients.load(clientId))?.signIn ?? {};
+    const needed =
+      signIn.secondFactor === 'required'
+        ? highest(require, ofEverybody(signIn, await factors.get(accountId), seconds()))
+        : require;
+    return reaches(levelOf(amr ?? (extra?.['amr'] as Amr | undefined)), needed);
+  }
+
+  /** Whether the session ended when the user's factors changed. */
+  async function isOver({ oidc: { session, account } }: KoaContextWithOIDC): Promise<boolean> {
+    if (session === undefined || account === undefined) return false;
+    // Here, as the first that looks at a session: one from before was by password, and names of levels may have changed.
+    session.amr ??= [...BY_PASSWORD];
+    session.acr = levels.nameOf(levelOf(session.amr));
+    return sessionsSinceOf(session) !== (await factors.get(account.accountId)).sessionsSince;
+  }
+
+  /** Whether there is something to tell the user. */
+  async function hasNotices({ oidc }: KoaContextWithOIDC): Promise<boolean> {
+    if (oidc.account === undefined || oidc.promptPending('none')) return false;
+    const { notices } = await factors.get(oidc.account.accountId);
+    return noticesFor(notices, oidc.session?.uid, seconds()).length > 0;
+  }
+
+  return {
+    prompts(policy) {
+      policy
+        .get('login')
+        ?.checks.add(new Check('sessions_ended', 'the session has ended', 'login_required', isOver));
+      const asks = (because: Missing['because'], error: string) =>
+        new Check(
+          `second_factor_${because}`,
+          'a further proof of the person is needed',
+          error,
+          async (ctx: KoaContextWithOIDC) => (await missing(ctx))?.because === because,
+          async (ctx: KoaContextWithOIDC) => ({ level: (await missing(ctx))?.level }),
+        );
+      const checks = [asks('level', 'interaction_required'), asks('age', 'login_required')];
+      policy.add(new Prompt({ name: 'second_factor' }, ...checks), policy.length - 1);
+      const notice = new Check('notice', 'there is something to say', 'interaction_required', hasNotices);
+      policy.add(new Prompt({ name: 'notice' }, notice), policy.length - 1);
+    },
+
+    guard: {
+      /** At the token endpoint it ends the grant of what may not be used any more, for good, and throws. */
+      async admit(ctx, _user, token) {
+        const isAdmitted = await mayUse(token);
+        if (isAdmitted || ctx.oidc.route !== 'token') return isAdmitted;
+        await endGrantOf(ctx);
+        throw new errors.InvalidGrant('the sign-in was weaker than the client requires');
+      },
+      sees: async (_user, token) => mayUse(token),
+      isPlain: () => true,
+      isEnough: ({ amr, sessionsSince }, own) =>
+        sessionsSince === own.sessionsSince && reaches(levelOf(amr), levelOfUser(signIn, own, seconds())),
+    },
+  };
+}

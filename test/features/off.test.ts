@@ -1,0 +1,69 @@
+// Off means not loaded: which modules of features a start of the built service reads, by the source maps of what it opens.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { FEATURES } from '../../src/features/index.ts';
+import { freePort } from '../world/servers.ts';
+import { startProcess } from '../world/process.ts';
+
+/** Notes each module that is loaded. */
+const NOTES = `import { appendFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+registerHooks({
+  load(url, context, next) {
+    appendFileSync(process.env['NOTES'], url + '\\n');
+    return next(url, context);
+  },
+});
+`;
+/** What loads with the configuration. */
+const DECLARED = ['feature.ts', 'models.ts'];
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-off-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** The features of which a start loads more than that. */
+async function loadedBy(configFile: string): Promise<readonly string[]> {
+  const [hook, notes] = [path.join(folder, 'notes.mjs'), path.join(folder, 'notes.txt')];
+  await writeFile(hook, NOTES);
+  const env = { NODE_OPTIONS: `--import=${hook}`, NOTES: notes };
+  const service = await startProcess(configFile, undefined, undefined, env);
+  await service.end();
+  const urls = new Set((await readFile(notes, 'utf8')).split('\n').filter((url) => url.includes('/dist/')));
+  expect(urls.size).toBeGreaterThan(10);
+  // The runtime of the bundler has none.
+  const maps = await Promise.all(
+    Array.from(urls, (url) => readFile(`${new URL(url).pathname}.map`, 'utf8').catch(() => '{"sources":[]}')),
+  );
+  const found = maps
+    .flatMap((map) => (JSON.parse(map) as { readonly sources: readonly string[] }).sources)
+    .map((source) => /src\/features\/([\w-]+)\/(.+)/.exec(source) ?? [])
+    .filter(([, , file]) => file !== undefined && !DECLARED.includes(file));
+  return [...new Set(found.map(([, name = '']) => name))].toSorted();
+}
+
+const GROUPS = { groups: { staff: 'Employees' } };
+const CLIENT = { client_id: 'web', token_endpoint_auth_method: 'none', scope: 'openid' };
+const wiki = { ...CLIENT, redirect_uris: ['http://localhost/cb'], access: { groups: ['staff'] } };
+
+it.each([
+  ['that says nothing of them', {}, []],
+  ['with sign_in', { sign_in: { passkeys: true } }, ['second-factors']],
+  ['with a rule of access', { ...GROUPS, clients: [wiki] }, ['access']],
+])('a start with a file %s loads the features that are on', async (_, settings, switched) => {
+  const configFile = path.join(folder, 'postern.json');
+  const [port, management] = [await freePort(), await freePort()];
+  const file = { issuer: `http://localhost:${port}`, listen: { port }, management: { port: management } };
+  await writeFile(configFile, JSON.stringify({ ...file, store: 'lmdb:data', ...settings }));
+  const config = await loadConfig(configFile, { writeKeys: false });
+  const on = FEATURES.filter((one) => one.isOn(config)).map(({ name }) => name);
+  expect(on).toEqual(expect.arrayContaining(switched));
+  const loaded = await loadedBy(configFile);
+  expect(loaded).toEqual([...on].toSorted());
+  expect(loaded.filter((name) => ['access', 'second-factors'].includes(name))).toEqual(switched);
+});
