@@ -1,6 +1,5 @@
 // The rules between the fields of a client, between clients, and between a client and the service.
 import { isUrlClient } from './client-id-url.ts';
-import { DEVICE_CODE_GRANT } from './device-grant.ts';
 import { list } from '../features/index.ts';
 import { earlier, type Entry, foreignScopesFault, type Rule, type ScopeOwners } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
@@ -62,11 +61,6 @@ const RULES: readonly ClientRule[] = [
   rule('grant_types', ({ grant_types, scope, client_id }) =>
     grant_types.includes('refresh_token') && !scope.includes('offline_access') && !isUrlClient(client_id)
       ? 'refresh_token needs offline_access in scope: refresh tokens are issued for that scope only (OIDC Core §11)'
-      : undefined,
-  ),
-  rule('grant_types', ({ grant_types }, { features }) =>
-    grant_types.includes(DEVICE_CODE_GRANT) && !features.deviceFlow
-      ? `${DEVICE_CODE_GRANT} is off: see features.device_flow`
       : undefined,
   ),
   // RFC 6749 §4.4: > The client credentials grant type MUST only be used by confidential clients.

@@ -16,6 +16,10 @@ export type Row = Called & {
   readonly path: string;
   /** What the engine calls it; undefined where the host answers. */
   readonly route: string | undefined;
+  /** The engine is told the path; it derives or knows the others. */
+  readonly isMounted?: boolean;
+  /** By address, of a client without a secret, where it isn't `limit`. */
+  readonly publicLimit?: string;
   readonly methods: readonly ('GET' | 'HEAD' | 'POST')[];
   /** Whether scripts in a browser may call it, given an allowed origin. */
   readonly isScriptable: boolean;

@@ -23,9 +23,6 @@ export const PARTS: Readonly<Record<string, string>> = {
   ':change': '(add|remove|recovery-codes)',
 };
 
-/** Where users type the code that a device shows (RFC 8628 §3.3). */
-export const DEVICE_PATH = '/device';
-
 /** The issuer itself. */
 export const HOME_PATH = '/';
 
@@ -47,19 +44,6 @@ const SPECIFIED = {
   jwks: { ...DOCUMENT, path: '/oauth/jwks.json', route: 'jwks' },
 } as const satisfies Readonly<Record<string, Row>>;
 
-/** Of features that the file switches on; their routes are the engine's, too. */
-const OPTIONAL = {
-  deviceAuthorization: {
-    ...CLIENT,
-    path: '/oauth/device_authorization',
-    route: 'device_authorization',
-    limit: 'token',
-    // It is kept until its codes are forgotten, and anybody may ask in the name of a public client.
-    maxBytes: 4 * 1024,
-  },
-  device: { ...PAGE, path: DEVICE_PATH, route: 'code_verification', isEngineForm: true },
-} as const satisfies Readonly<Record<string, Row>>;
-
 /** What comes between an authorization or sign-out request and its answer, and what those pages load. */
 const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'home', path: HOME_PATH, methods: ['GET', 'HEAD'] },
@@ -73,8 +57,6 @@ const STEPS: readonly Endpoint[] = [
     isEngineForm: true,
   },
   { ...PAGE, name: 'logout', path: '/oauth/logout/success', route: 'end_session_success', methods: ['GET'] },
-  { ...PAGE, name: 'device', path: `${DEVICE_PATH}/callback`, methods: ['GET'] },
-  { ...PAGE, name: 'device', path: `${DEVICE_PATH}/:uid`, route: 'device_resume', methods: ['GET'] },
   { ...PAGE, name: 'interaction', path: '/interaction/:uid', methods: ['GET'] },
   { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/link/:link', methods: ['GET', 'HEAD', 'POST'] },
@@ -85,7 +67,11 @@ const STEPS: readonly Endpoint[] = [
 ];
 
 export const ENDPOINT_TABLE: readonly Endpoint[] = [
-  ...Object.entries({ ...SPECIFIED, ...OPTIONAL }).map(([name, row]) => ({ name, ...row })),
+  ...Object.entries(SPECIFIED).map(([name, row]) => ({
+    name,
+    isMounted: row.route !== METADATA.route,
+    ...row,
+  })),
   ...STEPS,
   ...list('endpoints'),
 ];
@@ -97,9 +83,7 @@ export const ENDPOINTS = Object.fromEntries(specified.map(([name, { path }]) => 
 };
 /** Where the engine mounts its routes, but for those whose paths it derives or knows. */
 export const ENGINE_PATHS: Readonly<Record<string, string>> = Object.fromEntries(
-  [...specified, ...Object.entries(OPTIONAL)]
-    .filter(([, { route }]) => route !== METADATA.route)
-    .map(([, { route, path }]) => [route, path]),
+  ENDPOINT_TABLE.filter(({ isMounted }) => isMounted).map(({ route, path }) => [route, path]),
 );
 
 const hasParts = ({ path }: Endpoint) => path.includes(':');
@@ -127,7 +111,8 @@ const BY_ROUTE = new Map(ENDPOINT_TABLE.map((endpoint) => [endpoint.route, endpo
 export const callerOf = (route: string): Endpoint['caller'] | undefined => BY_ROUTE.get(route)?.caller;
 
 /** What a client's request counts as, by the engine's route; as one for a token where no client was expected. */
-export function clientLimitOf(route: string | undefined): ClientLimit {
+export function clientLimitsOf(route: string | undefined): readonly [limit: ClientLimit, ofPublic: string] {
   const endpoint = BY_ROUTE.get(route);
-  return endpoint?.caller === 'client' ? endpoint.limit : 'token';
+  const limit = endpoint?.caller === 'client' ? endpoint.limit : 'token';
+  return [limit, endpoint?.publicLimit ?? limit];
 }

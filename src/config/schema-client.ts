@@ -4,7 +4,7 @@ import { fold } from '../features/index.ts';
 import { camelKeys } from './camel-keys.ts';
 import { clientIdUrlFault, isUrlClient, MAX_CLIENT_ID_LENGTH } from './client-id-url.ts';
 import { instant } from './notation.ts';
-import { DEVICE_CODE_GRANT } from './device-grant.ts';
+import { GRANT_TYPES } from './grants.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
 import { hashFault } from './secret-strength.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';
@@ -87,7 +87,7 @@ export const clientSchema = z.strictObject({
       "Where the app is notified that a session of a person has ended (OIDC Back-Channel Logout): an https URL of the app's server. Its ID tokens then have sid.",
     ),
   grant_types: z
-    .array(z.enum(['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT]))
+    .array(z.enum(GRANT_TYPES))
     .default(['authorization_code'])
     .describe('What the client may use at the token endpoint. [] for an API that only introspects tokens.'),
   token_endpoint_auth_method: z

@@ -118,12 +118,6 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('Origins whose scripts may call the OAuth endpoints.'),
   features: group({
-    device_flow: z
-      .boolean()
-      .default(false)
-      .describe(
-        'Whether devices without a browser may sign people in by a code that these type elsewhere (RFC 8628), for clients with that grant type.',
-      ),
     ...fold('switches'),
   })
     .prefault({})

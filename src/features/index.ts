@@ -4,6 +4,7 @@ import { account } from './account/feature.ts';
 import { clientDocuments } from './client-documents/feature.ts';
 import { fastPath } from './fast-path/feature.ts';
 import type { Declaration } from './feature.ts';
+import { deviceFlow } from './device-flow/feature.ts';
 import { formPost } from './form-post/feature.ts';
 import { secondFactors } from './second-factors/feature.ts';
 import { tryOut } from './try-out/feature.ts';
@@ -13,6 +14,7 @@ export const FEATURES = [
   access,
   account,
   tryOut,
+  deviceFlow,
   formPost,
   clientDocuments,
   fastPath,
@@ -33,7 +35,7 @@ type Folded<K extends string> = [Declared<K>] extends [never] ? object : Togethe
 
 /** All that the features declare as `key`, as one object. */
 export const fold = <
-  K extends 'switches' | 'service' | 'client' | 'resource' | 'limits' | 'pages' | 'sections',
+  K extends 'switches' | 'service' | 'client' | 'resource' | 'limits' | 'models' | 'pages' | 'sections',
 >(
   key: K,
 ) =>
@@ -43,7 +45,7 @@ export const fold = <
 type Item<L> = L extends readonly (infer I)[] ? I : never;
 
 /** The same as one list. */
-export function list<K extends 'begin' | 'audit' | 'clientRules' | 'serviceRules' | 'endpoints'>(
+export function list<K extends 'begin' | 'audit' | 'clientRules' | 'serviceRules' | 'endpoints' | 'grants'>(
   key: K,
 ): readonly Item<Declared<K>>[] {
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;

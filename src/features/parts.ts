@@ -1,7 +1,13 @@
 // What one application has of a feature that is on: optional parts of a plain object, each folded at one place of the core.
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
-import type { ClientMetadata, KoaContextWithOIDC, interactionPolicy } from 'oidc-provider';
+import type {
+  Adapter,
+  ClientMetadata,
+  Configuration,
+  interactionPolicy,
+  KoaContextWithOIDC,
+} from 'oidc-provider';
 import type { Grouped } from '../config/access-rules.ts';
 import type { Client } from '../config/config.ts';
 import type { SendAnswer } from '../oidc/send-page.ts';
@@ -11,6 +17,10 @@ import type { Enrolment, Factors } from '../users/factors.ts';
 export type Parts = Readonly<{
   /** Where clients are that the file doesn't have. */
   clients?: ClientSource;
+  /** Of the engine's own settings, besides the core's. */
+  engine?: Pick<Configuration, 'features' | 'ttl'>;
+  /** Where the records of a model that it declares are, if not with the others. */
+  adapter?: (model: string) => Adapter | undefined;
   /** In front of the engine, in the order of the list. */
   around?: (provider: Provider) => Middleware;
   /** RFC 7591 metadata of a client, besides the core's. */

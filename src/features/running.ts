@@ -17,6 +17,7 @@ const RUN: Readonly<Record<string, Load>> = {
   'second-factors': () => import('./second-factors/run.ts'),
   access: () => import('./access/run.ts'),
   account: () => import('./account/run.ts'),
+  'device-flow': () => import('./device-flow/run.ts'),
   'form-post': () => import('./form-post/run.ts'),
   'client-documents': () => import('./client-documents/run.ts'),
   'fast-path': () => import('./fast-path/run.ts'),

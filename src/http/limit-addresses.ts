@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { findEndpoint } from '../config/endpoints.ts';
 import { hasClient } from '../oidc/limit-clients.ts';
-import type { AddressEndpoint, Limits } from '../limits/limits.ts';
+import type { Limits } from '../limits/limits.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
 
 /** What was counted in front of the middleware, and is to be answered by it (429, 503). */
@@ -12,7 +12,7 @@ export const REFUSED = new WeakMap<IncomingMessage, unknown>();
 
 export function limitAddresses(limits: Limits, tokens: AccessTokens): Middleware {
   /** Behind the address of an app are its callers, and what they made up must not count against what they were given. */
-  async function userinfoOf(ctx: Context): Promise<AddressEndpoint> {
+  async function userinfoOf(ctx: Context): Promise<string> {
     const [, token = ''] = /^bearer ([^ ]+)$/i.exec(ctx.get('authorization')) ?? [];
     return (await tokens.verify(token)) === undefined ? 'userinfo.unknown' : 'userinfo';
   }

@@ -31,15 +31,6 @@ export class TooManyRequests extends Error {
 
 /** Endpoints where a client shows its secret. */
 export type ClientEndpoint = 'token' | 'introspection' | 'revocation';
-/** Endpoints that count by address; `userinfo.unknown` is userinfo without a valid token. */
-export type AddressEndpoint =
-  | ClientEndpoint
-  | 'device_authorization'
-  | 'userinfo'
-  | 'userinfo.unknown'
-  | 'authorization'
-  | 'logout'
-  | 'pages';
 
 const per = (limit: number, windowSeconds: number): Rate => ({ limit, windowSeconds });
 
@@ -68,9 +59,6 @@ export const LIMITS = {
   // For what a browser opens without credentials, networks count, too: a /24 or a /48 is cheap to rent.
   'authorization.address': ['authorization', 1],
   'authorization.network': ['authorization', 10],
-  // Anybody may ask in the name of a public client, and each code is kept for 20 minutes.
-  'device_authorization.address': ['authorization', 1],
-  'device_authorization.network': ['authorization', 10],
   'logout.address': ['logout', 1],
   'logout.network': ['logout', 10],
   // A sign-in is one authorization request and, with a mistyped password, up to ten others.
@@ -84,11 +72,6 @@ export const LIMITS = {
   // user has not signed in before together, and each of the others by itself; a sign-in that used up `interaction` is over.
   'second_factor.account': per(20, HOUR),
   'second_factor.interaction': per(5, HOUR),
-  // Wrong user codes of devices, of which there are 20^8 (RFC 8628 §5.1). One user can't use up what an address has.
-  'device.browser': per(10, 10 * MINUTE),
-  'device.user': per(20, 10 * MINUTE),
-  'device.address': per(100, 10 * MINUTE),
-  'device.network': per(1000, 10 * MINUTE),
   // One-time links that don't work can't be guessed. Each is looked up, and recorded in the audit trail.
   'links.address': per(60, 10 * MINUTE),
   'links.network': per(600, 10 * MINUTE),
@@ -102,9 +85,6 @@ const isLimit = (name: string): name is LimitName => name in LIMITS;
 
 /** Every name that `onLimited` may get. */
 export const LIMIT_NAMES: readonly string[] = [...Object.keys(LIMITS), ...SIGN_IN_LIMITS];
-
-/** What a device waits longer after each poll that came too early. */
-const STEP_SECONDS = 5;
 
 /** Whose request met a limit. The client is one of the configuration. */
 export type LimitedRequest = { readonly address: string; readonly client_id?: string };
@@ -138,8 +118,6 @@ function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
     exact,
     // A user's password is worth guessing: where attempts can't be counted, nobody signs in.
     signIn: { counters, attempts: createAttempts(counters.add) },
-    store,
-    hash,
     onLimited,
   };
 }
@@ -187,9 +165,13 @@ function limitsOf(rates: RateLimits, shared: Shared) {
   const signIns = createSignInAttempts({ ...signIn, quotaOf, refuse });
 
   return {
-    /** Counts one request of this address. As each of these, throws TooManyRequests. */
-    async takeAddress(endpoint: AddressEndpoint, address: string): Promise<void> {
-      const name = endpoint === 'userinfo.unknown' ? endpoint : (`${endpoint}.address` as const);
+    /**
+     * Counts one request of this address at `endpoint`; `userinfo.unknown` is userinfo without a valid token. As each of these, throws
+     * TooManyRequests.
+     */
+    async takeAddress(endpoint: string, address: string): Promise<void> {
+      const name = endpoint === 'userinfo.unknown' ? endpoint : `${endpoint}.address`;
+      if (!isLimit(name)) throw new TypeError(`${name} is no limit`);
       await take(quotaOf(name, address), { address });
       const ofNetwork = `${endpoint}.network`;
       if (isLimit(ofNetwork)) await take(quotaOf(ofNetwork, networkOf(address)), { address });
@@ -235,7 +217,7 @@ function limitsOf(rates: RateLimits, shared: Shared) {
 }
 
 /** Each counts before anything is looked up or compared. What some resolve takes the count back. */
-function fixedLimitsOf({ exact, signIn, store, hash }: Shared, quotaOf: QuotaOf, refuse: Refuse) {
+function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refuse) {
   async function take(attempts: Attempts, request: LimitedRequest, quotas: readonly Quota[]) {
     const { refused, ...taken } = await attempts.begin(quotas);
     return refused === undefined ? taken : refuse(refused, request);
@@ -243,10 +225,6 @@ function fixedLimitsOf({ exact, signIn, store, hash }: Shared, quotaOf: QuotaOf,
   /** Throws StoreUnavailable where it can't count. */
   const guess = async (address: string, quotas: readonly Quota[]) =>
     (await take(signIn.attempts, { address }, quotas)).takeBack;
-  const from = (what: 'device' | 'links', address: string) => [
-    quotaOf(`${what}.address`, address),
-    quotaOf(`${what}.network`, networkOf(address)),
-  ];
 
   return {
     /** One attempt in all quotas or in none; during an outage by this process alone. `used`: what is in each now. */
@@ -255,27 +233,12 @@ function fixedLimitsOf({ exact, signIn, store, hash }: Shared, quotaOf: QuotaOf,
     /** The same of one that may be a guess: throws StoreUnavailable where it can't count. */
     guess,
 
-    /** One try of a user code of a device; `browser` is a session of the user. */
-    takeUserCode: (accountId: string, browser: string, address: string) =>
-      guess(address, [
-        quotaOf('device.browser', browser),
-        quotaOf('device.user', accountId),
-        ...from('device', address),
-      ]),
-
     /** A one-time link that doesn't work: made up, used or ended. */
-    takeDeadLink: (address: string) => guess(address, from('links', address)),
+    takeDeadLink: (address: string) =>
+      guess(address, [quotaOf('links.address', address), quotaOf('links.network', networkOf(address))]),
 
     /** One new password that has to be checked; `by` is the link or the user. */
     takeNewPassword: (by: string, address: string) => guess(address, [quotaOf('new_passwords', by)]),
-
-    /** Whether a device may ask now (RFC 8628 §3.5). Each poll before that makes it wait longer. */
-    async takeDevicePoll(deviceCode: string, intervalSeconds: number): Promise<boolean> {
-      const polls = hash(`device poll:${deviceCode}`);
-      const { count: early = 0 } = (await store.read(polls)) ?? {};
-      const seconds = intervalSeconds + early * STEP_SECONDS;
-      return (await store.increment(polls, 1, seconds * 1000, true)).count === 1;
-    },
 
     /** One code of a second factor. Undefined: this sign-in has had its attempts, and is over. */
     async takeCode({ accountId, address, device = '', interaction }: CodeAttempt) {

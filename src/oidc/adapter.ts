@@ -41,7 +41,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
     },
 
     find: async (id) => payloadOf(await records.find(model, keyOf(id)), id),
-    // Sessions are found by session-records.ts, codes of devices by device-codes.ts.
+    // Sessions are found by session-records.ts.
     findByUid: () => Promise.resolve(undefined),
     findByUserCode: () => Promise.resolve(undefined),
 

@@ -3,8 +3,8 @@
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { DEVICE_CODE_GRANT } from '../config/device-grant.ts';
 import { callerOf } from '../config/endpoints.ts';
+import { grantBegunAt, GRANT_TYPES } from '../config/grants.ts';
 import { userScopes, type Config } from '../config/config.ts';
 import { joinParts } from '../features/index.ts';
 import type { Parts } from '../features/parts.ts';
@@ -75,14 +75,7 @@ function isUnauthenticated(ctx: EngineContext): boolean {
   );
 }
 
-const GRANT_TYPES: ReadonlySet<unknown> = new Set([
-  'authorization_code',
-  'refresh_token',
-  'client_credentials',
-  DEVICE_CODE_GRANT,
-]);
-
-export const isGrantType = (asked: unknown): asked is string => GRANT_TYPES.has(asked);
+export const isGrantType = (asked: unknown): asked is string => GRANT_TYPES.some((one) => one === asked);
 
 const FOREIGN_GRANT = 'unauthorized_client';
 const errorOf = ({ body }: EngineContext) => (body as { readonly error?: string } | undefined)?.error;
@@ -90,9 +83,8 @@ const errorOf = ({ body }: EngineContext) => (body as { readonly error?: string 
 /** RFC 6749 §5.2: what a client is told where the engine says `error`, for a grant type that is offered, but not to this client. */
 export function tokenErrorOf<Code>({ oidc }: Pick<KoaContextWithOIDC, 'oidc'>, error: Code) {
   const { params, client, route } = oidc;
-  const isDevice = route === 'device_authorization';
-  const asked = isDevice ? DEVICE_CODE_GRANT : params?.['grant_type'];
-  if (error !== 'invalid_request' || !(isDevice || route === 'token') || !isGrantType(asked)) return error;
+  const asked = route === 'token' ? params?.['grant_type'] : grantBegunAt(route)?.type;
+  if (error !== 'invalid_request' || !isGrantType(asked)) return error;
   return client?.grantTypeAllowed(asked) === false ? FOREIGN_GRANT : error;
 }
 

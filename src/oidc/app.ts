@@ -25,7 +25,6 @@ import type { Views } from '../views/views.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createClaims } from './claims.ts';
 import { createSecretComparison, type SecretComparisonParts } from './client-authentication.ts';
-import { createDevicePages } from './device-pages.ts';
 import { createClientLookup } from './clients.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { createClientLimits } from './limit-clients.ts';
@@ -102,7 +101,6 @@ export function openApp(process: Process, { config, keySet, views }: Application
 
   // Pages of the engine.
   const enginePages = createEnginePages({ pages, issuer, clients });
-  const devicePages = createDevicePages({ config, pages, clients, findLive, enginePages, audit, records });
 
   return {
     ...process,
@@ -159,7 +157,6 @@ export function openApp(process: Process, { config, keySet, views }: Application
     findMachineToken: createMachineTokenFinder(tokens, revoked, stillAllowed),
     browsers: createBrowserBinding(issuer, hash, now),
     enginePages,
-    devicePages,
   };
 }
 

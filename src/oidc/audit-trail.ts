@@ -3,13 +3,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import {
-  type Audit,
-  type AuditFields,
-  createFormRefused,
-  originOf,
-  type Outcome,
-} from '../observability/audit.ts';
+import { type Audit, type AuditFields, createFormRefused, originOf } from '../observability/audit.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
@@ -20,19 +14,6 @@ export const UNCONFIRMED = 'unconfirmed';
 /** By the engine or by the fast path. */
 export const recordIssued = (audit: Audit, state: Context['state'], token: AuditFields) =>
   audit.record('token_issued', 'success', { ...originOf(state), ...token });
-
-/** A yes or a no at the page of devices, which nobody is spared by what they allowed before. */
-export function recordDevice(
-  audit: Audit,
-  outcome: Outcome,
-  { state, oidc }: KoaContextWithOIDC,
-  reason?: string,
-): void {
-  const { DeviceCode: code } = oidc.entities;
-  const who = { client_id: code?.clientId, account_id: oidc.session?.accountId };
-  const what = { action: 'device', scope: code?.scope, reason };
-  audit.record('consent', outcome, { ...originOf(state), ...who, ...what });
-}
 
 /** Where a client shows its credentials. */
 const CLIENT_ERRORS = ['grant.error', 'introspection.error', 'revocation.error'] as const;
@@ -60,7 +41,7 @@ export function recordEvents(
   for (const event of CLIENT_ERRORS) {
     // The types know each of these events by its own overload, with the same listener.
     provider.on(event as 'grant.error', (ctx, error) => {
-      // A device that waits for its user (RFC 8628 §3.5).
+      // Whoever asks waits for a user (RFC 8628 §3.5).
       if (error instanceof errors.AuthorizationPending) return;
       const isClient = error.error === 'invalid_client';
       if (!isClient && event !== 'grant.error') return;

@@ -2,22 +2,26 @@
 import type { Context } from 'koa';
 
 /** RFC 6265bis §4.1.3: the prefixes make a browser refuse a cookie that a neighbour or plain http planted. */
-export function cookieNames(issuer: string) {
+export function cookieName(
+  issuer: string,
+  name: string,
+  prefix: '__Host-' | '__Secure-' = '__Host-',
+): string {
   const { protocol, pathname } = new URL(issuer);
-  const [host, secure] = protocol === 'https:' ? ['__Host-', '__Secure-'] : ['', ''];
   // A cookie with __Host- is sent to the whole host: issuers at other paths of it need names of their own.
   const own = pathname === '/' ? '' : `-${pathname.slice(1).replaceAll(/[^\w-]/g, toHex)}`;
-  return {
-    session: `${host}postern_session${own}`,
-    // Their paths end with the interaction, which no other issuer has.
-    interaction: `${secure}postern_interaction${own}`,
-    resume: `${secure}postern_resume${own}`,
-    browser: `${host}postern_browser${own}`,
-    device: `${host}postern_device${own}`,
-    deviceForm: `${host}postern_device_form${own}`,
-    language: `${host}postern_language${own}`,
-  };
+  return `${protocol === 'https:' ? prefix : ''}postern_${name}${own}`;
 }
+
+export const cookieNames = (issuer: string) => ({
+  session: cookieName(issuer, 'session'),
+  // Their paths end with the interaction, which no other issuer has.
+  interaction: cookieName(issuer, 'interaction', '__Secure-'),
+  resume: cookieName(issuer, 'resume', '__Secure-'),
+  browser: cookieName(issuer, 'browser'),
+  device: cookieName(issuer, 'device'),
+  language: cookieName(issuer, 'language'),
+});
 
 /** Attributes of the engine's. */
 export const SIGNED = { signed: true, httpOnly: true, sameSite: 'lax' } as const;

@@ -19,7 +19,7 @@ export function logEvents(provider: Provider, log: Log): void {
   for (const event of REFUSALS) {
     // The types know each of these events by its own overload, with the same listener.
     provider.on(`${event}.error` as 'grant.error', (ctx, error) => {
-      // A device that waits for its user (RFC 8628 §3.5).
+      // Whoever asks waits for a user (RFC 8628 §3.5).
       if (error instanceof errors.AuthorizationPending) return;
       const { client, params = {} } = ctx.oidc;
       log.info(

@@ -13,8 +13,6 @@ const SKEW_SECONDS = 240;
 const CODE_SECONDS = 60;
 /** Of a page that waits for a user. */
 const INTERACTION_SECONDS = 600;
-/** Ten minutes, for a user who has to find the page and sign in (RFC 8628 §6.1). */
-const DEVICE_CODE_SECONDS = 600;
 
 export function createLifetimes(
   lifetimes: Lifetimes,
@@ -35,7 +33,6 @@ export function createLifetimes(
     AccessToken: accessToken,
     ClientCredentials: accessToken,
     AuthorizationCode: () => CODE_SECONDS,
-    DeviceCode: () => DEVICE_CODE_SECONDS,
     IdToken: () => ID_TOKEN_SECONDS,
     // `iiat` is when the first token of the chain was issued.
     RefreshToken: (_ctx, { iiat, iat }) =>

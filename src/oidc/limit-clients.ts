@@ -5,12 +5,12 @@
 import type { Context, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
-import { clientLimitOf } from '../config/endpoints.ts';
+import { clientLimitsOf } from '../config/endpoints.ts';
 import type { Limits } from '../limits/limits.ts';
 
 /** Where and from where a client says who it is. */
 export const shownAt = (ctx: KoaContextWithOIDC | undefined) => ({
-  endpoint: clientLimitOf(ctx?.oidc.route),
+  endpoint: clientLimitsOf(ctx?.oidc.route)[0],
   address: String(ctx?.state['clientAddress'] ?? ''),
 });
 
@@ -38,8 +38,7 @@ export function createClientLimits(limits: Limits) {
       (ctx.state as State).clientRequest = request;
       // Anybody can name a public client: it is counted before anything is looked up, and by address as well. At introspection, what isn't
       // its own counts as a wrong secret.
-      const isDevice = oidc.route === 'device_authorization';
-      if (isPublic(client)) await limits.takeAddress(isDevice ? 'device_authorization' : endpoint, address);
+      if (isPublic(client)) await limits.takeAddress(clientLimitsOf(oidc.route)[1], address);
       const isMachine = oidc.params?.['grant_type'] === 'client_credentials';
       if (isMachine || (isPublic(client) && endpoint !== 'introspection')) await take(request);
     },

@@ -1,37 +1,20 @@
 // The models that the engine asks its adapter for, and their traits: the only list of them.
+import type { KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
+import type { Model, Trait } from '../features/feature.ts';
+import { fold } from '../features/index.ts';
 import { SIGN_IN_MEMBERS } from './seam/session-sign-in.ts';
-
-type Trait =
-  /** Has a scope. Each read removes what its client may no longer ask for (policies/narrowed-scope.ts). */
-  | 'scoped'
-  /** Belongs to a grant and is revoked with it (adapter.ts). */
-  | 'grantable'
-  /** Expires with its session, unless it has offline access (seam/bindings.ts). */
-  | 'sessionBound'
-  /** Can be used once. A limit counts the use (seam/provider.ts). */
-  | 'usedOnce'
-  /** Replicas have it before the request goes on. */
-  | 'awaited';
-
-export type Model = Readonly<{
-  /** The adapter in options.ts. */
-  adapter: 'records' | 'sessions' | 'grants' | 'deviceCodes' | 'clients';
-  traits: readonly Trait[];
-  /** Our members of a model that is saved again (seam/stored-members.ts). */
-  members?: readonly string[];
-}>;
 
 const TOKEN = ['scoped', 'grantable', 'sessionBound'] satisfies readonly Trait[];
 const MODELS = {
-  AccessToken: { adapter: 'records', traits: TOKEN },
-  AuthorizationCode: { adapter: 'records', traits: [...TOKEN, 'usedOnce'] },
-  RefreshToken: { adapter: 'records', traits: [...TOKEN, 'usedOnce', 'awaited'] },
-  DeviceCode: { adapter: 'deviceCodes', traits: [...TOKEN, 'usedOnce', 'awaited'] },
+  AccessToken: { traits: TOKEN },
+  AuthorizationCode: { traits: [...TOKEN, 'usedOnce'] },
+  ...fold('models'),
+  RefreshToken: { traits: [...TOKEN, 'usedOnce', 'awaited'] },
   // The adapter learns from oldId which session a new one follows.
-  Session: { adapter: 'sessions', traits: [], members: ['oldId', ...SIGN_IN_MEMBERS] },
-  Grant: { adapter: 'grants', traits: [], members: ['generation', 'consent'] },
-  Interaction: { adapter: 'records', traits: [], members: ['browser', 'askedScope'] },
-  Client: { adapter: 'clients', traits: [] },
+  Session: { traits: [], members: ['oldId', ...SIGN_IN_MEMBERS], needs: 'uid accountId loginTs' },
+  Grant: { traits: [], members: ['generation', 'consent'], needs: 'clientId accountId' },
+  Interaction: { traits: [], members: ['browser', 'askedScope'], needs: 'returnTo params prompt' },
+  Client: { traits: [] },
 } satisfies Readonly<Record<string, Model>>;
 
 export const modelNames = Object.keys(MODELS) as readonly (keyof typeof MODELS)[];
@@ -41,4 +24,13 @@ export function modelOf(name: string): Model {
   const known = modelNames.find((one) => one === name);
   if (known === undefined) throw new TypeError(`${name} is not in the table of models`);
   return MODELS[known];
+}
+
+const USED_ONCE = modelNames.filter((name) => modelOf(name).traits.includes('usedOnce'));
+
+/** What tokens are issued for: a code or a refresh token. The one that is issued beside them comes last. */
+export function sourceOf(ctx: KoaContextWithOIDC | undefined): RefreshToken | undefined {
+  if (ctx?.oidc?.route !== 'token') return undefined;
+  const { entities } = ctx.oidc;
+  return USED_ONCE.map((name) => entities[name] as RefreshToken | undefined).find(Boolean);
 }

@@ -57,7 +57,8 @@ export async function toOpenInteraction({ clients, provider, issuer }: Engine, d
     redirectUri: String(details.params['redirect_uri']),
     /** Whether the app is answered by a redirect, and not by a page of ours. */
     isRedirected:
-      details.deviceCode === undefined && (details.params['response_mode'] ?? 'query') === 'query',
+      details.params['redirect_uri'] !== undefined &&
+      (details.params['response_mode'] ?? 'query') === 'query',
     /** What the app asks for, granted or not. */
     asked: { scopes, resource: textOf(details.params['resource']) },
     /** What is still to be granted, or everything where the app has the user asked again; the only source of what a consent grants. */

@@ -2,16 +2,16 @@
 import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
+import { joinParts } from '../features/index.ts';
 import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
 import type { Hooked } from './hooks.ts';
 import { clientMetadataOf, type Clients, logoutClientsOf, withConfiguredClients } from './clients.ts';
 import { cookieNames, SIGNED } from './cookie-names.ts';
-import { createDeviceCodeAdapter } from './device-codes.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
-import { type Model, modelOf } from './models.ts';
+import { modelOf } from './models.ts';
 import { narrowScopes } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createRestoreOfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
@@ -24,15 +24,13 @@ import { createIntrospectionPolicy, createRevocationPolicy } from './policies/to
 
 type ToMetadata = ReturnType<typeof clientMetadataOf>;
 
-const ADAPTERS: Readonly<
-  Record<Model['adapter'], (name: string, app: App, metadataOf: ToMetadata) => Adapter>
-> = {
-  records: createAdapter,
-  sessions: (_name, app) => createSessionAdapter(app),
-  grants: (name, app) => endImplicitGrants(createAdapter(name, app), app),
-  deviceCodes: (_name, app) => createDeviceCodeAdapter(app),
-  clients: (name, app, metadataOf) =>
-    withConfiguredClients(createAdapter(name, app), app.clients, metadataOf),
+type OpenAdapter = (name: string, app: App, metadataOf: ToMetadata) => Adapter;
+
+/** Those that are more than records. */
+const ADAPTERS: Readonly<Partial<Record<string, OpenAdapter>>> = {
+  Session: (_name, app) => createSessionAdapter(app),
+  Grant: (name, app) => endImplicitGrants(createAdapter(name, app), app),
+  Client: (name, app, metadataOf) => withConfiguredClients(createAdapter(name, app), app.clients, metadataOf),
 };
 
 export function createConfiguration(app: Hooked): Configuration {
@@ -41,11 +39,13 @@ export function createConfiguration(app: Hooked): Configuration {
   const restoreOfflineAccess = createRestoreOfflineAccess(app.log);
   const checkRefresh = createRefreshCheck(app);
   const metadataOf = clientMetadataOf(features);
+  const engines = features.flatMap(({ engine }) => engine ?? []);
 
   return {
     adapter(name: string) {
-      const { adapter, traits } = modelOf(name);
-      const stored = ADAPTERS[adapter](name, app, metadataOf);
+      const { traits } = modelOf(name);
+      const [own] = features.flatMap(({ adapter }) => adapter?.(name) ?? []);
+      const stored = own ?? (ADAPTERS[name] ?? createAdapter)(name, app, metadataOf);
       return traits.includes('scoped') ? narrowScopes(stored, app.stillAllowed) : stored;
     },
     jwks: toEngineKeys(keySet),
@@ -58,7 +58,7 @@ export function createConfiguration(app: Hooked): Configuration {
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     enabledJWA: { idTokenSigningAlgValues: [...config.signingKeys.algorithms] },
-    ttl: createLifetimes(config.lifetimes, audiences, now),
+    ttl: joinParts([createLifetimes(config.lifetimes, audiences, now), ...engines.map(({ ttl }) => ttl)]),
     // RFC 9700 §2.1.1: PKCE for every client; only a confidential one can be let off, and only where the file says so.
     pkce: { required: (_ctx, { clientId }) => clients.find(clientId)?.requirePkce ?? true },
     // RFC 9700 §4.14.2: always.
@@ -96,11 +96,14 @@ export function createConfiguration(app: Hooked): Configuration {
         })
       : authenticationClaims,
     renderError: enginePages.renderError,
-    features: featuresOf(app, (ctx, client) => {
-      Object.assign(ctx.oidc.params ?? {}, ctx.state['stepUp']);
-      narrowing?.restore(ctx);
-      restoreOfflineAccess(ctx, client);
-    }),
+    features: joinParts([
+      featuresOf(app, (ctx, client) => {
+        Object.assign(ctx.oidc.params ?? {}, ctx.state['stepUp']);
+        narrowing?.restore(ctx);
+        restoreOfflineAccess(ctx, client);
+      }),
+      ...engines.map((engine) => engine.features),
+    ]),
   };
 }
 
@@ -159,7 +162,7 @@ async function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: Clients):
 
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(app: Hooked, restoreScope: RestoreScope): NonNullable<Configuration['features']> {
-  const { config, disclose, enginePages, devicePages } = app;
+  const { config, disclose, enginePages } = app;
   return {
     devInteractions: { enabled: false },
     backchannelLogout: { enabled: logoutClientsOf(config.clients).size > 0 },
@@ -176,7 +179,6 @@ function featuresOf(app: Hooked, restoreScope: RestoreScope): NonNullable<Config
       enabled: true,
       allowedPolicy: createRevocationPolicy(app),
     },
-    deviceFlow: { enabled: config.features.deviceFlow, ...devicePages },
     resourceIndicators: {
       enabled: true,
       useGrantedResource: () => true,

@@ -14,8 +14,6 @@ import { withFeatures } from './hooks.ts';
 import { createConfiguration } from './options.ts';
 import { shownAt } from './limit-clients.ts';
 import { createLogouts } from './logouts.ts';
-import { prepareDeviceForms } from './device-forms.ts';
-import { pacePolls } from './device-polls.ts';
 import { logEvents } from './event-log.ts';
 import { PosternProvider, type SeamHooks } from './seam/provider.ts';
 import { guardEngineForms } from './form-origin.ts';
@@ -27,7 +25,7 @@ export type Engine = Awaited<ReturnType<typeof createEngine>>;
 export async function createEngine(opened: App, features: readonly Parts[]) {
   await assertVerifies(opened);
   const app = withFeatures(opened, features);
-  const { config, issuer, limits, records, audit, log } = app;
+  const { config, issuer, records, audit, log } = app;
   app.clients.alsoFrom(features.flatMap(({ clients }) => clients ?? []));
   const provider = new PosternProvider(issuer, createConfiguration(app), app, {
     noteLogout: (ctx, ended) => logouts.note(ctx, ended),
@@ -44,7 +42,6 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
     keepGrants(app.maySign),
     app.countAnswers,
     guardEngineForms(issuer),
-    ...(config.features.deviceFlow ? [prepareDeviceForms(issuer, app.hash), pacePolls(limits)] : []),
     ...features.flatMap(({ around }) => around?.(provider) ?? []),
     adjustAnswers(config, features),
     logouts.queue,

@@ -11,14 +11,6 @@ const OWN_ID = '\u007F';
 /** In form 1, which was no JSON. */
 const OWN_ID_BEFORE = '\u0001';
 
-/** What a record has besides its times, where that isn't what tokens have; one without it is damaged. */
-const NEEDS = new Map([
-  ['DeviceCode', 'clientId params deviceInfo'],
-  ['Session', 'uid accountId loginTs'],
-  ['Grant', 'clientId accountId'],
-  ['Interaction', 'returnTo params prompt'],
-]);
-
 /** What reading and writing records needs besides the store. */
 export type RecordParts = Readonly<{
   hash: KeyedHash;
@@ -30,10 +22,9 @@ export type RecordParts = Readonly<{
 
 /** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
 export function createRecordForm(model: string, { hash, clock, onDamaged }: RecordParts) {
-  const { traits } = modelOf(model);
+  const { traits, needs = 'clientId accountId grantId' } = modelOf(model);
   const newest = model === 'Interaction' ? 2 : FORM_VERSION;
-  const needs = `iat exp ${NEEDS.get(model) ?? 'clientId accountId grantId'}`;
-  const read = createReadRecord(onDamaged, model, needs, newest);
+  const read = createReadRecord(onDamaged, model, `iat exp ${needs}`, newest);
   const keyOf = (id: string) => recordKey(hash, model, id);
 
   function grantOf(id: string, { grantId }: AdapterPayload): string | undefined {

@@ -32,9 +32,9 @@ export function createSessionAdapter(parts: AdapterParts): Adapter {
       // Saved in its last second, it has nothing left to live for.
       if (ttlSeconds <= 0) return base.upsert(id, session, ttlSeconds);
       // The engine also saves sessions to which no user has signed in, at a stranger's request. Nothing is read from them.
-      // It also saves one that only opens the page of devices, for a secret that its forms don't use (device-forms.ts).
+      // It also saves one that only opens a page, for a secret that its forms don't use (seam/context.ts).
       const { ctx } = Provider;
-      const isOnlyLooking = ctx?.oidc.route === 'code_verification' && ctx.method === 'GET';
+      const isOnlyLooking = ctx?.state['formSecret'] !== undefined && ctx.method === 'GET';
       if (session.accountId === undefined || isOnlyLooking) return;
       const payload = lists === undefined ? session : { ...session, listed: session.loginTs };
       if (payload.listed !== session.listed) await lists?.addSession(session);

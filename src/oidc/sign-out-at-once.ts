@@ -2,6 +2,7 @@
 // different user. The engine's page is unstyled, and a dead end of one button without JavaScript.
 import type { Middleware } from 'koa';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
+import { USER_GRANTS } from '../config/grants.ts';
 import type { App } from './app.ts';
 import { recordSignOut } from './audit-trail.ts';
 import { cookiesOf, setCookies } from './cookie-names.ts';
@@ -13,7 +14,7 @@ import { revokeGrantsOf } from './user-sessions.ts';
 const POLICY = 'Content-Security-Policy';
 
 /** Where a user comes back from the pages of a sign-in. */
-export const RESUMED = new Set(['resume', 'device_resume']);
+export const RESUMED: ReadonlySet<string> = new Set(USER_GRANTS.map(({ resumes }) => resumes));
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
 

@@ -1,13 +1,8 @@
 // What an access token says of the user besides its scopes: how they signed in, and the claims that an API is given.
 import type { AccessToken, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
 import type { App } from './app.ts';
+import { sourceOf } from './models.ts';
 import { scopesIn } from './policies/scopes.ts';
-
-/** What the token is issued for. */
-function sourceOf(ctx: KoaContextWithOIDC | undefined) {
-  const { AuthorizationCode: code, DeviceCode: device, RefreshToken: refreshed } = ctx?.oidc?.entities ?? {};
-  return code ?? device ?? refreshed;
-}
 
 /** The claims of `access_token_claims`, where their scope was granted. */
 export async function claimsForApi(

@@ -3,7 +3,6 @@ import { createApp } from '../http/app.ts';
 import { callbacksOf, running } from '../features/running.ts';
 import { createCsrf } from '../interaction/csrf.ts';
 import type { Host } from '../interaction/host.ts';
-import { ownCallbacksOf } from '../interaction/own-pages.ts';
 import { createDeviceCookie } from '../interaction/trusted-browser-cookie.ts';
 import { type ApplicationParts, openApp, type Process } from '../oidc/app.ts';
 import { createBrowserSessions } from '../oidc/browser-session.ts';
@@ -34,7 +33,7 @@ export async function createApplication(process: Process, given: ApplicationPart
 
 /** With the way from the service's own pages to the sign-in, where there are such pages. */
 function withOwnClient(config: ApplicationParts['config']): ApplicationParts['config'] {
-  const callbacks = [...callbacksOf(config), ...ownCallbacksOf(config)];
+  const callbacks = callbacksOf(config);
   if (callbacks.length === 0) return config;
   return { ...config, clients: [...config.clients, createOwnClient(config, callbacks)] };
 }

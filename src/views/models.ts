@@ -2,7 +2,6 @@
 // and the names of the fields, which `postern views check` and docs/views.md are held to.
 import * as z from 'zod';
 import { fold } from '../features/index.ts';
-import { device } from './device-models.ts';
 import {
   ApiModel,
   ClientModel,
@@ -199,7 +198,6 @@ export const PAGE_MODELS = {
   enrol,
   factors,
   account,
-  device,
   'select-account': selectAccount,
   consent,
   'no-access': noAccess,

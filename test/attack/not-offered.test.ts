@@ -2,25 +2,27 @@
 // file can switch on, nothing of them is there, is listened to, or can be asked for in the file.
 import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { ENDPOINT_TABLE } from '../../src/config/endpoints.ts';
+import { GRANT_TYPES } from '../../src/config/grants.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { signIn } from '../world/app.ts';
 import { DEFAULT_SCOPE, REDIRECT_URIS, VERIFIER } from '../world/authorization-request.ts';
-import { DEVICE_CONFIG } from '../world/device.ts';
 import { useWorld } from '../world/each-store.ts';
 import { ask, complete, redirectOf } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { get, post, textOf } from '../world/requests.ts';
+import { ALL_ON } from '../world/switches.ts';
 import { basic, clientCredentials } from '../world/token-endpoint.ts';
-import { SECRETS, WORLD_ENV, worldClients, writeWorldConfig } from '../world/world.ts';
+import { GENEROUS, SECRETS, WORLD_ENV, worldClients, writeWorldConfig } from '../world/world.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
 const world = useWorld({
   config: {
-    ...DEVICE_CONFIG,
+    ...GENEROUS,
     account: true,
     sign_in: { passkeys: true, one_time_codes: true },
     signing_keys: { algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'] },
-    features: { device_flow: true, response_modes: ['query', 'form_post'] },
+    features: ALL_ON,
   },
 });
 
@@ -63,12 +65,7 @@ describe('what is not offered', () => {
     expect(body['request_uri_parameter_supported']).toBe(false);
     const methods = ['client_secret_basic', 'client_secret_post', 'none'];
     expect(body['token_endpoint_auth_methods_supported']).toEqual(methods);
-    expect(body['grant_types_supported']).toEqual([
-      'authorization_code',
-      'refresh_token',
-      'client_credentials',
-      'urn:ietf:params:oauth:grant-type:device_code',
-    ]);
+    expect(body['grant_types_supported']).toEqual(GRANT_TYPES);
   });
 
   it('PR-20, PR-21, PR-22: takes no request from anywhere else', async () => {
@@ -125,7 +122,7 @@ describe('what is not offered', () => {
 
   it('TK-28, PR-32, PR-33, PR-34, PR-37: knows no assertion, of a client or of a workload', async () => {
     const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-    for (const endpoint of ['token', 'introspect', 'revoke', 'device_authorization']) {
+    for (const { path: endpoint } of ENDPOINT_TABLE.filter(({ caller }) => caller === 'client')) {
       for (const audience of [world().issuer, `${world().issuer}/oauth/token`]) {
         for (const by of ['secret', 'key'] as const) {
           const form = {
@@ -135,7 +132,7 @@ describe('what is not offered', () => {
             client_assertion_type: type,
             client_assertion: await assertion(audience, by),
           };
-          const { status, body } = await post(world(), `/oauth/${endpoint}`, form);
+          const { status, body } = await post(world(), endpoint, form);
           expect([endpoint, status, body['error']]).toEqual([endpoint, 401, 'invalid_client']);
         }
       }

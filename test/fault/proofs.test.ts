@@ -1,30 +1,24 @@
 // F1-06: what a person or an app proves something with, once, while the store fails. A 503 uses it up only where the store may have
 // taken the use and its answer was lost, and says so; after any other 503 it works.
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { stat } from 'node:fs/promises';
-import path from 'node:path';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
-import { signIn, takeCode } from '../world/app.ts';
+import { takeCode } from '../world/app.ts';
 import { formOf, type Page } from '../world/browser.ts';
-import { askForCodes, DEVICE_CONFIG, isDonePage, letIn, poll } from '../world/device.ts';
 import { begin, newBrowser, signInAs } from '../world/person.ts';
-import { startSentinel } from '../world/redis-groups.ts';
+import {
+  type Answer,
+  bobSignedIn,
+  type Proof,
+  type Proofs,
+  twice,
+  type Use,
+  useProofs,
+} from '../world/proofs.ts';
 import { giveOneTimeCodes, newRecoveryCodes } from '../world/second-factors.ts';
-import { startRedis } from '../world/servers.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
-import { type OpenWorld, startWorld } from '../world/world.ts';
+import { GENEROUS, type OpenWorld } from '../world/world.ts';
 import { newLink } from '../world/one-time-link.ts';
-import { startProxy } from '../world/proxy.ts';
-
-type Answer = Pick<Page, 'status' | 'headers' | 'text'>;
-type Use = () => Promise<Answer>;
-/** Ready to be used: everything before it has been done. `again`: the same proof, by a browser that was never here. */
-type Proof = { readonly use: Use; readonly again: Use };
-
-let world: OpenWorld;
 
 /** Sends the form of a page, and follows nothing. */
 async function send(
@@ -38,17 +32,20 @@ async function send(
   return browser.request(action, { method: 'POST', body });
 }
 
-async function atSecondStep(field: string, value: string): Promise<Use> {
+async function atSecondStep(world: OpenWorld, field: string, value: string): Promise<Use> {
   const { browser, page } = await begin(world);
   const step = await signInAs(browser, page, 'alice');
   return () => send(browser, step, '/code', { [field]: value });
 }
 
-async function ofCode(field: string, value: string): Promise<Proof> {
-  return { use: await atSecondStep(field, value), again: async () => (await atSecondStep(field, value))() };
+async function ofCode(world: OpenWorld, field: string, value: string): Promise<Proof> {
+  return {
+    use: await atSecondStep(world, field, value),
+    again: async () => (await atSecondStep(world, field, value))(),
+  };
 }
 
-async function ofLink(): Promise<Proof> {
+async function ofLink(world: OpenWorld): Promise<Proof> {
   const id = `usr_${randomUUID().slice(0, 20)}`;
   const person = { id, username: id, passwordHash: undefined, claims: {} };
   await createStoredUsers(world.openedStore.documents).add(person);
@@ -63,20 +60,14 @@ async function ofLink(): Promise<Proof> {
   return { use: await open(), again: async () => (await open())() };
 }
 
-/** As soon as the store works; alice has a second factor. */
-const bobSignedIn = () =>
-  vi.waitFor(() => signIn(world, { person: 'bob' }), { timeout: 60_000, interval: 100 });
-
-const twice = (use: Use): Proof => ({ use, again: use });
-
-const PROOFS: Readonly<Record<string, () => Promise<Proof>>> = {
-  'a recovery code': async () => {
+const PROOFS: Proofs = {
+  'a recovery code': async (world) => {
     const { codes, recoveryCodes } = await newRecoveryCodes(world, 'alice', 2);
     await giveOneTimeCodes(world, 'alice', { recoveryCodes });
-    return ofCode('recovery_code', codes[0] ?? '');
+    return ofCode(world, 'recovery_code', codes[0] ?? '');
   },
-  'a one-time code': async () => ofCode('code', (await giveOneTimeCodes(world)).code()),
-  'the way back from a second step': async () => {
+  'a one-time code': async (world) => ofCode(world, 'code', (await giveOneTimeCodes(world)).code()),
+  'the way back from a second step': async (world) => {
     const app = await giveOneTimeCodes(world);
     const { browser, page } = await begin(world);
     const step = await signInAs(browser, page, 'alice');
@@ -84,147 +75,18 @@ const PROOFS: Readonly<Record<string, () => Promise<Proof>>> = {
     return twice(() => browser.request(done.headers.get('location') ?? ''));
   },
   'a link for a first password': ofLink,
-  'a device code': async () => {
-    const asked = await askForCodes(world);
-    expect(isDonePage(await letIn(world, asked, { person: 'bob' }))).toBe(true);
-    return twice(() => poll(world, asked));
-  },
-  'an authorization code': async () => {
+  'an authorization code': async (world) => {
     const ticket = await takeCode(world, { person: 'bob' });
     return twice(() => redeem(world, ticket));
   },
-  'a refresh token': async () => {
-    const { tokens } = await bobSignedIn();
+  'a refresh token': async (world) => {
+    const { tokens } = await bobSignedIn(world);
     return twice(() => refresh(world, tokens.refresh_token));
   },
 };
 
-type Fault = {
-  readonly break: (round: number) => Promise<unknown>;
-  readonly heal: () => Promise<unknown>;
-};
-type Result = { readonly works: boolean; readonly unconfirmed: boolean; readonly text: string };
-
-/** Uses fresh proofs until one is not refused, or so many were; what came of each that was. */
-async function walk(make: () => Promise<Proof>, fault: Fault, refusals: number): Promise<readonly Result[]> {
-  const results: Result[] = [];
-  for (let round = 0; round < (refusals === 1 ? 4 : 40) && results.length < refusals; round += 1) {
-    const proof = await make();
-    const recorded = world.recorded.audit().length;
-    await fault.break(round);
-    const answer = await proof.use();
-    await fault.heal();
-    if (answer.status !== 503) {
-      expect([200, 303]).toContain(answer.status);
-      if (refusals === Infinity) break;
-      continue;
-    }
-    expect(answer.headers.get('retry-after')).toBe('2');
-    const unconfirmed = world.recorded.audit().slice(recorded);
-    results.push({
-      works: [200, 303].includes((await proof.again()).status),
-      unconfirmed: unconfirmed.some(({ reason }) => reason === 'unconfirmed'),
-      text: answer.text,
-    });
-  }
-  return results;
-}
-
 const CONFIG = {
-  ...DEVICE_CONFIG,
+  ...GENEROUS,
   sign_in: { passkeys: false, one_time_codes: true, recovery_codes: 10 },
 };
-const KINDS = Object.entries(PROOFS);
-const INTACT = expect.objectContaining({ works: true, unconfirmed: false }) as unknown;
-
-describe('on lmdb', () => {
-  const limitFiles = (to: number | 'unlimited') =>
-    execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${to}:`]);
-  beforeAll(async () => {
-    world = await startWorld({ config: CONFIG });
-    return () => world.stop();
-  });
-  afterEach(() => void limitFiles('unlimited'));
-  const heal = async () => limitFiles('unlimited');
-
-  it.each(KINDS)('F1-06: %s works after a 503 of a full disk', async (_, make) => {
-    const file = path.join(world.folder, 'data', 'data.mdb');
-    /** Fuller or less full: a small write may go on where a larger one fails. */
-    async function fill(round: number): Promise<void> {
-      limitFiles(Math.floor((await stat(file)).size / 4096) * 4096);
-      for (const length of [100_000, 20_000, 4000, 500].slice(0, 4 - round)) {
-        const filler = { kind: 'Filler', payload: 'x'.repeat(length), ttlSeconds: 60 };
-        const put = () => world.openedStore.records.save({ ...filler, key: randomUUID() });
-        while (await put().then(Boolean, () => false));
-      }
-    }
-    // A small write may always find room.
-    for (const result of await walk(make, { break: fill, heal }, 1)) expect(result).toEqual(INTACT);
-  });
-
-  it.each(KINDS)('F1-06: %s works after a 503 of a store that is read-only', async (_, make) => {
-    expect(await walk(make, { break: async () => limitFiles(0), heal }, 1)).toEqual([INTACT]);
-  });
-});
-
-describe('on Redis with replicas', () => {
-  let group: Awaited<ReturnType<typeof startSentinel>>;
-  beforeAll(async () => {
-    group = await startSentinel();
-    world = await startWorld({ store: group.url, config: CONFIG });
-    return async () => {
-      await world.stop();
-      await group.stop();
-    };
-  });
-
-  it.each(KINDS)('F1-06: %s works after a 503 of a frozen replica', async (_, make) => {
-    const [replica] = await group.replicas();
-    const freeze = async () => replica?.pause();
-    const heal = async () => (replica?.resume(), bobSignedIn());
-    expect(await walk(make, { break: freeze, heal }, 1)).toEqual([INTACT]);
-  });
-
-  it.each(KINDS)('F1-06: %s works after a 503 of a store that is read-only', async (_, make) => {
-    const set = async (least: number) =>
-      group.ask(await group.master(), (redis) => redis.config('SET', 'min-replicas-to-write', least));
-    expect(await walk(make, { break: () => set(9), heal: () => set(0) }, 1)).toEqual([INTACT]);
-  });
-});
-
-describe('on Redis behind a network that is cut', () => {
-  let proxy: Awaited<ReturnType<typeof startProxy>>;
-  beforeAll(async () => {
-    const server = await startRedis();
-    proxy = await startProxy(server.port);
-    world = await startWorld({ store: proxy.url, config: CONFIG });
-    return async () => {
-      await world.stop();
-      await proxy.close();
-      await server.stop();
-    };
-  });
-
-  // Judging a password takes longer than many rounds. On the way back, what is cut in the middle is begun again (docs/redis.md).
-  it.each(KINDS.filter(([kind]) => !/password$|^the way back/.test(kind)))(
-    'F1-06: %s works after a 503, or the audit trail and the page say that it may not',
-    async (kind, make) => {
-      const cut = async (round: number) => proxy.cutAfter(round);
-      const heal = async () => {
-        proxy.heal();
-        await vi.waitFor(async () => expect((await fetch(`${world.management}/readyz`)).status).toBe(200));
-      };
-      const results = await walk(make, { break: cut, heal }, Infinity);
-      for (const { works, unconfirmed } of results) expect([works, unconfirmed]).not.toEqual([false, false]);
-      expect(results).toContainEqual(INTACT);
-      const unsure = results.filter(({ unconfirmed }) => unconfirmed);
-      expect(unsure).not.toEqual([]);
-      if (/recovery|one-time/.test(kind)) {
-        for (const { text } of unsure)
-          expect(text).toContain('This code may have been used. Use another one.');
-      } else if (kind.startsWith('a link')) {
-        for (const { text } of unsure) expect(text).toContain('This link may have been used');
-      }
-    },
-  );
-});
+useProofs(PROOFS, CONFIG);

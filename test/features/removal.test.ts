@@ -4,7 +4,16 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyWithout, keysOfFeature, removeCopy, runIn } from './without-features.ts';
 
-const REMOVABLE = ['form-post', 'fast-path', 'client-documents', 'import', 'doctor', 'plan', 'try-out'];
+const REMOVABLE = [
+  'device-flow',
+  'form-post',
+  'fast-path',
+  'client-documents',
+  'import',
+  'doctor',
+  'plan',
+  'try-out',
+];
 
 const CHECKED = { code: 0, output: '' };
 const NODE = ['--no-warnings', 'src/main.ts'];

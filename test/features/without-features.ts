@@ -34,6 +34,7 @@ export async function copyWithout(names: readonly string[]): Promise<string> {
   await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
   for (const list of LISTS) await change(path.join(folder, list), names, removeFromList);
   await change(path.join(folder, 'config/postern.yaml'), names, removeKeys);
+  await change(path.join(folder, 'docs/hardening.md'), names, removeLimits);
   const locales = path.join(folder, 'views/locales');
   for (const file of await readdir(locales)) await change(path.join(locales, file), names, removeTexts);
   return folder;
@@ -74,6 +75,11 @@ function removeKeys(text: string, name: string): string {
     (yaml, [, key]) => yaml.replaceAll(new RegExp(`(^ *# [^\\n]*\\n)*^ *(# )?${key}:[^\\n]*\\n`, 'gm'), ''),
     text,
   );
+}
+
+function removeLimits(text: string, name: string): string {
+  const limits = Object.keys(declarationOf(name)?.limits ?? {});
+  return limits.reduce((left, limit) => left.replace(new RegExp(`^\\| \`${limit}\`.*\\n`, 'm'), ''), text);
 }
 
 function removeTexts(text: string, name: string): string {

@@ -7,16 +7,6 @@ import { formOf } from '../world/browser.ts';
 import { newBrowser } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { API, PASSWORDS } from '../world/world.ts';
-import {
-  askForCodes,
-  DEVICE_CONFIG,
-  isConfirmPage,
-  isDonePage,
-  letIn,
-  poll,
-  postToDevice,
-  typeCode,
-} from '../world/device.ts';
 import { useWorld } from '../world/each-store.ts';
 import { get } from '../world/requests.ts';
 import { raw } from '../world/raw.ts';
@@ -263,22 +253,5 @@ describe('issuers at several paths of one host', () => {
     }
     expect([...jar.keys()].filter((name) => name.startsWith('__Host-postern_session'))).toHaveLength(6);
     expect(jar.has('__Host-postern_session')).toBe(true);
-  });
-});
-
-describe('a device', () => {
-  const world = useWorld({ issuer: ISSUER, config: DEVICE_CONFIG });
-
-  it('is let in below the path, by a form of its own site', async () => {
-    const asked = await askForCodes(world());
-    const browser = newBrowser(world());
-    const page = await typeCode(browser, world(), asked.userCode);
-    expect([new URL(page.url).pathname, isConfirmPage(page)]).toEqual(['/auth/device', true]);
-    const { fields } = formOf(page, '/auth/device');
-    const form = `xsrf=${fields['xsrf']}&user_code=${asked.userCode}&confirm=yes`;
-    const origin = { origin: 'https://evil.example' };
-    expect((await postToDevice(browser, world(), form, origin)).status).toBe(403);
-    expect(isDonePage(await letIn(world(), asked, { browser }))).toBe(true);
-    expect((await poll(world(), asked)).status).toBe(200);
   });
 });

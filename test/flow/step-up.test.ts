@@ -4,7 +4,6 @@ import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import type { Browser, Page } from '../world/browser.ts';
 import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { askForCodes, DEVICE_CONFIG, typeCode } from '../world/device.ts';
 import { anyStore } from '../world/each-store.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
 import type { Parameters } from '../world/requests.ts';
@@ -231,9 +230,8 @@ anyStore(
       }
     });
 
-    it('asks without openid, too (RFC 9470), in an authorization request and for a device', async () => {
-      const tv = DEVICE_CONFIG.clients.find((client) => client['client_id'] === 'tv') ?? {};
-      await world().reload({ ...CONFIG, features: { device_flow: true }, clients: [...worldClients(), tv] });
+    it('asks without openid, too (RFC 9470)', async () => {
+      await world().reload({ ...CONFIG, clients: worldClients() });
       const app = newAuthenticatorApp('alice');
       const key = await givePasskey(world(), 'alice', { oneTimeCode: app.factor });
       const browser = newBrowser(world());
@@ -242,9 +240,6 @@ anyStore(
       const api = { scope: 'reports.read', nonce: undefined };
       const wish = { ...api, acr_values: NAMES.passkey };
       expect(await silently(world(), browser, wish)).toBe('interaction_required');
-      const asked = await askForCodes(world(), { scope: 'reports.read', acr_values: NAMES.passkey });
-      const confirm = await typeCode(browser, world(), asked.userCode);
-      expect(isSecondStep(await browser.submit(confirm, '/device', { confirm: 'yes' }))).toBe(true);
       const page = await open(browser, wish);
       expect(isSecondStep(page)).toBe(true);
       const proved = await browser.submit(page, '/passkey', { response: key.assert(world(), page) });

@@ -4,6 +4,7 @@ import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provi
 import { userScopes, type Client, type Resource, type ScopeSettings } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { Clients } from '../clients.ts';
+import { sourceOf } from '../models.ts';
 import type { FindDefault } from './default-scopes.ts';
 
 /** What a token is asked for. */
@@ -83,9 +84,8 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
     if (client === undefined) throw new errors.InvalidClient();
     refuseRemovedResponseMode(ctx);
     restoreScope(ctx, client);
-    const { params = {}, entities, route } = ctx.oidc;
-    const device = route === 'token' ? entities.DeviceCode : undefined;
-    const granted = (entities.AuthorizationCode ?? device ?? entities.RefreshToken)?.scopes;
+    const { params = {} } = ctx.oidc;
+    const granted = sourceOf(ctx)?.scopes;
     const isForUser = params['grant_type'] !== 'client_credentials';
     // Of a user's request it was filled in before the engine looked at it.
     if (!isForUser && params['scope'] === undefined) {

@@ -6,7 +6,7 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
 import { callerOf } from '../../config/endpoints.ts';
-import { formSecretOf } from '../device-forms.ts';
+import { grantBegunAt } from '../../config/grants.ts';
 import { scopesIn } from '../policies/scopes.ts';
 import { PresentedJwt } from './presented-jwt.ts';
 
@@ -119,9 +119,10 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       this.#params = params;
       if (params === undefined) return;
       if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
-      // The engine compares a form with what it stored for the page.
-      if (this.route === 'code_verification') this.session.state = { secret: formSecretOf(this.ctx) };
-      if (this.route === 'authorization' || this.route === 'device_authorization') {
+      // The engine compares a form with what it stored for the page; this one's has a secret of its own.
+      const { formSecret: secret } = this.ctx.state as { readonly formSecret?: string };
+      if (secret !== undefined) this.session.state = { secret };
+      if (grantBegunAt(this.route) !== undefined) {
         fillIn(params, parts);
         setAside(this.ctx.state, params);
       }

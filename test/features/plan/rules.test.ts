@@ -145,7 +145,6 @@ describe('a plan', () => {
     'signing_keys: { rotate_every: 60d }',
     'trusted_proxies: [10.0.0.0/8]',
     'cors: { allowed_origins: [https://app.example] }',
-    'features: { device_flow: true }',
     'management: { port: 4001 }',
     'audit: file:audit.jsonl',
     'groups: { StaffEU: Employees }',

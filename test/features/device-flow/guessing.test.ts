@@ -1,9 +1,10 @@
 // Codes of devices that are guessed, and devices that ask at several processes at once (RFC 8628 §5.1, §3.5).
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { NewRecord } from '../../src/store/store.ts';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import { type Browser, formOf, type Page } from '../world/browser.ts';
+import { networkOf } from '../../../src/limits/network.ts';
+import type { NewRecord } from '../../../src/store/store.ts';
+import { createAccountStates } from '../../../src/users/account-state.ts';
+import { type Browser, formOf, type Page } from '../../world/browser.ts';
 import {
   askForCodes,
   DEVICE_CONFIG,
@@ -13,18 +14,18 @@ import {
   poll,
   postToDevice,
   typeCode,
-} from '../world/device.ts';
-import { MINUTE, moveClock } from '../world/clock.ts';
-import { eachStore } from '../world/each-store.ts';
-import { complete, finishPages, newBrowser, signInAs, titleOf, type User } from '../world/person.ts';
-import { introspect } from '../world/presented-tokens.ts';
-import { post } from '../world/requests.ts';
-import { rounds } from '../world/rounds.ts';
-import { watchSaving } from '../world/saving.ts';
-import { giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
-import { limitsOf } from '../world/stored.ts';
-import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import { API, CALLBACK, type OpenWorld, PEOPLE, type StoreName } from '../world/world.ts';
+} from './device.ts';
+import { MINUTE, moveClock } from '../../world/clock.ts';
+import { eachStore } from '../../world/each-store.ts';
+import { complete, finishPages, newBrowser, signInAs, titleOf, type User } from '../../world/person.ts';
+import { introspect } from '../../world/presented-tokens.ts';
+import { post } from '../../world/requests.ts';
+import { rounds } from '../../world/rounds.ts';
+import { watchSaving } from '../../world/saving.ts';
+import { giveOneTimeCodes, isSecondStep, setFactors } from '../../world/second-factors.ts';
+import { limitsOf } from '../../world/stored.ts';
+import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
+import { API, CALLBACK, type OpenWorld, PEOPLE, type StoreName } from '../../world/world.ts';
 
 const GUESSES = { trusted_proxies: ['127.0.0.1'], ...DEVICE_CONFIG };
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
@@ -87,18 +88,19 @@ eachStore(
     it('from one address are a hundred, from one network a thousand', async () => {
       again();
       const limits = await limitsOf(world());
+      const takeFrom = (address: string) =>
+        limits.guess(address, [
+          limits.quotaOf('device.address', address),
+          limits.quotaOf('device.network', networkOf(address)),
+        ]);
       for (let count = 0; count < 1000; count += 1) {
-        const by = `usr_${count}`;
-        await limits.takeUserCode(by, by, `100.64.7.${Math.floor(count / 100)}`);
+        await takeFrom(`100.64.7.${Math.floor(count / 100)}`);
       }
       const guess = await guesser(world());
       expect((await guess(madeUpCode(), '100.64.7.77')).status).toBe(429);
       expect((await guess(madeUpCode(), '100.64.8.77')).status).toBe(422);
-      const more = Array.from({ length: 100 }, (_one, index) =>
-        limits.takeUserCode(`usr_${index}`, `b${index}`, '100.64.9.1'),
-      );
-      await Promise.all(more);
-      await expect(limits.takeUserCode('usr_x', 'x', '100.64.9.1')).rejects.toThrow();
+      await Promise.all(Array.from({ length: 100 }, () => takeFrom('100.64.9.1')));
+      await expect(takeFrom('100.64.9.1')).rejects.toThrow();
     });
 
     it('need a sign-in: before it nothing is looked up or counted, and after it the code is still there', async () => {

@@ -1,10 +1,10 @@
 // RFC 8628: a device without a browser, and the person who lets it in.
 import { decodeJwt } from 'jose';
 import { afterEach, expect, it, vi } from 'vitest';
-import type { Store } from '../../src/store/store.ts';
-import { authorizationUrl } from '../world/authorization-request.ts';
-import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { moveClock } from '../world/clock.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { authorizationUrl } from '../../world/authorization-request.ts';
+import { type Browser, formOf, type Page } from '../../world/browser.ts';
+import { moveClock } from '../../world/clock.ts';
 import {
   askForCodes,
   DEVICE_CONFIG,
@@ -14,14 +14,14 @@ import {
   poll,
   postToDevice,
   typeCode,
-} from '../world/device.ts';
-import { eachStore } from '../world/each-store.ts';
-import { finishPages, newBrowser, titleOf } from '../world/person.ts';
-import { introspect } from '../world/presented-tokens.ts';
-import { post } from '../world/requests.ts';
-import { rounds } from '../world/rounds.ts';
-import { createTurns } from '../world/turns.ts';
-import { API, PEOPLE } from '../world/world.ts';
+} from './device.ts';
+import { eachStore } from '../../world/each-store.ts';
+import { finishPages, newBrowser, titleOf } from '../../world/person.ts';
+import { introspect } from '../../world/presented-tokens.ts';
+import { post } from '../../world/requests.ts';
+import { rounds } from '../../world/rounds.ts';
+import { createTurns } from '../../world/turns.ts';
+import { API, PEOPLE } from '../../world/world.ts';
 
 afterEach(() => {
   vi.useRealTimers();

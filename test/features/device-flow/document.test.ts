@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { isDonePage, letIn } from '../world/device.ts';
-import { startWorld, type World, worldClients } from '../world/world.ts';
+import { isDonePage, letIn } from './device.ts';
+import { startWorld, type World, worldClients } from '../../world/world.ts';
 
 const DOCUMENT = 'docs/device-flow.md';
 

@@ -1,50 +1,33 @@
 // The pages of the device flow (RFC 8628 §3.3): the code that a device shows, what a yes would allow, and the end. Nothing is approved
 // before the user has said yes to what they see here, whatever they allowed before.
 import { type Configuration, type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import type { ScopeSettings } from '../config/config.ts';
-import { DEVICE_CODE_GRANT } from '../config/device-grant.ts';
-import { DEVICE_PATH } from '../config/endpoints.ts';
-import { TooManyRequests } from '../limits/limits.ts';
-import type { Audit, Outcome } from '../observability/audit.ts';
-import { StoreUnavailable } from '../store/store.ts';
-import type { UnitOfWork } from '../store/unit-of-work.ts';
-import type { Accounts } from '../users/accounts.ts';
-import { FormRefusal, Refusal } from '../views/refusal.ts';
-import type { PageModels } from '../views/models.ts';
-import type { Pages } from '../views/pages.ts';
-import { recordDevice } from './audit-trail.ts';
-import { toClientModel } from './client-model.ts';
-import { CodeUsed, signedInUser } from './device-codes.ts';
-import { formSecretOf, signInFirst, typedIn } from './device-forms.ts';
-import type { Clients } from './clients.ts';
-import type { EnginePages } from './engine-pages.ts';
-import { isOwnNavigation } from './form-origin.ts';
-import { scopesIn } from './policies/scopes.ts';
-import { toAllowedModels } from './scope-words.ts';
-import { placeOf } from './place.ts';
-import type { Place } from '../users/user-index.ts';
-import { pageContextOf, sendPage } from './send-page.ts';
-
-type DevicePagesParts = Readonly<{
-  config: ScopeSettings & { readonly issuer: string };
-  pages: Pages;
-  clients: Clients;
-  findLive: Accounts['findLive'];
-  enginePages: Pick<EnginePages, 'renderError'>;
-  audit: Audit;
-  records: Pick<UnitOfWork, 'afterwards'>;
-}>;
+import { TooManyRequests } from '../../limits/limits.ts';
+import { originOf, type Outcome } from '../../observability/audit.ts';
+import { StoreUnavailable } from '../../store/store.ts';
+import { FormRefusal, Refusal } from '../../views/refusal.ts';
+import type { PageModels } from '../../views/models.ts';
+import type { App } from '../../oidc/app.ts';
+import { toClientModel } from '../../oidc/client-model.ts';
+import { CodeUsed, signedInUser } from './codes.ts';
+import { DEVICE_CODE_GRANT, DEVICE_PATH } from './feature.ts';
+import { formSecretOf, signInFirst, typedIn } from './around.ts';
+import { isOwnNavigation } from '../../oidc/form-origin.ts';
+import { scopesIn } from '../../oidc/policies/scopes.ts';
+import { toAllowedModels } from '../../oidc/scope-words.ts';
+import { placeOf } from '../../oidc/place.ts';
+import type { Place } from '../../users/user-index.ts';
+import { pageContextOf, sendPage } from '../../oidc/send-page.ts';
 
 type DeviceModel = PageModels['device'];
 type Code = NonNullable<KoaContextWithOIDC['oidc']['entities']['DeviceCode']>;
 
 /** Codes that are wrong, used or too old are one page (RFC 8628 §5.1). */
 const WRONG = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError', 'NoCodeError', CodeUsed.name]);
-/** What the engine says of a form without the secret of the browser (device-forms.ts). */
+/** What the engine says of a form without the secret of the browser (around.ts). */
 const FORGED = 'xsrf token invalid';
 const MAX_SHOWN = 32;
 
-function createShow({ config, pages, clients, findLive }: DevicePagesParts) {
+function createShow({ config, pages, clients, findLive }: App) {
   const { issuer } = config;
   const action = `${issuer}${DEVICE_PATH}`;
 
@@ -89,12 +72,17 @@ function throwOurs(error: Error, description = ''): void {
 }
 
 /** What the engine calls when it has something to show. */
-export function createDevicePages(parts: DevicePagesParts) {
-  const { config, clients, findLive, enginePages, audit, records } = parts;
-  const { show, showInput, showConfirm } = createShow(parts);
-  /** Once the answer is stored. */
-  const record = (ctx: KoaContextWithOIDC, outcome: Outcome, reason?: string) =>
-    records.afterwards(() => recordDevice(audit, outcome, ctx, reason));
+export function createDevicePages(app: App) {
+  const { config, clients, findLive, enginePages, audit, records } = app;
+  const { show, showInput, showConfirm } = createShow(app);
+  /** A yes or a no, which nobody is spared by what they allowed before: once the answer is stored. */
+  function record({ state, oidc }: KoaContextWithOIDC, outcome: Outcome, reason?: string): void {
+    const { entities, session } = oidc;
+    const { clientId, scope } = entities.DeviceCode ?? {};
+    const who = { client_id: clientId, account_id: session?.accountId };
+    const what = { action: 'device', scope, reason };
+    records.afterwards(() => audit.record('consent', outcome, { ...originOf(state), ...who, ...what }));
+  }
 
   async function showFault(ctx: KoaContextWithOIDC, error: Error, out?: ErrorOut): Promise<void> {
     // The engine has put a new token into a session that was never saved, and would fail to save it again.

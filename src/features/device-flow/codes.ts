@@ -2,13 +2,13 @@
 // the user code gets a handle in the place of the device code, which opens nothing at the token endpoint.
 import { randomUUID } from 'node:crypto';
 import Provider, { type Adapter, type AdapterPayload, errors, type Session } from 'oidc-provider';
-import type { Limits } from '../limits/limits.ts';
-import type { Store } from '../store/store.ts';
-import type { Accounts } from '../users/accounts.ts';
-import { type AdapterParts, createAdapter } from './adapter.ts';
-import { typedIn } from './device-forms.ts';
-import { createRecordForm } from './record-payload.ts';
-import { issuedBySession } from './signed-in-at.ts';
+import type { App } from '../../oidc/app.ts';
+import { networkOf } from '../../limits/network.ts';
+import type { Accounts } from '../../users/accounts.ts';
+import { createAdapter } from '../../oidc/adapter.ts';
+import { typedIn } from './around.ts';
+import { createRecordForm } from '../../oidc/record-payload.ts';
+import { issuedBySession } from '../../oidc/signed-in-at.ts';
 
 const KIND = 'DeviceCode';
 const HANDLE = 'key:';
@@ -20,12 +20,6 @@ const SPELLED = /^[a-z\s-]{8,32}$/i;
 const KEPT_SECONDS = 600;
 /** Of a parameter. */
 const MAX_LENGTH = 128;
-
-type DeviceCodeParts = AdapterParts & {
-  readonly store: Pick<Store, 'records'>;
-  readonly limits: Pick<Limits, 'takeUserCode'>;
-  readonly findLive: Accounts['findLive'];
-};
 
 /** It was answered before, perhaps at the same moment. */
 export class CodeUsed extends errors.InvalidRequest {}
@@ -42,7 +36,7 @@ function paramsOf({ client_id, scope, resource, ...params }: Readonly<Record<str
   return { client_id, scope, resource, max_age, acr_values };
 }
 
-export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
+export function createDeviceCodeAdapter(parts: App): Adapter {
   const { records, hash, store, limits, findLive } = parts;
   const { toRecord, payloadOf, ...form } = createRecordForm(KIND, parts);
   const keyOf = (id: string) => (id.startsWith(HANDLE) ? id.slice(HANDLE.length) : form.keyOf(id));
@@ -55,7 +49,13 @@ export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
     const user = await signedInUser(findLive, session);
     if (session === undefined || user === undefined) throw new errors.LoginRequired();
     const address = String(ctx?.state['clientAddress'] ?? '');
-    return limits.takeUserCode(user.id, session.uid, address);
+    const { guess, quotaOf } = limits;
+    return guess(address, [
+      quotaOf('device.browser', session.uid),
+      quotaOf('device.user', user.id),
+      quotaOf('device.address', address),
+      quotaOf('device.network', networkOf(address)),
+    ]);
   }
 
   /** The first who answers gets the user code from the store, before the answer is saved. */

@@ -1,10 +1,10 @@
 // What a device does that has no browser (RFC 8628), and the person who lets it in.
-import { DEVICE_CODE_GRANT } from '../../src/config/device-grant.ts';
-import type { Browser, Page } from './browser.ts';
-import { finishPages, newBrowser, type User } from './person.ts';
-import { basic } from './token-endpoint.ts';
-import { type Answer, type Parameters, post, textOf } from './requests.ts';
-import { GENEROUS, type World, worldClients } from './world.ts';
+import { DEVICE_CODE_GRANT } from '../../../src/features/device-flow/feature.ts';
+import type { Browser, Page } from '../../world/browser.ts';
+import { finishPages, newBrowser, type User } from '../../world/person.ts';
+import { basic } from '../../world/token-endpoint.ts';
+import { type Answer, type Parameters, post, textOf } from '../../world/requests.ts';
+import { GENEROUS, type World, worldClients } from '../../world/world.ts';
 
 type Place = Pick<World, 'issuer' | 'base'>;
 

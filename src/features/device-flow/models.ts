@@ -1,6 +1,6 @@
 // What the pages of the device flow (RFC 8628) are given.
 import * as z from 'zod';
-import { ApiModel, ClientModel, posted, ScopeModel, Text as text } from './shared-models.ts';
+import { ApiModel, ClientModel, posted, ScopeModel, Text as text } from '../../views/shared-models.ts';
 
 export const device = z.discriminatedUnion('outcome', [
   /** Asks for the code that a device shows; its field is called `user_code`. Sent with status 422 where there is an error. */

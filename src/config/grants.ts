@@ -1,0 +1,21 @@
+// The grants of the token endpoint, and those by which users let apps in.
+import type { UserGrant } from '../features/feature.ts';
+import { list } from '../features/index.ts';
+
+const declared: readonly UserGrant[] = list('grants');
+
+export const GRANT_TYPES: readonly string[] = [
+  'authorization_code',
+  'refresh_token',
+  'client_credentials',
+  ...declared.map(({ type }) => type),
+];
+
+export const USER_GRANTS: readonly UserGrant[] = [
+  { type: 'authorization_code', begins: 'authorization', resumes: 'resume' },
+  ...declared,
+];
+
+/** By the engine's route where an app asks for it. */
+export const grantBegunAt = (route: string): UserGrant | undefined =>
+  USER_GRANTS.find(({ begins }) => begins === route);

@@ -1,0 +1,89 @@
+// What is around the engine: forms of the page where users type the code of a device, the way to the sign-in and back, and how often a
+// device asks whether somebody has let it in (RFC 8628 §3.5), over all processes; the engine neither says nor counts it.
+import { randomBytes } from 'node:crypto';
+import type { Context, Middleware } from 'koa';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { CALLBACK_PATH, DEVICE_PATH } from './feature.ts';
+import type { App } from '../../oidc/app.ts';
+import { cookieName, cookieOptions } from '../../oidc/cookie-names.ts';
+import { ownSignInUrl } from '../../oidc/own-client.ts';
+import { seeOther } from '../../oidc/send-page.ts';
+
+/** What the forms of this browser carry. It comes from a cookie, so opening the page stores nothing. */
+export const formSecretOf = ({ state }: Pick<Context, 'state'>) => String(state['deviceForm']);
+
+export const typedIn = (ctx?: KoaContextWithOIDC) =>
+  String(ctx?.oidc.params?.['user_code'] ?? ctx?.state['userCode'] ?? '');
+
+/** The secret of the forms and, during a sign-in, what was typed. */
+function cookieOf({ cookies }: Pick<Context, 'cookies'>, issuer: string) {
+  const name = cookieName(issuer, 'device_form');
+  const options = cookieOptions(issuer);
+  const [secret = '', typed = ''] = (cookies.get(name, options) ?? '').split('.');
+  return { secret, typed, set: (...parts: string[]) => cookies.set(name, parts.join('.'), options) };
+}
+
+export function signInFirst(ctx: KoaContextWithOIDC, issuer: string, typed: string): void {
+  const { secret, set } = cookieOf(ctx, issuer);
+  set(secret, Buffer.from(typed).toString('base64url'));
+  seeOther(ctx, ownSignInUrl(issuer, CALLBACK_PATH, false));
+}
+
+export function aroundDevices(app: App): Middleware {
+  const { issuer, hash } = app;
+  const pacePoll = pacePolls(app);
+  return function prepareForm(ctx, serve) {
+    const next = () => pacePoll(ctx, serve);
+    if (ctx.path !== DEVICE_PATH && !ctx.path.startsWith(`${DEVICE_PATH}/`)) return next();
+    const { secret: known, typed, set } = cookieOf(ctx, issuer);
+    const secret = known === '' ? randomBytes(32).toString('hex') : known;
+    const isBack = ctx.path === CALLBACK_PATH;
+    if (known === '' || isBack) set(secret);
+    if (isBack) {
+      const code = ctx.query['error'] === undefined ? Buffer.from(typed, 'base64url').toString() : '';
+      return seeOther(ctx, `${issuer}${DEVICE_PATH}${code && `?user_code=${encodeURIComponent(code)}`}`);
+    }
+    ctx.state['deviceForm'] = Buffer.from(hash(`device form:${secret}`), 'base64url').toString('hex');
+    if (ctx.path !== DEVICE_PATH) return next();
+    ctx.state['formSecret'] = formSecretOf(ctx);
+    const { user_code: userCode, ...others } = ctx.query;
+    if (ctx.method !== 'GET' || userCode === undefined) return next();
+    // The engine would send a page that posts the code of the address by itself.
+    ctx.state['userCode'] = String(userCode);
+    ctx.query = others;
+    return next();
+  };
+}
+
+/** RFC 8628 §3.2: seconds between two polls. */
+const INTERVAL = 5;
+/** What a device waits longer after each poll that came too early. */
+const STEP = 5;
+
+type Answer = { readonly error?: unknown } | undefined;
+
+function pacePolls({ store: { counters }, hash }: App): Middleware {
+  /** Each poll before its time makes the device wait longer. */
+  async function takePoll(deviceCode: unknown): Promise<boolean> {
+    const polls = hash(`device poll:${String(deviceCode)}`);
+    const { count: early = 0 } = (await counters.read(polls)) ?? {};
+    return (await counters.increment(polls, 1, (INTERVAL + early * STEP) * 1000, true)).count === 1;
+  }
+
+  return async function pacePoll(hostCtx, next) {
+    await next();
+    const ctx = hostCtx as unknown as KoaContextWithOIDC;
+    const route = ctx.oidc?.route;
+    if (route === 'device_authorization' && ctx.status === 200) {
+      ctx.body = { ...(ctx.body as object), interval: INTERVAL };
+    }
+    if (route !== 'token' || (ctx.body as Answer)?.error !== 'authorization_pending') return;
+    const isInTime = await takePoll(ctx.oidc.params?.['device_code']);
+    if (isInTime) return;
+    // > the interval MUST be increased by 5 seconds for this and all subsequent requests
+    ctx.body = {
+      error: 'slow_down',
+      error_description: 'the device polls too often: wait 5 seconds more each time',
+    };
+  };
+}

@@ -1,0 +1,115 @@
+// The device flow beside what else there is: the account page, second factors, a path of the issuer, and changed users.
+import { describe, expect, it } from 'vitest';
+import { createStoredUsers } from '../../../src/users/stored-users.ts';
+import { hashPassword } from '../../../src/users/passwords.ts';
+import { addCarol, CAROL, idsOf, openAccount } from '../../world/account-page.ts';
+import { type Browser, formOf, type Page } from '../../world/browser.ts';
+import { standingClock } from '../../world/clock.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { begin, finishPages, idOf, newBrowser, signInAs } from '../../world/person.ts';
+import { userinfo } from '../../world/presented-tokens.ts';
+import { textOf } from '../../world/requests.ts';
+import { givePasskey, isSecondStep, newAuthenticatorApp } from '../../world/second-factors.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { NEVER } from '../../world/turns.ts';
+import { type OpenWorld, PASSWORDS } from '../../world/world.ts';
+import {
+  askForCodes,
+  DEVICE_CONFIG,
+  isConfirmPage,
+  isDonePage,
+  letIn,
+  poll,
+  postToDevice,
+  typeCode,
+} from './device.ts';
+
+standingClock();
+
+describe('on the account page', () => {
+  const place = useWorld({
+    rotationTimer: NEVER,
+    config: { ...DEVICE_CONFIG, account: true, lifetimes: { consent: '30d' } },
+  });
+  const allow = (world: OpenWorld, device: { readonly userCode: string }, browser: Browser): Promise<Page> =>
+    letIn(world, device, { browser });
+
+  it('a device is among the apps, and ends with its withdrawal, also one that has not asked yet', async () => {
+    const world = place();
+    await addCarol(world);
+    const browser = newBrowser(world);
+    await openAccount(world, browser, { password: CAROL.password });
+    const [first, waiting] = [await askForCodes(world), await askForCodes(world)];
+    for (const device of [first, waiting]) expect(isDonePage(await allow(world, device, browser))).toBe(true);
+    const tokens = await poll(world, first);
+    expect((await userinfo(world, textOf(tokens, 'access_token'))).status).toBe(200);
+    const page = await openAccount(world, browser);
+    expect(idsOf(page, '/withdraw')).toContain('tv');
+    const after = await browser.submit(page, '/withdraw', { id: 'tv' });
+    expect(idsOf(after, '/withdraw')).not.toContain('tv');
+    expect((await userinfo(world, textOf(tokens, 'access_token'))).status).toBe(401);
+    const form = { client_id: 'tv' };
+    const renewed = await refresh(world, textOf(tokens, 'refresh_token'), form, 'spa');
+    expect(renewed.body['error']).toBe('invalid_grant');
+    const late = await poll(world, waiting);
+    expect([late.status, late.body['access_token']]).toEqual([400, undefined]);
+  });
+
+  it('a device that was let in goes on without the session, where it was allowed to last', async () => {
+    const world = place();
+    const [here, there] = [newBrowser(world), newBrowser(world)];
+    for (const one of [here, there]) await openAccount(world, one, { password: CAROL.password });
+    const [lasting, short] = [await askForCodes(world), await askForCodes(world, { scope: 'openid' })];
+    for (const device of [lasting, short]) expect(isDonePage(await allow(world, device, there))).toBe(true);
+    const [kept, ended] = [await poll(world, lasting), await poll(world, short)];
+    await here.submit(await openAccount(world, here), '/end-others');
+    expect((await userinfo(world, textOf(ended, 'access_token'))).status).toBe(401);
+    const renewed = await refresh(world, textOf(kept, 'refresh_token'), { client_id: 'tv' }, 'spa');
+    expect(renewed.status).toBe(200);
+  });
+});
+
+describe('at an issuer with a path', () => {
+  const world = useWorld({ issuer: 'https://id.example/auth', config: DEVICE_CONFIG });
+
+  it('is let in below the path, by a form of its own site', async () => {
+    const asked = await askForCodes(world());
+    const browser = newBrowser(world());
+    const page = await typeCode(browser, world(), asked.userCode);
+    expect([new URL(page.url).pathname, isConfirmPage(page)]).toEqual(['/auth/device', true]);
+    const { fields } = formOf(page, '/auth/device');
+    const form = `xsrf=${fields['xsrf']}&user_code=${asked.userCode}&confirm=yes`;
+    const origin = { origin: 'https://evil.example' };
+    expect((await postToDevice(browser, world(), form, origin)).status).toBe(403);
+    expect(isDonePage(await letIn(world(), asked, { browser }))).toBe(true);
+    expect((await poll(world(), asked)).status).toBe(200);
+  });
+});
+
+describe('with second factors', () => {
+  const config = { ...DEVICE_CONFIG, sign_in: { passkeys: true, one_time_codes: true } };
+  const world = useWorld({ issuer: 'https://id.example', config, rotationTimer: NEVER });
+
+  it('asks for what the device wishes without openid, too (RFC 9470)', async () => {
+    const app = newAuthenticatorApp('alice');
+    await givePasskey(world(), 'alice', { oneTimeCode: app.factor });
+    const { browser, page } = await begin(world());
+    const step = await signInAs(browser, page, 'alice');
+    await finishPages(browser, await browser.submit(step, '/code', { code: app.code() }), 'alice');
+    const wish = { scope: 'reports.read', acr_values: 'urn:postern:acr:passkey' };
+    const asked = await askForCodes(world(), wish);
+    const confirm = await typeCode(browser, world(), asked.userCode);
+    expect(isSecondStep(await browser.submit(confirm, '/device', { confirm: 'yes' }))).toBe(true);
+  });
+
+  it('lets nothing in for a person of the store whose login name the file takes', async () => {
+    const username = 'person7';
+    const people = createStoredUsers(world().openedStore.documents);
+    const passwordHash = await hashPassword(PASSWORDS.alice);
+    expect(await people.add({ id: idOf(username), username, passwordHash, claims: {} })).toBe(true);
+    const device = await askForCodes(world());
+    expect(isDonePage(await letIn(world(), device, { person: username }))).toBe(true);
+    await world().reload(config, { alice: { username: 'Person7' } });
+    expect((await poll(world(), device)).body['error']).toBe('invalid_grant');
+  });
+});
