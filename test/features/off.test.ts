@@ -53,6 +53,7 @@ const wiki = { ...CLIENT, redirect_uris: ['http://localhost/cb'], access: { grou
 
 it.each([
   ['that says nothing of them', {}, []],
+  ['with account', { account: true }, ['account']],
   ['with sign_in', { sign_in: { passkeys: true } }, ['second-factors']],
   ['with a rule of access', { ...GROUPS, clients: [wiki] }, ['access']],
 ])('a start with a file %s loads the features that are on', async (_, settings, switched) => {
@@ -65,5 +66,5 @@ it.each([
   expect(on).toEqual(expect.arrayContaining(switched));
   const loaded = await loadedBy(configFile);
   expect(loaded).toEqual([...on].toSorted());
-  expect(loaded.filter((name) => ['access', 'second-factors'].includes(name))).toEqual(switched);
+  expect(loaded.filter((name) => ['access', 'account', 'second-factors'].includes(name))).toEqual(switched);
 });

@@ -61,8 +61,6 @@ export const accountSections = {
   /** Of a new password, at least. */
   minLength: z.number(),
   passwordAction: url,
-  /** The page for passkeys, codes and recovery codes, while they are on. */
-  factorsUrl: url.optional(),
   sessions: z.array(SessionModel).readonly(),
   endSessionAction: url,
   endOthersAction: url,

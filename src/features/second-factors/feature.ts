@@ -4,6 +4,7 @@ import { group } from '../../config/camel-keys.ts';
 import { FACTORS_PATH, PAGE } from '../../config/endpoint-rows.ts';
 import { DAY, duration, MINUTE } from '../../config/notation.ts';
 import type { Rule } from '../../config/rules.ts';
+import { Url } from '../../views/shared-models.ts';
 import type { Declaration } from '../feature.ts';
 
 const MOST_RECOVERY_CODES = 20;
@@ -90,5 +91,7 @@ export const secondFactors = {
     { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/callback`, methods: ['GET'], isCallback: true },
     { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/:change`, methods: ['POST'] },
   ],
+  /** The page for passkeys, codes and recovery codes, while they are on. */
+  sections: { factorsUrl: Url.optional() },
   isOn: ({ signIn }: { readonly signIn?: unknown }) => signIn !== undefined,
 } as const satisfies Declaration;
