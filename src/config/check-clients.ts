@@ -1,7 +1,7 @@
 // The rules between the fields of a client, between clients, and between a client and the service.
 import { isUrlClient } from './client-id-url.ts';
 import { list } from '../features/index.ts';
-import { earlier, type Entry, foreignScopesFault, type Rule, type ScopeOwners } from './rules.ts';
+import { forUsers, earlier, type Entry, foreignScopesFault, type Rule, type ScopeOwners } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import type { ServiceForm } from './schema.ts';
 import type { Algorithm } from './signing-algorithms.ts';
@@ -42,13 +42,7 @@ const RULES: readonly ClientRule[] = [
     // RFC 9068 §3: a token for two APIs would let each use it at the other.
     return apis.size > 1 ? 'has scopes of several resources: no token can be for more than one' : undefined;
   }),
-  ...(['access', 'groups_claim', 'sign_in', 'backchannel_logout_uri'] as const).map((key) =>
-    rule(key, (client) =>
-      client[key] !== undefined && isMachine(client)
-        ? 'is about people, and a client_credentials client acts for no person: remove it'
-        : undefined,
-    ),
-  ),
+  ...(['access', 'groups_claim', 'sign_in'] as const).map(forUsers),
   rule('id_token_signed_response_alg', ({ id_token_signed_response_alg: alg }, { algorithms }) =>
     algorithms.includes(alg) ? undefined : `${alg} is not one of signing_keys.algorithms: add it there`,
   ),

@@ -19,6 +19,19 @@ export type Rule<F, C> = Readonly<{
   fault: (form: F, context: C) => string | undefined;
 }>;
 
+type OfUsers<K extends string> = { readonly [one in K]?: unknown } & {
+  readonly grant_types: readonly string[];
+};
+
+/** A machine can't have it. */
+export const forUsers = <K extends string>(at: K) => ({
+  at,
+  fault: (client: OfUsers<K>) =>
+    client[at] !== undefined && client.grant_types.includes('client_credentials')
+      ? 'is about people, and a client_credentials client acts for no person: remove it'
+      : undefined,
+});
+
 export type ScopeOwners = Readonly<{
   /** The resource that owns a scope. */
   apiOf: (scope: string) => unknown;

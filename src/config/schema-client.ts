@@ -9,7 +9,7 @@ import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts'
 import { hashFault } from './secret-strength.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';
 import { emptyFault, labelFault, scopeFault, scopeTokenFault, splitScope, text } from './text.ts';
-import { logoutUriFault, redirectUriFault, resourceFault, webUriFault } from './uri.ts';
+import { redirectUriFault, resourceFault, webUriFault } from './uri.ts';
 
 // RFC 6749 §2.3.1 has both halves of Basic credentials form-encoded, which many clients don't do: characters that would
 // change meaning without it are kept out of the identifier, unless it is a URL, which never has a secret.
@@ -81,11 +81,6 @@ export const clientSchema = z.strictObject({
     .array(text(redirectUriFault))
     .default([])
     .describe('Where people may be sent back to after signing out.'),
-  backchannel_logout_uri: text(logoutUriFault)
-    .optional()
-    .describe(
-      "Where the app is notified that a session of a person has ended (OIDC Back-Channel Logout): an https URL of the app's server. Its ID tokens then have sid.",
-    ),
   grant_types: z
     .array(z.enum(GRANT_TYPES))
     .default(['authorization_code'])

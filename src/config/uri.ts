@@ -37,7 +37,7 @@ function plainUrl(value: string): URL | undefined {
   return url === null || lacksHost || url.username + url.password !== '' ? undefined : url;
 }
 
-function uri(fits: (url: URL, text: string) => boolean, message: string): Fault {
+export function uriFault(fits: (url: URL, text: string) => boolean, message: string): Fault {
   return (value) => {
     const url = plainUrl(value);
     return url !== undefined && fits(url, value) ? undefined : message;
@@ -45,7 +45,7 @@ function uri(fits: (url: URL, text: string) => boolean, message: string): Fault 
 }
 
 /** RFC 8414 §2 and OIDC Discovery §3. Of the text: URL has resolved dot segments already. */
-const plainIssuerFault = uri(
+const plainIssuerFault = uriFault(
   (url, text) =>
     isWeb(url) &&
     !url.hostname.includes('*') &&
@@ -66,7 +66,7 @@ export function issuerFault(value: string): string | undefined {
 export const normalizeIssuer = (issuer: string): string => new URL(issuer).href.replace(/\/$/, '');
 
 /** RFC 6749 §3.1.2, RFC 9700 §2.1 (exact match, so no patterns) and RFC 8252 §7. */
-export const redirectUriFault = uri(
+export const redirectUriFault = uriFault(
   (url, text) =>
     !/[*#]/.test(text) &&
     (url.protocol === 'https:' ||
@@ -74,15 +74,11 @@ export const redirectUriFault = uri(
   'must be an https URL, without wildcard, fragment and user name; http is for localhost, 127.0.0.1 and [::1], and a native app may have a scheme of its own with a dot, such as com.example.app:/callback (RFC 8252 §7.1)',
 );
 
-/** OIDC Back-Channel Logout §2.2, and https alone. What the name leads to is seen when it is called. */
-export const logoutUriFault = uri(
-  // URL has put every spelling of an address into one.
-  (url, text) => url.protocol === 'https:' && !text.includes('#') && !/^\[|^[\d.]+$/.test(url.hostname),
-  'must be an https URL that names its host, no address, without fragment and user name (OIDC Back-Channel Logout §2.2)',
-);
-
 /** Client metadata that a page links to: only what is safe in an `href`. */
-export const webUriFault = uri(isWeb, 'must be an http or https URL with its scheme, without a user name');
+export const webUriFault = uriFault(
+  isWeb,
+  'must be an http or https URL with its scheme, without a user name',
+);
 
 /** Where users find help: a page, or an address for mail. */
 export const supportFault = (value: string): string | undefined =>
@@ -95,7 +91,7 @@ export function imageFault(value: string): string | undefined {
 }
 
 /** RFC 8707 §2. */
-export const resourceFault = uri(
+export const resourceFault = uriFault(
   (_url, text) => !text.includes('#'),
   'must be an absolute URI, with its scheme and without fragment and user name (RFC 8707 §2)',
 );

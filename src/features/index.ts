@@ -5,6 +5,7 @@ import { clientDocuments } from './client-documents/feature.ts';
 import { fastPath } from './fast-path/feature.ts';
 import type { Declaration } from './feature.ts';
 import { deviceFlow } from './device-flow/feature.ts';
+import { backChannelLogout } from './back-channel-logout/feature.ts';
 import { formPost } from './form-post/feature.ts';
 import { secondFactors } from './second-factors/feature.ts';
 import { tryOut } from './try-out/feature.ts';
@@ -17,6 +18,7 @@ export const FEATURES = [
   deviceFlow,
   formPost,
   clientDocuments,
+  backChannelLogout,
   fastPath,
 ] as const;
 

@@ -10,6 +10,7 @@ import type {
 } from 'oidc-provider';
 import type { Grouped } from '../config/access-rules.ts';
 import type { Client } from '../config/config.ts';
+import type { Snapshot } from '../observability/metrics.ts';
 import type { SendAnswer } from '../oidc/send-page.ts';
 import type { Amr } from '../users/authentication-methods.ts';
 import type { Enrolment, Factors } from '../users/factors.ts';
@@ -38,6 +39,16 @@ export type Parts = Readonly<{
   management?: Middleware;
   /** What of the engine's classes it changes, before the instance serves. */
   seam?: (provider: Provider & Seam) => void;
+  job?: (provider: Provider) => Job;
+}>;
+
+/** What goes on besides requests while its application serves. */
+export type Job = Readonly<{
+  start: () => void;
+  /** Resolves when nothing is under way. */
+  stop: () => Promise<void>;
+  /** For the metrics. */
+  snapshot?: (this: void) => Promise<Snapshot>;
 }>;
 
 /** Undefined where it doesn't know the client. Throws what the host answers: ClientUnavailable, TooManyRequests, StoreUnavailable. */

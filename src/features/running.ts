@@ -1,12 +1,15 @@
 // What the features do, a line each, loaded where they are on.
 import type { Config } from '../config/config.ts';
 import type { Endpoint } from '../config/endpoint-rows.ts';
-import type { App } from '../oidc/app.ts';
+import type { App, Process } from '../oidc/app.ts';
+import type { SessionEnds } from '../oidc/ended-sessions.ts';
 import { FEATURES } from './index.ts';
 import type { PageParts } from './page-parts.ts';
 import type { Parts } from './parts.ts';
 
 type Running = Readonly<{
+  /** Of back-channel logout alone: which ended sessions it has to hear of. Asked before there is an application. */
+  sessionEnds?: (config: Config, process: Process) => SessionEnds;
   /** Once for each application. */
   open: (app: App) => Parts & PageParts;
 }>;
@@ -22,6 +25,7 @@ const RUN: Readonly<Record<string, Load>> = {
   'client-documents': () => import('./client-documents/run.ts'),
   'fast-path': () => import('./fast-path/run.ts'),
   'try-out': () => import('./try-out/run.ts'),
+  'back-channel-logout': () => import('./back-channel-logout/run.ts'),
 } satisfies Readonly<Record<(typeof FEATURES)[number]['name'], Load>>;
 
 type Listed = Readonly<{ name: string; endpoints?: readonly Endpoint[]; isOn: (config: Config) => boolean }>;

@@ -8,7 +8,6 @@ export const AUDIT_EVENTS = [
   'consent',
   'consent_withdrawn',
   'sign_out',
-  'app_logout',
   'client_authentication',
   'token_issued',
   'token_revoked',

@@ -26,10 +26,10 @@ import { createBrowserBinding } from './browser-binding.ts';
 import { createClaims } from './claims.ts';
 import { createSecretComparison, type SecretComparisonParts } from './client-authentication.ts';
 import { createClientLookup } from './clients.ts';
+import { createEndedSessions, type SessionEnds } from './ended-sessions.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { createClientLimits } from './limit-clients.ts';
 import { createHearOfUser, userListsOf } from './lists-of-users.ts';
-import type { LogoutJobs } from './logout-jobs.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
 import { createFindDefault } from './policies/default-scopes.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
@@ -50,7 +50,6 @@ export interface Process extends Telemetry, OpenUsers {
   readonly outgoingOf: (config: Config) => Outgoing;
   /** False: the keys may be out of date, and nothing may be signed with them. */
   readonly maySign: () => boolean;
-  readonly logoutJobs: LogoutJobs;
   readonly userEvents: UserEvents;
   /** Seconds; never shortened while running, because older tokens may live that long. */
   readonly tombstoneSecondsOf: (config: Config) => number;
@@ -60,11 +59,13 @@ export interface Process extends Telemetry, OpenUsers {
 
 export type ApplicationParts = { readonly config: Config; readonly keySet: KeySet; readonly views: Views };
 
+type OpenParts = ApplicationParts & { readonly ends: readonly SessionEnds[] };
+
 export type App = ReturnType<typeof openApp>;
 
-export function openApp(process: Process, { config, keySet, views }: ApplicationParts) {
+export function openApp(process: Process, { config, keySet, views, ends }: OpenParts) {
   const { store, hash, now, states, storedUsers, passwords, audit } = process;
-  const { logoutJobs, verifySlow, onSecretUsed } = process;
+  const { verifySlow, onSecretUsed } = process;
   const { clock } = store;
   const { issuer } = config;
   const { pages } = views;
@@ -90,7 +91,8 @@ export function openApp(process: Process, { config, keySet, views }: Application
   const stillAllowed = createStillAllowed(clients);
 
   // What is stored of users, and the lists of it.
-  const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds, audit, logoutJobs };
+  const ended = createEndedSessions(ends);
+  const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds, audit, ended };
   const consents = createRememberedConsents(stored, config.lifetimes.consent);
   const held = userListsOf(config, store, stored, consents);
 

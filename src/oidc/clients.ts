@@ -58,10 +58,6 @@ export function withConfiguredClients(
   };
 }
 
-/** Those that have to hear of the end of their sessions: where, by id. */
-export const logoutClientsOf = (clients: readonly Client[]): ReadonlyMap<string, string> =>
-  new Map(clients.flatMap(({ clientId, backchannelLogoutUri: uri }) => (uri ? [[clientId, uri]] : [])));
-
 /** Never compared: the engine only wants to see that a confidential client has a secret. */
 const PLACEHOLDER_SECRET = 'kept-elsewhere';
 
@@ -85,11 +81,6 @@ function toClientMetadata(client: Client): ClientMetadata {
     response_types: usesCode ? ['code'] : [],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
-    ...(client.backchannelLogoutUri !== undefined && {
-      backchannel_logout_uri: client.backchannelLogoutUri,
-      // In its ID tokens, too: without `sid` a logout token ends every session of the user at the app.
-      backchannel_logout_session_required: true,
-    }),
     // No `scope`: what a client may ask for, and in which order it is refused, is decided in scopes.ts alone.
     id_token_signed_response_alg: client.idTokenSignedResponseAlg,
   };

@@ -1,7 +1,6 @@
 // The lists of what a user has, for one application: what the adapter writes and the account page reads.
 import type { Config } from '../config/config.ts';
-import { logoutClientsOf } from './clients.ts';
-import type { LogoutJobs } from './logout-jobs.ts';
+import type { EndedSessions } from './ended-sessions.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import type { HearOfUser } from '../users/user-events.ts';
 import { createUserIndex, removeUserLists } from '../users/user-index.ts';
@@ -17,18 +16,17 @@ import type { StoredUsers } from '../users/stored-users.ts';
 type ListsParts = RecordParts & {
   readonly accounts: Accounts;
   readonly audit: Audit;
-  readonly logoutJobs: LogoutJobs;
+  readonly ended: EndedSessions;
 };
 
 /** Undefined where nobody asks for them: no account page, and no app that is notified when a session ends. */
 export function userListsOf(config: Config, store: Store, parts: ListsParts, consents: RememberedConsents) {
-  const logoutClients = logoutClientsOf(config.clients);
-  if (!config.account && logoutClients.size === 0) return undefined;
+  if (!config.account && parts.ended.clientIds.size === 0) return undefined;
   // The store itself: looking something up by its second name ends the unit of work of a request.
   const { records, documents } = store;
   const index = createUserIndex(documents, () => Math.floor(parts.clock.now() / 1000));
   const found = { ...parts, ...parts.accounts, index, records };
-  const userSessions = createUserSessions(found, parts.logoutJobs, logoutClients);
+  const userSessions = createUserSessions(found);
   return {
     index,
     userSessions,

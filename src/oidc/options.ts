@@ -6,7 +6,7 @@ import { joinParts } from '../features/index.ts';
 import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
 import type { Hooked } from './hooks.ts';
-import { clientMetadataOf, type Clients, logoutClientsOf, withConfiguredClients } from './clients.ts';
+import { clientMetadataOf, type Clients, withConfiguredClients } from './clients.ts';
 import { cookieNames, SIGNED } from './cookie-names.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
@@ -162,10 +162,9 @@ async function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: Clients):
 
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(app: Hooked, restoreScope: RestoreScope): NonNullable<Configuration['features']> {
-  const { config, disclose, enginePages } = app;
+  const { disclose, enginePages } = app;
   return {
     devInteractions: { enabled: false },
-    backchannelLogout: { enabled: logoutClientsOf(config.clients).size > 0 },
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
     userinfo: { enabled: true },

@@ -13,7 +13,6 @@ import { recordEvents } from './audit-trail.ts';
 import { withFeatures } from './hooks.ts';
 import { createConfiguration } from './options.ts';
 import { shownAt } from './limit-clients.ts';
-import { createLogouts } from './logouts.ts';
 import { logEvents } from './event-log.ts';
 import { PosternProvider, type SeamHooks } from './seam/provider.ts';
 import { guardEngineForms } from './form-origin.ts';
@@ -27,13 +26,10 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
   const app = withFeatures(opened, features);
   const { config, issuer, records, audit, log } = app;
   app.clients.alsoFrom(features.flatMap(({ clients }) => clients ?? []));
-  const provider = new PosternProvider(issuer, createConfiguration(app), app, {
-    noteLogout: (ctx, ended) => logouts.note(ctx, ended),
-    ...clientHooks(app, features),
-  });
+  const configuration = createConfiguration(app);
+  const provider = new PosternProvider(issuer, configuration, app, clientHooks(app, features));
   for (const { seam } of features) seam?.(provider);
-  const logouts = createLogouts(app, provider);
-  const engine = { ...app, provider, logouts };
+  const engine = { ...app, provider };
   rememberFaults(provider);
   logEvents(provider, log);
   recordEvents(provider, audit, records.afterwards);
@@ -44,8 +40,8 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
     guardEngineForms(issuer),
     ...features.flatMap(({ around }) => around?.(provider) ?? []),
     adjustAnswers(config, features),
-    logouts.queue,
-    signOutAtOnce(app, logouts),
+    app.ended.queue,
+    signOutAtOnce(app),
     ...(provider.middleware as Middleware[]),
   ]);
   return {
@@ -86,7 +82,7 @@ function clientHooks({ clients, secrets, admitClient, findDefault }: App, featur
       return isRight;
     },
     admitPublicClient: admitKnown,
-  } satisfies Partial<SeamHooks>;
+  } satisfies SeamHooks;
 }
 
 /** Refuses before a code or a refresh token is used up for an answer that can't be signed. */

@@ -7,7 +7,6 @@ import type { App } from './app.ts';
 import { recordSignOut } from './audit-trail.ts';
 import { cookiesOf, setCookies } from './cookie-names.ts';
 import type { EnginePages } from './engine-pages.ts';
-import type { Logouts } from './logouts.ts';
 import { redirectWith } from './send-page.ts';
 import { revokeGrantsOf } from './user-sessions.ts';
 
@@ -18,8 +17,8 @@ export const RESUMED: ReadonlySet<string> = new Set(USER_GRANTS.map(({ resumes }
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
 
-export function signOutAtOnce(app: App, logouts: Logouts): Middleware {
-  const { enginePages, audit, records } = app;
+export function signOutAtOnce(app: App): Middleware {
+  const { enginePages, audit, records, ended } = app;
 
   return async function answerAtOnce(hostCtx, next) {
     const policy = hostCtx.response.get(POLICY);
@@ -37,7 +36,7 @@ export function signOutAtOnce(app: App, logouts: Logouts): Middleware {
       // Of two forms at once, the one that loses ends nothing.
       await records.flush();
       // As the engine's confirmation does: what lives with the session ends with it.
-      logouts.noteAll(ctx, session);
+      ended.note(ctx, session);
       await revokeGrantsOf(session, app);
       await forget(ctx, session, policy);
       records.afterwards(() => recordSignOut(audit, ctx, 'another_person_signed_in'));

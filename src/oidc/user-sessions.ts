@@ -4,7 +4,7 @@ import type { AdapterPayload } from 'oidc-provider';
 import type { Accounts } from '../users/accounts.ts';
 import { parseForm } from '../store/form.ts';
 import { GRANT, type NewRecord, type RecordStore, type StoredRecord } from '../store/store.ts';
-import { endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
+import type { EndedSessions } from './ended-sessions.ts';
 import type { Place, UserIndex } from '../users/user-index.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordForm, type RecordParts } from './record-payload.ts';
@@ -39,6 +39,7 @@ type SessionsParts = RecordParts & {
   readonly findLive: Accounts['findLive'];
   /** As `findLive`, with what this request itself has changed. */
   readonly findLiveNow: Accounts['findLive'];
+  readonly ended: EndedSessions;
 };
 
 type Found = Readonly<{
@@ -69,13 +70,8 @@ function createFind(parts: SessionsParts) {
 
 export type UserSessions = ReturnType<typeof createUserSessions>;
 
-/** `logoutClients`: as endedSessionsOf wants them. */
-export function createUserSessions(
-  parts: SessionsParts,
-  logoutJobs: LogoutJobs,
-  logoutClients: ReadonlyMap<string, string>,
-) {
-  const { records, hash, clock, findLive, findLiveNow } = parts;
+export function createUserSessions(parts: SessionsParts) {
+  const { records, hash, clock, findLive, findLiveNow, ended } = parts;
   const { find, findAll } = createFind(parts);
 
   function changed({ key, alias, payload }: StoredRecord, members: object): NewRecord {
@@ -86,7 +82,7 @@ export function createUserSessions(
   }
 
   async function endFound({ record, session }: Found): Promise<void> {
-    await logoutJobs.add(endedSessionsOf(session, logoutClients));
+    await ended.add(session);
     await revokeGrantsOf(session, parts);
     await records.save(toEnded(record));
   }
@@ -118,22 +114,20 @@ export function createUserSessions(
     },
     /** Ends those whose sign-in doesn't count any more (users/accounts.ts), so that their apps hear of it. */
     async endVoid(accountId: string): Promise<void> {
-      if (logoutClients.size === 0) return;
+      if (ended.clientIds.size === 0) return;
       for (const { record, session } of await findAll(accountId)) {
         if ((await findLiveNow(accountId, issuedBySession(session))) !== undefined) continue;
-        await logoutJobs.add(endedSessionsOf(session, logoutClients));
+        await ended.add(session);
         await records.save(toEnded(record));
       }
     },
     /** The sessions go on, but not at this app; a later sign-in there has another `sid`. */
     async leave(accountId: string, clientId: string): Promise<void> {
-      if (!logoutClients.has(clientId)) return;
+      if (!ended.clientIds.has(clientId)) return;
       for (const { record, session } of await findAll(accountId)) {
         const { [clientId]: left, ...authorizations } = session.authorizations ?? {};
         if (left === undefined) continue;
-        await logoutJobs.add(
-          endedSessionsOf({ accountId, authorizations: { [clientId]: left } }, logoutClients),
-        );
+        await ended.add({ accountId, authorizations: { [clientId]: left } });
         await records.save(changed(record, { authorizations }));
       }
     },

@@ -1,5 +1,6 @@
 // One application with the middleware in front of it, built from a configuration, a key set and the views.
 import { createApp } from '../http/app.ts';
+import type { Job } from '../features/parts.ts';
 import { callbacksOf, running } from '../features/running.ts';
 import { createCsrf } from '../interaction/csrf.ts';
 import type { Host } from '../interaction/host.ts';
@@ -9,16 +10,19 @@ import { createBrowserSessions } from '../oidc/browser-session.ts';
 import { createInteractions } from '../oidc/interactions.ts';
 import { createOwnClient } from '../oidc/own-client.ts';
 import { createEngine } from '../oidc/provider.ts';
+import { createUserEventDelivery } from '../users/user-events.ts';
 
 export type Application = Awaited<ReturnType<typeof createApplication>>;
 
 /** Rejects when its engine fails the self-test. */
 export async function createApplication(process: Process, given: ApplicationParts) {
   const config = withOwnClient(given.config);
-  const app = openApp(process, { ...given, config });
-  const features = (await running(config)).map(({ open }) => open(app));
+  const loaded = await running(config);
+  const ends = loaded.flatMap(({ sessionEnds }) => sessionEnds?.(config, process) ?? []);
+  const app = openApp(process, { ...given, config, ends });
+  const features = loaded.map(({ open }) => open(app));
   const engine = await createEngine(app, features);
-  const { hash, issuer, logouts } = engine;
+  const { hash, issuer, ended } = engine;
   const host: Host = {
     ...engine,
     sessions: createBrowserSessions(engine),
@@ -28,7 +32,11 @@ export async function createApplication(process: Process, given: ApplicationPart
   };
   /** For the management listener. */
   const more = features.flatMap(({ management = [] }) => management);
-  return { app: createApp(host, features), apps: logouts, hearOfUser: engine.hearOfUser, more };
+  const jobs: readonly Job[] = [
+    createUserEventDelivery(engine),
+    ...features.flatMap(({ job }) => job?.(engine.provider) ?? []),
+  ];
+  return { app: createApp(host, features), ended, jobs, more };
 }
 
 /** With the way from the service's own pages to the sign-in, where there are such pages. */

@@ -118,7 +118,7 @@ async function applyUsers(
   before: Config,
   config: Config,
   { states, storedUsers, factors, userEvents, hash, store, log, metrics }: Process,
-  { apps }: Application,
+  { ended }: Application,
 ) {
   const { users } = config;
   const { now } = store.clock;
@@ -141,11 +141,11 @@ async function applyUsers(
   await inBatches(hidden, endAll, onFault);
   // Also those who left the file while nothing ran.
   const removed = await findRemoved(users, store.documents, states, onFault);
-  if (apps.areUsed) {
-    const ended = [...changed.map(({ id }) => id), ...hidden];
-    await inBatches(ended, (id) => userEvents.add([newUserEvent(id, 'ended')]));
+  if (ended.clientIds.size > 0) {
+    const ids = [...changed.map(({ id }) => id), ...hidden];
+    await inBatches(ids, (id) => userEvents.add([newUserEvent(id, 'ended')]));
     const all = config.clients.map(({ clientId }) => clientId);
-    const shutOut = await findShutOut(before, config, storedUsers);
+    const shutOut = await findShutOut(before, config, ended.clientIds, storedUsers);
     const left = [...removed.map((id) => [id, all] as const), ...shutOut];
     await inBatches(left, ([id, clientIds]) => userEvents.add([newUserEvent(id, 'left', clientIds)]));
   }

@@ -7,6 +7,7 @@ import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
 import { createListener } from '../http/server.ts';
 import { list } from '../features/index.ts';
+import type { Job } from '../features/parts.ts';
 import { keySettingsOf, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
@@ -16,8 +17,6 @@ import { AUDIT_EVENTS } from '../observability/audit.ts';
 import { toText } from '../observability/metrics.ts';
 import { silentTelemetry, type Telemetry } from '../observability/telemetry.ts';
 import { rememberProven } from '../oidc/client-authentication.ts';
-import { createLogoutJobs } from '../oidc/logout-jobs.ts';
-import { createLogoutSender } from '../oidc/logout-sender.ts';
 import type { Process } from '../oidc/app.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import { createSecretUses } from '../oidc/secret-uses.ts';
@@ -25,7 +24,7 @@ import { operationsOf } from '../store/measured.ts';
 import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { openUsers } from '../users/open-users.ts';
-import { createUserEventDelivery, createUserEvents } from '../users/user-events.ts';
+import { createUserEvents } from '../users/user-events.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { createViews } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
@@ -103,12 +102,9 @@ async function compose(
 
   // These outlive every replacement, and counters, leases and proven secrets with them.
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
-  const logoutJobs = createLogoutJobs(store.documents, store.clock.now);
   const userEvents = createUserEvents(store.documents, store.clock.now);
-  const userEventDelivery = createUserEventDelivery(userEvents, store.clock.now, log);
   const uses = createSecretUses(store.documents, now);
   const maySign = () => rotation.signingAllowed();
-  const logoutSender = createLogoutSender({ log, audit, jobs: logoutJobs, now: store.clock.now, maySign });
   const process: Process = {
     now,
     log,
@@ -118,7 +114,6 @@ async function compose(
     hash,
     passwords,
     maySign,
-    logoutJobs,
     userEvents,
     ...users,
     verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
@@ -138,17 +133,24 @@ async function compose(
   });
 
   // The application that serves, and how it is replaced.
+  let running: readonly Job[] = [];
+  /** Those of earlier applications, too. */
+  let stopped: Promise<unknown> = Promise.resolve();
+  function runJobs(jobs: readonly Job[]): void {
+    stopped = Promise.all([stopped, ...running.map((job) => job.stop())]);
+    running = jobs;
+    for (const job of jobs) job.start();
+  }
   const first = { config, views, hasNewKeys: keyStore.isNew };
   const { replace, serving } = createReplacing({
     first,
     process,
     status,
     provideKeys: (algorithms) => rotation.begin(algorithms),
-    async swap({ app, apps, hearOfUser, more }, next) {
+    async swap({ app, jobs, more }, next) {
       keyStore.change(keySettingsOf(next.config));
       listen.serve(app);
-      userEventDelivery.use(hearOfUser);
-      logoutSender.use(apps);
+      runJobs(jobs);
       management.serve(
         createManagementApp({
           address: next.config.management,
@@ -192,7 +194,9 @@ async function compose(
     }),
     ...(await unopened(status.wanted())).keys.map((key) => ['encryption_key_missing', 1, { key }] as const),
   ]);
-  metrics.describe(() => logoutJobs.snapshot());
+  metrics.describe(async () =>
+    (await Promise.all(running.map(async ({ snapshot }) => snapshot?.() ?? []))).flat(),
+  );
   await rotation.start();
 
   const listeners = hasManagement ? [listen, management] : [listen];
@@ -202,7 +206,10 @@ async function compose(
   async function stop(): Promise<void> {
     await drain();
     // In this order, once no request is in flight.
-    for (const one of [viewsWatch, rotation, userEventDelivery, logoutSender, uses]) await one.stop();
+    for (const one of [viewsWatch, rotation]) await one.stop();
+    runJobs([]);
+    await stopped;
+    await uses.stop();
     await passwords.close();
     await store.close();
     if (hasStarted) audit.record('service_stopped', 'success', {});

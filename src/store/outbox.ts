@@ -1,5 +1,5 @@
 // Jobs that no request waits for: documents of a collection, run by every process that serves. What a job is, its kind says
-// (oidc/logout-sender.ts).
+// (users/user-events.ts).
 import { FORM_VERSION, NewerForm, readForm, type StoredForm } from './form.ts';
 import { type Clock, type DocumentStore, type StoredDocument, StoreUnavailable } from './store.ts';
 

@@ -107,13 +107,14 @@ type ShutOut = readonly [id: string, clientIds: readonly string[]];
 
 type Member = Grouped & { readonly id: string };
 
-/** Whom the change keeps from an app that hears of the end of sessions, one with a `backchannel_logout_uri`. Throws StoreUnavailable. */
+/** Whom the change keeps from an app of `clientIds`, which hear of the end of sessions. Throws StoreUnavailable. */
 export async function findShutOut(
   before: Config,
   after: Config,
+  clientIds: ReadonlySet<string>,
   storedUsers: Pick<StoredUsers, 'list'>,
 ): Promise<readonly ShutOut[]> {
-  const clients = after.clients.filter(({ backchannelLogoutUri }) => backchannelLogoutUri !== undefined);
+  const clients = after.clients.filter(({ clientId }) => clientIds.has(clientId));
   const accessBefore = new Map(before.clients.map(({ clientId, access }) => [clientId, access]));
   const hasOtherRule = clients.some(
     ({ clientId, access }) => !isDeepStrictEqual(access, accessBefore.get(clientId)),

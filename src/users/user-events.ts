@@ -44,16 +44,17 @@ export type UserEvents = ReturnType<typeof createUserEvents>;
 
 export const createUserEvents = (documents: DocumentStore, now: Clock) => createJobs(documents, now, FORM);
 
-/** Delivers to `use` of the application that serves. */
-export function createUserEventDelivery(userEvents: UserEvents, now: Clock, log: Log) {
-  let hear: HearOfUser | undefined;
-  const outbox = createOutbox(userEvents, now, {
+type DeliveryParts = Readonly<{ userEvents: UserEvents; storeNow: Clock; log: Log; hearOfUser: HearOfUser }>;
+
+/** Delivers to one application. */
+export const createUserEventDelivery = ({ userEvents, storeNow, log, hearOfUser }: DeliveryParts) =>
+  createOutbox(userEvents, storeNow, {
     targetOf: ({ accountId }) => accountId,
     waitsMs: WAITS_MS,
-    mayRun: () => hear !== undefined,
+    mayRun: () => true,
     canRun: () => true,
     async run(event) {
-      await hear?.(event);
+      await hearOfUser(event);
       return 'done';
     },
     done: () => undefined,
@@ -61,11 +62,3 @@ export function createUserEventDelivery(userEvents: UserEvents, now: Clock, log:
     broke: (error) =>
       log.error({ err: error }, "apps could not be notified yet that a user's sessions have ended"),
   });
-  return {
-    use(next: HearOfUser): void {
-      hear = next;
-      outbox.start();
-    },
-    stop: () => outbox.stop(),
-  };
-}

@@ -9,7 +9,8 @@ import { introspect, revoke, userinfo } from '../world/presented-tokens.ts';
 import { post } from '../world/requests.ts';
 import { hashOf } from '../world/stored.ts';
 import { basic, redeem, refresh } from '../world/token-endpoint.ts';
-import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
+import { notifiedClients } from '../world/logout-receiver.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE } from '../world/world.ts';
 import { recordKey } from '../../src/oidc/record-key.ts';
 import { anyStore, eachStore } from '../world/each-store.ts';
 import { runVerb } from '../world/command-line.ts';
@@ -205,7 +206,7 @@ const SIGN_IN = {
   account: true,
   sign_in: { one_time_codes: true },
   // A reload ends sessions, by the lists of each user.
-  clients: worldClients({ web: { backchannel_logout_uri: 'https://app.example/logout' } }),
+  clients: notifiedClients({ web: 'https://app.example/logout' }),
 };
 
 anyStore(

@@ -13,6 +13,7 @@ const REMOVABLE = [
   'doctor',
   'plan',
   'try-out',
+  'back-channel-logout',
 ];
 
 const CHECKED = { code: 0, output: '' };

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, RequestListener, ServerResponse } from 'node:
 import { text } from 'node:stream/consumers';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, type ProtectedHeaderParameters } from 'jose';
 import { startTlsServer, type TlsServer } from './tls-server.ts';
+import { fold } from '../../src/features/index.ts';
 import { worldClients } from './world.ts';
 
 export type ReceivedLogout = {
@@ -17,6 +18,17 @@ export type ReceivedLogout = {
   readonly header: ProtectedHeaderParameters;
   readonly claims: JWTPayload;
 };
+
+/** False: no app is notified of anything, because the service can't do that. */
+export const NOTIFIES = 'backchannel_logout_uri' in fold('client');
+
+/** Clients of the world with these logout endpoints, by the client's id. */
+export const notifiedClients = (uris: Readonly<Record<string, string>>) =>
+  worldClients(
+    NOTIFIES
+      ? Object.fromEntries(Object.entries(uris).map(([id, uri]) => [id, { backchannel_logout_uri: uri }]))
+      : {},
+  );
 
 type Answer = (response: ServerResponse) => void;
 
@@ -70,10 +82,7 @@ export async function startLogoutReceiver(): Promise<LogoutReceiver> {
       return of(sid);
     },
     answer: (path, answer = DONE) => void answers.set(path, answer),
-    clients: (...ids) =>
-      worldClients(
-        Object.fromEntries(ids.map((id) => [id, { backchannel_logout_uri: `${server.origin}/${id}` }])),
-      ),
+    clients: (...ids) => notifiedClients(Object.fromEntries(ids.map((id) => [id, `${server.origin}/${id}`]))),
     outgoing: { internal_hosts: ['localhost'] },
   };
 }

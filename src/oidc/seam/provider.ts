@@ -6,7 +6,6 @@ import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
 import type { BrowserBinding } from '../browser-binding.ts';
-import type { EndedSession } from '../logout-jobs.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
 import { modelNames, modelOf } from '../models.ts';
 import { grantedResource, type Resource } from '../policies/refreshed-scope.ts';
@@ -38,8 +37,6 @@ export type SeamHooks = Readonly<{
   ) => Promise<boolean>;
   /** Called for a client without a secret where it names itself; may throw what the host answers (429). */
   admitPublicClient: (ctx: KoaContextWithOIDC, clientId: string) => Promise<void>;
-  /** Called in the place of sending a logout token: a session at a client ends in this request. */
-  noteLogout: (ctx: KoaContextWithOIDC, ended: EndedSession) => void;
 }> &
   Omit<ContextParts, 'spell'>;
 
@@ -49,7 +46,6 @@ type UsedModel = { readonly prototype: { resource?: Resource; consume: () => Pro
 type ClientPrototype = {
   clientId: string;
   compareClientSecret(secret: string): Promise<boolean>;
-  backchannelLogout(sub: string, sid: string | undefined): Promise<void>;
 };
 
 const currentRoute = () => Provider.ctx?.oidc.route;
@@ -83,7 +79,7 @@ export class PosternProvider extends Provider implements Seam {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts, hooks: SeamHooks) {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers, takeBeforeUse } = parts;
-    const { findClient, compareClientSecret, admitPublicClient, noteLogout } = hooks;
+    const { findClient, compareClientSecret, admitPublicClient } = hooks;
 
     // Before AccessToken is replaced by a class that is made of it.
     for (const name of modelNames) {
@@ -123,13 +119,6 @@ export class PosternProvider extends Provider implements Seam {
     const client = this.Client.prototype as unknown as ClientPrototype;
     client.compareClientSecret = function compare(secret) {
       return compareClientSecret(Provider.ctx, this.clientId, secret);
-    };
-    // The engine's own version lets the user wait for every app, and tries once.
-    client.backchannelLogout = async function note(accountId, sid) {
-      const { ctx } = Provider;
-      // The session also knows an app that the user opened and allowed nothing. A token without `sid` would end all their sessions there.
-      if (ctx !== undefined && sid !== undefined)
-        noteLogout(ctx, { clientId: this.clientId, accountId, sid });
     };
     // A client without a secret has no such step. The first look-up of the request is the one that authenticates it.
     const finder = this.Client as unknown as ClientFinder;

@@ -224,27 +224,6 @@ describe('redirect URIs in a client', () => {
   });
 });
 
-describe('PR-07, LO-14: backchannel_logout_uri', () => {
-  it.each([
-    'http://app.example/bcl',
-    'https://app.example/bcl#x',
-    'https://u:p@app.example/bcl',
-    'https:app.example/bcl',
-    'https://2130706433/bcl',
-    'https://[::1]/bcl',
-  ])('%s is refused', async (uri) => {
-    expect(await clientProblems(client({ backchannel_logout_uri: `"${uri}"` }))).toEqual([
-      expect.stringMatching(/^clients\[0\]\.backchannel_logout_uri: must be an https URL/),
-    ]);
-  });
-
-  it('is for clients that people sign in to', async () => {
-    const uri = { backchannel_logout_uri: 'https://app.example/bcl?a=b' };
-    expect(await clientProblems(client(uri))).toEqual([]);
-    expect(await clientProblems(machine(uri))).toEqual([expect.stringContaining('is about people')]);
-  });
-});
-
 describe('IN-15: client metadata', () => {
   it.each(['logo_uri', 'client_uri', 'policy_uri', 'tos_uri'])('%s is a web URL', async (key) => {
     for (const uri of ['javascript:alert(1)', 'data:text/html,x', '/x', '"https://a.example/\\"><script>"']) {

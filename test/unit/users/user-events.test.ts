@@ -10,20 +10,21 @@ it('a listener that fails is named at each of six tries in an hour, and given up
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => void lines.push(line) });
   const events = createUserEvents(new MemoryDocuments(), () => now);
-  const delivery = createUserEventDelivery(events, () => now, log);
   await events.add([newUserEvent('usr_1', 'left', ['web'])]);
   const heard: unknown[] = [];
   const fail = async (event: object) => {
     heard.push(event);
     throw new Error('broken');
   };
+  const storeNow = () => now;
+  const delivery = createUserEventDelivery({ userEvents: events, storeNow, log, hearOfUser: fail });
   for (let tries = 1; tries <= 6; tries += 1) {
-    delivery.use(fail);
+    delivery.start();
     await until(() => expect(lines.join('').match(/could not be notified yet/g)).toHaveLength(tries));
     now += 3_600_000;
   }
   expect(heard.at(-1)).toMatchObject({ accountId: 'usr_1', what: 'left', clientIds: ['web'] });
-  delivery.use(fail);
+  delivery.start();
   await until(async () => expect(await events.list()).toEqual([]));
   await delivery.stop();
   expect([heard.length, lines.filter((line) => line.includes("and won't be")).length]).toEqual([6, 1]);

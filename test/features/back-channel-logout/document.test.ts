@@ -1,16 +1,16 @@
-// docs/logout.md: its setting is a configuration, and its code reads the logout token that an app gets.
+// docs/back-channel-logout.md: its setting is a configuration, and its code reads the logout token that an app gets.
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeJwt } from 'jose';
 import { parse } from 'yaml';
-import { signIn } from '../world/app.ts';
-import { type LogoutReceiver, startLogoutReceiver } from '../world/logout-receiver.ts';
-import { type OpenWorld, startWorld, worldClients } from '../world/world.ts';
-import { signOut } from '../world/person.ts';
-import { tempFolder } from '../world/temp-folder.ts';
+import { signIn } from '../../world/app.ts';
+import { type LogoutReceiver, startLogoutReceiver } from '../../world/logout-receiver.ts';
+import { type OpenWorld, startWorld, worldClients } from '../../world/world.ts';
+import { signOut } from '../../world/person.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
-const DOCUMENT = 'docs/logout.md';
+const DOCUMENT = 'docs/back-channel-logout.md';
 
 type Recipe = { readonly readLogoutToken: (token: string) => Promise<unknown> };
 

@@ -1,14 +1,14 @@
 // Whose act ends a session, without its browser: each of the person's apps hears of it once, from whichever process is first.
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { signIn, type SignedIn } from '../world/app.ts';
-import { startLogoutReceiver } from '../world/logout-receiver.ts';
-import { newBrowser, type User, silently, signOut } from '../world/person.ts';
-import { startProcess } from '../world/process.ts';
-import { refresh } from '../world/token-endpoint.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
-import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import { PASSWORDS, PEOPLE, WORLD_ENV } from '../world/world.ts';
+import { signIn, type SignedIn } from '../../world/app.ts';
+import { startLogoutReceiver } from '../../world/logout-receiver.ts';
+import { newBrowser, type User, silently, signOut } from '../../world/person.ts';
+import { startProcess } from '../../world/process.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { postern, useEnvironment } from '../../world/terminal.ts';
+import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
+import { PASSWORDS, PEOPLE, WORLD_ENV } from '../../world/world.ts';
 
 const receiver = await startLogoutReceiver();
 afterAll(() => receiver.stop());

@@ -1,20 +1,20 @@
 // OIDC Back-Channel Logout 1.0, with apps on a real host of this machine.
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openAccount } from '../world/account-page.ts';
-import { authorize, signIn, type SignedIn } from '../world/app.ts';
-import { HOUR, moveClock, standingClock, until } from '../world/clock.ts';
-import { StoreUnavailable } from '../../src/store/store.ts';
-import { hashPassword } from '../../src/users/passwords.ts';
-import { createStoredUsers } from '../../src/users/stored-users.ts';
-import { begin, idOf, newBrowser, silently, signOut } from '../world/person.ts';
-import { anyStore, eachStore, useWorld } from '../world/each-store.ts';
-import { startLogoutReceiver } from '../world/logout-receiver.ts';
-import { get } from '../world/requests.ts';
-import { refresh } from '../world/token-endpoint.ts';
-import { untilTold } from '../world/expect-act.ts';
-import { createTurns } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
+import { openAccount } from '../../world/account-page.ts';
+import { authorize, signIn, type SignedIn } from '../../world/app.ts';
+import { HOUR, moveClock, standingClock, until } from '../../world/clock.ts';
+import { StoreUnavailable } from '../../../src/store/store.ts';
+import { hashPassword } from '../../../src/users/passwords.ts';
+import { createStoredUsers } from '../../../src/users/stored-users.ts';
+import { begin, idOf, newBrowser, silently, signOut } from '../../world/person.ts';
+import { anyStore, eachStore, useWorld } from '../../world/each-store.ts';
+import { startLogoutReceiver } from '../../world/logout-receiver.ts';
+import { get } from '../../world/requests.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { untilTold } from '../../world/expect-act.ts';
+import { createTurns } from '../../world/turns.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../../world/world.ts';
 
 const MEMBERS = ['backchannel_logout_supported', 'backchannel_logout_session_supported'];
 
@@ -151,6 +151,32 @@ eachStore(
   },
   { config },
 );
+
+describe('PR-41: logout tokens of an app with its own algorithm', () => {
+  const APPS = new Map<string, string>([
+    ['web', 'EdDSA'],
+    ['web2', 'ES256'],
+    ['post', 'PS256'],
+    ['spa', 'RS256'],
+  ]);
+  const clients = receiver.clients(...APPS.keys()).map((client) => {
+    const alg = APPS.get(client.client_id);
+    return { ...client, ...(alg && { id_token_signed_response_alg: alg }) };
+  });
+  const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'];
+  const world = useWorld({ config: { ...config, clients, signing_keys: { algorithms } } });
+
+  it('are signed by it', async () => {
+    const keys = createRemoteJWKSet(new URL(`${world().base}/oauth/jwks.json`));
+    for (const client of ['web', 'web2', 'post', 'spa'] as const) {
+      const app = await signIn(world(), { client, scope: 'openid' });
+      await signOut(world(), app.browser);
+      const [sent] = await receiver.wait(sidOf(app));
+      const { protectedHeader } = await jwtVerify(sent?.token ?? '', keys, { audience: client });
+      expect(protectedHeader.alg).toBe(APPS.get(client));
+    }
+  });
+});
 
 describe('an app that refuses a logout token', () => {
   const world = useWorld({ config });

@@ -1,0 +1,28 @@
+// OIDC Back-Channel Logout 1.0: apps are notified that a session of a user has ended.
+import { forUsers } from '../../config/rules.ts';
+import { text } from '../../config/text.ts';
+import { uriFault } from '../../config/uri.ts';
+import type { Declaration } from '../feature.ts';
+
+/** §2.2, and https alone. What the name leads to is seen when it is called. */
+const logoutUriFault = uriFault(
+  // URL has put every spelling of an address into one.
+  (url, uri) => url.protocol === 'https:' && !uri.includes('#') && !/^\[|^[\d.]+$/.test(url.hostname),
+  'must be an https URL that names its host, no address, without fragment and user name (OIDC Back-Channel Logout §2.2)',
+);
+
+type Settings = { readonly clients: readonly { readonly backchannelLogoutUri?: string | undefined }[] };
+
+export const backChannelLogout = {
+  name: 'back-channel-logout',
+  client: {
+    backchannel_logout_uri: text(logoutUriFault)
+      .optional()
+      .describe(
+        "Where the app is notified that a session of a person has ended (OIDC Back-Channel Logout): an https URL of the app's server. Its ID tokens then have sid.",
+      ),
+  },
+  clientRules: [forUsers('backchannel_logout_uri')],
+  audit: ['app_logout'],
+  isOn: ({ clients }: Settings) => clients.some(({ backchannelLogoutUri }) => backchannelLogoutUri),
+} as const satisfies Declaration;

@@ -1,0 +1,49 @@
+// Which sessions of apps end, in a request or by an act on a user, and who has to hear of it.
+import type { Context, Next } from 'koa';
+import type { Session } from 'oidc-provider';
+
+/** One session at one app. */
+export type EndedSession = Readonly<{
+  clientId: string;
+  accountId: string;
+  /** As in the app's ID tokens. Names the session there, and is no credential. */
+  sid: string;
+}>;
+
+/** What has to hear of the sessions of some clients. */
+export type SessionEnds = Readonly<{
+  clientIds: ReadonlySet<string>;
+  add: (ended: readonly EndedSession[]) => Promise<void>;
+}>;
+
+type Ending = Pick<Session, 'accountId' | 'authorizations'>;
+
+const toEach = ({ accountId, authorizations = {} }: Ending): readonly EndedSession[] =>
+  Object.entries(authorizations).flatMap(([clientId, { sid }]) =>
+    accountId === undefined || sid === undefined ? [] : [{ clientId, accountId, sid }],
+  );
+
+export type EndedSessions = ReturnType<typeof createEndedSessions>;
+
+export function createEndedSessions(ends: readonly SessionEnds[]) {
+  const noted = new WeakMap<object, readonly EndedSession[]>();
+
+  async function addAll(ended: readonly EndedSession[]): Promise<void> {
+    const addTo = ({ clientIds, add }: SessionEnds) =>
+      add(ended.filter(({ clientId }) => clientIds.has(clientId)));
+    await Promise.all(ends.map(addTo));
+  }
+
+  return {
+    /** The clients of which anything hears. */
+    clientIds: new Set(ends.flatMap(({ clientIds }) => [...clientIds])) as ReadonlySet<string>,
+    add: async (ending: Ending) => addAll(toEach(ending)),
+    note: (ctx: object, ending: Ending) =>
+      void noted.set(ctx, [...(noted.get(ctx) ?? []), ...toEach(ending)]),
+    /** Adds what was noted before the session itself ends: nothing is forgotten. */
+    queue: async (ctx: Context, next: Next): Promise<void> => {
+      await next();
+      await addAll(noted.get(ctx) ?? []);
+    },
+  };
+}
