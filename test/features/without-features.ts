@@ -55,7 +55,7 @@ function removeFromList(text: string, name: string): string {
     .filter((line) => ![`'./${name}/`, `'features/${name}/`].some((one) => line.includes(one)));
   return imported === ''
     ? lines.join('\n')
-    : lines.join('\n').replaceAll(new RegExp(`\\b${imported}\\b(, )?`, 'g'), '');
+    : lines.join('\n').replaceAll(new RegExp(`\\b${imported}\\b(,\\s*)?`, 'g'), '');
 }
 
 /** The keys of a feature, and the comment above each. */
