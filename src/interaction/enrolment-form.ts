@@ -8,7 +8,7 @@ import type {
   Method,
   NewFactor,
 } from '../users/factors.ts';
-import type { EnrolmentModel } from '../views/models.ts';
+import type { EnrolmentModel } from '../views/shared-models.ts';
 import type { Form } from './form.ts';
 import type { Host } from './host.ts';
 

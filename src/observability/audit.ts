@@ -18,8 +18,6 @@ export const AUDIT_EVENTS = [
   'configuration_changed',
   'account_lock',
   'link_used',
-  'second_factor',
-  'factor_changed',
   'limit_reached',
   'form_refused',
   'service_started',

@@ -5,6 +5,7 @@ import { fold } from '../features/index.ts';
 import {
   ApiModel,
   ClientModel,
+  EnrolmentModel,
   ofUser,
   PasskeyModel,
   posted,
@@ -12,10 +13,8 @@ import {
   Text as text,
   Url as url,
 } from './shared-models.ts';
-import { EnrolmentModel, enrol, factorNeeded, factors, notice, secondStep } from './factor-models.ts';
 
 export { ApiModel, ClientModel, ScopeModel } from './shared-models.ts';
-export { EnrolmentModel, NoticeModel } from './factor-models.ts';
 
 export const BrandingModel = z.object({
   name: text,
@@ -192,11 +191,6 @@ const account = z.discriminatedUnion('outcome', [
 /** Page name -> the schema of its `model`. */
 export const PAGE_MODELS = {
   login,
-  'second-step': secondStep,
-  'factor-needed': factorNeeded,
-  notice,
-  enrol,
-  factors,
   account,
   'select-account': selectAccount,
   consent,

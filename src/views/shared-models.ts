@@ -55,3 +55,22 @@ export const posted = {
   /** The engine's own token for that form; its field is called `xsrf`. */
   xsrf: Text,
 };
+
+/** The ways to add a factor that are on. */
+export const EnrolmentModel = z.object({
+  csrf: Text,
+  oneTimeCode: z
+    .object({
+      action: Url,
+      /** base32. */
+      secret: Text,
+      /** A picture of the same: a data URL. */
+      qr: Url,
+      /** Goes back with the form. */
+      sealed: Text,
+    })
+    .optional(),
+  passkey: z.object({ action: Url, options: Text, /** Goes back with the form. */ handle: Text }).optional(),
+  error: z.enum(['wrong_code', 'passkey_refused', 'expired', 'not_confirmed']).optional(),
+});
+export type EnrolmentModel = Readonly<z.infer<typeof EnrolmentModel>>;

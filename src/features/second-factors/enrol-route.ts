@@ -5,7 +5,7 @@ import type { OpenInteraction } from '../../oidc/open-interaction.ts';
 import { isRecovered, withProof } from '../../users/authentication-methods.ts';
 import { canProve, hasSecondFactor } from '../../users/factors.ts';
 import { isFresh, mayChangeFactors } from '../../users/recent-proof.ts';
-import type { EnrolmentModel } from '../../views/models.ts';
+import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { actorOf } from '../../interaction/actor.ts';
 import { addFromForm, toEnrolmentModel } from '../../interaction/enrolment-form.ts';
 import { goOn } from '../../interaction/go-on.ts';

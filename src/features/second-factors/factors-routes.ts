@@ -9,7 +9,8 @@ import { type Method, type Passkey, hasSecondFactor } from '../../users/factors.
 import { noticesFor } from '../../users/notices.ts';
 import { mayChangeFactors } from '../../users/recent-proof.ts';
 import { ONE_TIME_CODES } from '../../users/remove-factor.ts';
-import type { EnrolmentModel, PageModels } from '../../views/models.ts';
+import type { PageModels } from '../../views/models.ts';
+import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { Refusal } from '../../views/refusal.ts';
 import { actorOf } from '../../interaction/actor.ts';
 import { addFromForm, methodIn, toEnrolmentModel } from '../../interaction/enrolment-form.ts';

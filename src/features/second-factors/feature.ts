@@ -6,6 +6,7 @@ import { DAY, duration, MINUTE } from '../../config/notation.ts';
 import type { Rule } from '../../config/rules.ts';
 import { Url } from '../../views/shared-models.ts';
 import type { Declaration } from '../feature.ts';
+import { enrol, factorNeeded, factors, notice, secondStep } from './models.ts';
 
 const MOST_RECOVERY_CODES = 20;
 
@@ -91,6 +92,8 @@ export const secondFactors = {
     { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/callback`, methods: ['GET'], isCallback: true },
     { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/:change`, methods: ['POST'] },
   ],
+  audit: ['second_factor', 'factor_changed'],
+  pages: { 'second-step': secondStep, 'factor-needed': factorNeeded, notice, enrol, factors },
   /** The page for passkeys, codes and recovery codes, while they are on. */
   sections: { factorsUrl: Url.optional() },
   isOn: ({ signIn }: { readonly signIn?: unknown }) => signIn !== undefined,

@@ -2,19 +2,19 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { AllowedAppModel, EventModel, SessionModel } from '../../../src/features/account/models.ts';
+import { NoticeModel } from '../../../src/features/second-factors/models.ts';
 import {
   ApiModel,
   BrandingModel,
   ClientModel,
   DocumentModel,
-  EnrolmentModel,
   fieldsOf,
   LanguageModel,
-  NoticeModel,
   PAGE_MODELS,
   PageContext,
   ScopeModel,
 } from '../../../src/views/models.ts';
+import { EnrolmentModel } from '../../../src/views/shared-models.ts';
 import { PAGE_STATES } from '../../../src/views/samples.ts';
 import { LOCAL_NAMES } from '../../../src/views/templates.ts';
 import { listViewFiles } from '../../../src/views/view-files.ts';

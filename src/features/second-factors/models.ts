@@ -1,6 +1,13 @@
 // What the pages of second factors are given; models.ts has the other pages.
 import * as z from 'zod';
-import { ClientModel, ofUser, PasskeyModel, Text as text, Url as url } from './shared-models.ts';
+import {
+  ClientModel,
+  EnrolmentModel,
+  ofUser,
+  PasskeyModel,
+  Text as text,
+  Url as url,
+} from '../../views/shared-models.ts';
 
 /** After the right password, or in a session that proved less than the app needs. */
 export const secondStep = z.object({
@@ -57,25 +64,6 @@ export const notice = z.object({
   /** Their page for factors. */
   factorsUrl: url,
 });
-
-/** The ways to add a factor that are on. */
-export const EnrolmentModel = z.object({
-  csrf: text,
-  oneTimeCode: z
-    .object({
-      action: url,
-      /** base32. */
-      secret: text,
-      /** A picture of the same: a data URL. */
-      qr: url,
-      /** Goes back with the form. */
-      sealed: text,
-    })
-    .optional(),
-  passkey: z.object({ action: url, options: text, /** Goes back with the form. */ handle: text }).optional(),
-  error: z.enum(['wrong_code', 'passkey_refused', 'expired', 'not_confirmed']).optional(),
-});
-export type EnrolmentModel = Readonly<z.infer<typeof EnrolmentModel>>;
 
 /** A user without a factor that the app needs adds one. */
 export const enrol = z.object({
