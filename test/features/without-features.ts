@@ -71,10 +71,12 @@ export function keysOfFeature(
 }
 
 function removeKeys(text: string, name: string): string {
-  return keysOfFeature(name).reduce(
+  const left = keysOfFeature(name).reduce(
     (yaml, [, key]) => yaml.replaceAll(new RegExp(`(^ *# [^\\n]*\\n)*^ *(# )?${key}:[^\\n]*\\n`, 'gm'), ''),
     text,
   );
+  // The last one of a group.
+  return left.replace(/^features:\n(?! )/m, '');
 }
 
 function removeLimits(text: string, name: string): string {
