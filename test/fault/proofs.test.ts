@@ -85,8 +85,4 @@ const PROOFS: Proofs = {
   },
 };
 
-const CONFIG = {
-  ...GENEROUS,
-  sign_in: { passkeys: false, one_time_codes: true, recovery_codes: 10 },
-};
-useProofs(PROOFS, CONFIG);
+useProofs(PROOFS, { ...GENEROUS, sign_in: { passkeys: false, one_time_codes: true, recovery_codes: 10 } });

@@ -20,7 +20,7 @@ export type Proofs = Readonly<Record<string, (world: OpenWorld) => Promise<Proof
 
 export const twice = (use: Use): Proof => ({ use, again: use });
 
-/** As soon as the store works; alice may have a second factor. */
+/** As soon as the store works. */
 export const bobSignedIn = (world: OpenWorld) =>
   vi.waitFor(() => signIn(world, { person: 'bob' }), { timeout: 60_000, interval: 100 });
 
@@ -149,12 +149,9 @@ export function useProofs(proofs: Proofs, config: Readonly<Record<string, unknow
         expect(results).toContainEqual(INTACT);
         const unsure = results.filter(({ unconfirmed }) => unconfirmed);
         expect(unsure).not.toEqual([]);
-        if (/recovery|one-time/.test(kind)) {
-          for (const { text } of unsure)
-            expect(text).toContain('This code may have been used. Use another one.');
-        } else if (kind.startsWith('a link')) {
-          for (const { text } of unsure) expect(text).toContain('This link may have been used');
-        }
+        const ofCode = /recovery|one-time/.test(kind) ? 'This code may have been used. Use another one.' : '';
+        const said = kind.startsWith('a link') ? 'This link may have been used' : ofCode;
+        for (const { text } of unsure) expect(text).toContain(said);
       },
     );
   });
