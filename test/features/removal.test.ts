@@ -2,19 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyWithout, keysOfFeature, removeCopy, runIn } from './without-features.ts';
-
-const REMOVABLE = [
-  'device-flow',
-  'form-post',
-  'fast-path',
-  'client-documents',
-  'import',
-  'doctor',
-  'plan',
-  'try-out',
-  'back-channel-logout',
-];
+import { copyWithout, keysOfFeature, REMOVABLE, removeCopy, runIn } from './without-features.ts';
 
 const CHECKED = { code: 0, output: '' };
 const NODE = ['--no-warnings', 'src/main.ts'];

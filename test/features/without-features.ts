@@ -7,6 +7,18 @@ import { promisify } from 'node:util';
 import type { Declaration } from '../../src/features/feature.ts';
 import { FEATURES } from '../../src/features/index.ts';
 
+export const REMOVABLE = [
+  'device-flow',
+  'form-post',
+  'fast-path',
+  'client-documents',
+  'import',
+  'doctor',
+  'plan',
+  'try-out',
+  'back-channel-logout',
+];
+
 const run = promisify(execFile);
 const LISTS = ['index.ts', 'running.ts', 'commands.ts'].map((file) => `src/features/${file}`);
 LISTS.push('test/longest-first.ts');
