@@ -11,7 +11,7 @@ import { type Configured, LMDB, type Service } from '../service.ts';
 import * as subjects from '../subjects.ts';
 
 const PEOPLE = 100;
-/** Four records each. A service sweeps about 900 a second at full load, and here only while it is measured. */
+/** Four records each, swept only while the service is measured. */
 const GRANTS = { quick: 20_000, usual: 200_000 };
 /** Longer than anything lives. */
 const AGO_MS = 40 * 86_400_000;

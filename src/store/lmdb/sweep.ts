@@ -8,7 +8,7 @@ import type { Clock } from '../store.ts';
 /** A transaction holds up the event loop and every writer of the folder. A row on disk alone may take a millisecond. */
 const BATCH_MS = 2;
 const BATCH_ROWS = 100;
-/** Times what the last batch took with its commit: 900 rows a second at full load cost refreshes a twentieth of their rate. */
+/** Times what the last batch took with its commit. Requests write meanwhile; bench/sections/expiry.ts measures the loss. */
 const PAUSE = 6;
 const PAUSE_MS = { least: 25, most: 150 };
 
