@@ -15,7 +15,6 @@ const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
   client: async () => (await import('./client.ts')).registerClient,
   user: async () => (await import('./user.ts')).registerUser,
   keys: async () => (await import('./keys.ts')).registerKeys,
-  views: async () => (await import('./views.ts')).registerViews,
   store: async () => (await import('./store.ts')).registerStore,
   healthcheck: async () => (await import('./healthcheck.ts')).registerHealthcheck,
   ...COMMANDS,

@@ -9,6 +9,7 @@ type Commands = Readonly<Record<string, () => Promise<Register>>>;
 export const COMMANDS: Commands = {
   plan: async () => (await import('./plan/commands.ts')).registerPlan,
   doctor: async () => (await import('./doctor/commands.ts')).registerDoctor,
+  views: async () => (await import('./view-check/commands.ts')).registerViews,
 };
 
 /** Below `client`. */

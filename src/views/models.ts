@@ -209,13 +209,3 @@ export type PageModels = {
 export type PageName = keyof PageModels;
 
 export const PAGE_NAMES = Object.keys(PAGE_MODELS) as readonly PageName[];
-
-/** Field -> its schema, whatever list, union or option it is in; undefined for a plain value. */
-export function fieldsOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
-  if (schema instanceof z.ZodObject) return schema.shape;
-  if (schema instanceof z.ZodUnion) return Object.assign({}, ...schema.options.map(fieldsOf));
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodReadonly || schema instanceof z.ZodArray) {
-    return fieldsOf(schema.unwrap());
-  }
-  return undefined;
-}

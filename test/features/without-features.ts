@@ -15,6 +15,7 @@ export const REMOVABLE = [
   'import',
   'doctor',
   'plan',
+  'view-check',
   'try-out',
   'back-channel-logout',
 ];

@@ -8,14 +8,13 @@ import {
   BrandingModel,
   ClientModel,
   DocumentModel,
-  fieldsOf,
   LanguageModel,
   PAGE_MODELS,
   PageContext,
   ScopeModel,
 } from '../../../src/views/models.ts';
 import { EnrolmentModel } from '../../../src/views/shared-models.ts';
-import { PAGE_STATES } from '../../../src/views/samples.ts';
+import { fieldsOf, PAGE_STATES } from '../../../src/features/page-samples.ts';
 import { LOCAL_NAMES } from '../../../src/views/templates.ts';
 import { listViewFiles } from '../../../src/views/view-files.ts';
 

@@ -2,13 +2,13 @@
 // `postern views check` prints the result.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Branding } from '../config/config.ts';
-import { assetType, COLORS_CSS } from './assets.ts';
-import { fieldsOf, PAGE_MODELS } from './models.ts';
-import { createPages } from './pages.ts';
-import { PAGE_STATES } from './samples.ts';
-import { loadLocaleFiles, type LocaleFiles, placeholdersOf } from './texts.ts';
-import { listViewFiles, BUILT_IN_FOLDER } from './view-files.ts';
+import type { Branding } from '../../config/config.ts';
+import { assetType, COLORS_CSS } from '../../views/assets.ts';
+import { PAGE_MODELS } from '../../views/models.ts';
+import { createPages } from '../../views/pages.ts';
+import { fieldsOf, PAGE_STATES } from '../page-samples.ts';
+import { loadLocaleFiles, type LocaleFiles, placeholdersOf } from '../../views/texts.ts';
+import { listViewFiles, BUILT_IN_FOLDER } from '../../views/view-files.ts';
 
 export type ViewFault = Readonly<{
   /** Name in the folder, or the page. */

@@ -1,8 +1,8 @@
 // Sample data of every page, made from the schema of its model: full, minimal, with each enum value and each branch, with long words.
-// `postern views check` renders each template with all of them.
+// `postern views check` and the tests of the pages render each template with all of them.
 import * as z from 'zod';
-import { PAGE_MODELS, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
-import { Url } from './shared-models.ts';
+import { PAGE_MODELS, PAGE_NAMES, type PageModels, type PageName } from '../views/models.ts';
+import { Url } from '../views/shared-models.ts';
 
 export type PageState = { [N in PageName]: { title: string; name: N; model: PageModels[N] } }[PageName];
 
@@ -139,3 +139,13 @@ function statesOf(name: PageName): readonly PageState[] {
 }
 
 export const PAGE_STATES: readonly PageState[] = PAGE_NAMES.flatMap(statesOf);
+
+/** Field -> its schema, whatever list, union or option it is in; undefined for a plain value. */
+export function fieldsOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (schema instanceof z.ZodObject) return schema.shape;
+  if (schema instanceof z.ZodUnion) return Object.assign({}, ...schema.options.map(fieldsOf));
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodReadonly || schema instanceof z.ZodArray) {
+    return fieldsOf(schema.unwrap());
+  }
+  return undefined;
+}

@@ -1,15 +1,14 @@
-// `postern views eject|check`: for designers who change the pages. The checks themselves are in
-// views/view-check.ts.
+// `postern views eject|check`: for designers who change the pages. The checks themselves are in view-check.ts.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
-import type { Branding } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
-import { didYouMean } from '../config/wording.ts';
-import { checkViews, type ViewFault } from '../views/view-check.ts';
-import { BUILT_IN_FOLDER, listViewFiles } from '../views/view-files.ts';
-import { addVerb, type VerbOptions } from './configuration.ts';
-import { type CliIo, CommandError, Ended, EXIT, print, printDone } from './io.ts';
+import type { Branding } from '../../config/config.ts';
+import { loadConfig } from '../../config/load.ts';
+import { didYouMean } from '../../config/wording.ts';
+import { checkViews, type ViewFault } from './view-check.ts';
+import { BUILT_IN_FOLDER, listViewFiles } from '../../views/view-files.ts';
+import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
+import { type CliIo, CommandError, Ended, EXIT, print, printDone } from '../../cli/io.ts';
 
 type OwnViews = { readonly viewsFolder?: string | undefined; readonly branding: Branding };
 type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: boolean };
