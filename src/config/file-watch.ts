@@ -1,6 +1,7 @@
 // Watches the configuration files and views of a running service: notices a change, waits until it is complete, and has
 // the files read again. By looking alone: network drives and many mounts of containers report no events.
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { readInTime, statInTime, statRegular, Unreadable } from './regular-file.ts';
 
 /** changed: the new content runs now. unchanged: it equals what runs already. broken: nothing was changed. */
@@ -20,8 +21,6 @@ type FileWatchParts = Readonly<{
 }>;
 
 const SETTLE_MS = 400;
-/** Files that change all the time never settle: after this they are read as they are. */
-const PATIENCE_MS = 2000;
 /** A millisecond for each file, within these bounds: a look at thousands of them takes a while. */
 const LOOK_EVERY_MS = { least: 1000, most: 3000 };
 
@@ -91,31 +90,26 @@ export class FileWatch {
   }
 
   async #round(isForced: boolean): Promise<ReloadOutcome> {
-    const began = performance.now();
     let seen = await this.#look();
-    const isKnown = seen.size === this.#known.size && isSame(this.#known, seen);
-    if (isKnown && !isForced) return 'unchanged';
+    if (!isForced && isDeepStrictEqual(seen, this.#known)) return 'unchanged';
     while (await this.#pause(await this.#settleTime(seen))) {
-      const mayBeReplaced = performance.now() - began > PATIENCE_MS;
-      const settled = await this.#look();
-      if (isSame(seen, settled, mayBeReplaced)) {
-        const takeOver = await this.#parts.read();
-        seen = await this.#look();
-        // Otherwise something was written while it was read, or it names files that nothing has looked at yet.
-        if (isSame(settled, seen, mayBeReplaced)) {
-          // What came in the place of a file while it was read is still to be read.
-          this.#known = isSame(settled, seen) ? seen : settled;
-          return takeOver();
-        }
-      } else {
-        seen = settled;
+      const before = seen;
+      seen = await this.#look();
+      if (!isDeepStrictEqual(seen, before)) continue;
+      const takeOver = await this.#parts.read();
+      const after = await this.#look();
+      // Otherwise something was written while it was read, or it names files that nothing has looked at yet.
+      if (isDeepStrictEqual(after, seen)) {
+        this.#known = seen;
+        return takeOver();
       }
+      seen = after;
     }
     return 'unchanged';
   }
 
   async #settleTime(seen: Snapshot): Promise<number> {
-    const changed = [...seen].filter((entry) => !isSame(this.#known, new Map([entry])));
+    const changed = [...seen].filter(([name, mark]) => !isDeepStrictEqual(mark, this.#known.get(name)));
     const isAbrupt = await Promise.all(changed.map(([name]) => endsAbruptly(name)));
     const { settleMs = SETTLE_MS } = this.#parts;
     return isAbrupt.includes(true) ? 4 * settleMs : settleMs;
@@ -134,30 +128,18 @@ export class FileWatch {
   }
 }
 
-/** `identity` says which file it is, `state` what was last done to it. */
-type Mark = { readonly identity: string; readonly state: string; readonly changedAt: number };
+/** What was last done to a file, and when. */
+type Mark = { readonly state: string; readonly changedAt: number };
 type Snapshot = ReadonlyMap<string, Mark>;
 
 async function markOf(file: string): Promise<Mark> {
-  // Follows links: when a mounted folder is swapped, its names lead to other files.
-  const found = await statInTime(file).catch((error: unknown) =>
-    error instanceof Unreadable ? 'late' : 'absent',
-  );
-  if (typeof found === 'string') return { identity: found, state: '', changedAt: 0 };
-  const { dev, ino, birthtimeMs, size, mtimeMs, ctimeMs } = found;
-  return {
-    identity: `${dev} ${ino} ${birthtimeMs}`,
-    state: `${size} ${mtimeMs} ${ctimeMs}`,
-    changedAt: ctimeMs,
-  };
-}
-
-/** Whether `after` shows nothing new. What came in the place of another file is whole as it came, unlike what was written to. */
-function isSame(before: Snapshot, after: Snapshot, mayBeReplaced = false): boolean {
-  return [...after].every(([name, { identity, state }]) => {
-    const old = before.get(name);
-    return old?.identity === identity ? old.state === state : mayBeReplaced;
-  });
+  try {
+    // Follows links: when a mounted folder is swapped, its names lead to other files.
+    const { dev, ino, size, mtimeMs, ctimeMs } = await statInTime(file);
+    return { state: `${dev} ${ino} ${size} ${mtimeMs}`, changedAt: ctimeMs };
+  } catch (error) {
+    return { state: error instanceof Unreadable ? 'late' : 'absent', changedAt: 0 };
+  }
 }
 
 /** Whether a document stops in the middle of a line. Few finished ones do, and many that are being written. */

@@ -248,7 +248,7 @@ describe('many changes', () => {
     const file = write(withClients('a'));
     let atOnce = 0;
     let most = 0;
-    const { clientIds, configs, loads, watch } = await watched(file, async () => {
+    const { clientIds, loads, watch } = await watched(file, async () => {
       atOnce += 1;
       most = Math.max(most, atOnce);
       await delay(20);
@@ -261,7 +261,6 @@ describe('many changes', () => {
       answers.push(watch.reload());
       await delay(10);
     }
-    expect(configs.length).toBeGreaterThan(0);
     await vi.waitFor(() => expect(clientIds()).toEqual(['a', 'c299']), PATIENCE);
     await Promise.all(answers);
     expect(most).toBe(1);
@@ -271,20 +270,19 @@ describe('many changes', () => {
     expect(await watch.reload()).toBe('unchanged');
   });
 
-  it('end with the last one, also when it came while the one before was read', async () => {
+  it('end with the last one alone, also when it came while the one before was read', async () => {
     const file = write(withClients('a'));
     const current = await loadWithEnv(file);
-    let count = 0;
-    const changing = setInterval(() => replace(file, withClients(`c${(count += 1)}`)), 20);
+    replace(file, withClients('first'));
+    let isLast = false;
     const taken: (string | undefined)[] = [];
     running = await watchConfig({
       file,
       current,
-      // It is first called when the file has been replaced all the time for a while.
       load: async (name) => {
         const loaded = await loadWithEnv(name);
-        clearInterval(changing);
-        if (taken.length === 0) replace(file, withClients('last'));
+        if (!isLast) replace(file, withClients('last'));
+        isLast = true;
         return loaded;
       },
       onConfig: ({ config }) => {
@@ -294,7 +292,7 @@ describe('many changes', () => {
       onError: (error) => expect.fail(String(error)),
       settleMs: SETTLE_MS,
     });
-    await vi.waitFor(() => expect(taken).toEqual([expect.stringMatching(/^c/), 'last']), PATIENCE);
+    await vi.waitFor(() => expect(taken).toEqual(['last']), PATIENCE);
   });
 
   it('end when the watch is stopped, also in the middle of one', async () => {
