@@ -4,8 +4,7 @@ import { type Adapter, errors } from 'oidc-provider';
 import { GRANT } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { UserLists } from './user-lists.ts';
-import { recordKey } from './record-key.ts';
-import { createRecordForm, type RecordParts } from './record-payload.ts';
+import { createRecordForm, recordKey, type RecordParts } from './record-payload.ts';
 
 export type AdapterParts = RecordParts & {
   readonly records: UnitOfWork;

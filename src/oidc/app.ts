@@ -29,12 +29,11 @@ import { createClientLookup } from './clients.ts';
 import { createEndedSessions, type SessionEnds } from './ended-sessions.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { createClientLimits } from './limit-clients.ts';
-import { createHearOfUser, userListsOf } from './lists-of-users.ts';
-import { createMachineTokenFinder } from './machine-tokens.ts';
-import { createFindDefault } from './policies/default-scopes.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
 import { createRememberedConsents } from './policies/remembered-consents.ts';
-import { createFindRefusal } from './policies/scopes.ts';
+import { createFindDefault, createFindRefusal } from './policies/scopes.ts';
+import { createMachineTokenFinder } from './seam/client-credentials.ts';
+import { createHearOfUser, userListsOf } from './user-lists.ts';
 
 /** What outlives every application of a process: counters and leases are here, so that a reload doesn't reset them. */
 export interface Process extends Telemetry, OpenUsers {
@@ -94,7 +93,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   const ended = createEndedSessions(ends);
   const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds, audit, ended };
   const consents = createRememberedConsents(stored, config.lifetimes.consent);
-  const held = userListsOf(config, store, stored, consents);
+  const held = userListsOf(config, store, stored);
 
   // Tokens. An ID token is only ever signed after an access token, in the same request: this guards both.
   const accessTokens = createAccessTokens(issuer, keySet, now, audiences.isPossible);

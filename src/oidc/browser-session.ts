@@ -4,8 +4,7 @@ import { BY_PASSWORD, levelOf } from '../users/authentication-methods.ts';
 import { SIGNED } from './cookie-names.ts';
 import type { Proved } from './interactions.ts';
 import type { Engine } from './provider.ts';
-import { factorAtOf, sessionsSinceOf } from './seam/session-sign-in.ts';
-import { issuedBySession } from './signed-in-at.ts';
+import { factorAtOf, issuedBySession, sessionsSinceOf } from './seam/session-sign-in.ts';
 
 export type BrowserSessions = ReturnType<typeof createBrowserSessions>;
 export type BrowserSession = NonNullable<Awaited<ReturnType<BrowserSessions['find']>>>;

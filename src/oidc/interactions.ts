@@ -9,7 +9,7 @@ import { type AuditFields, originOf, type Outcome } from '../observability/audit
 import { DocumentChanged } from '../store/documents.ts';
 import { type CollectionWrite, failingAs } from '../store/store.ts';
 import { interactionGone } from './adapter.ts';
-import { recordKey } from './record-key.ts';
+import { recordKey } from './record-payload.ts';
 import { findGrant, grantWith } from './policies/existing-grant.ts';
 import { WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';

@@ -6,8 +6,7 @@ import { toClientModel } from './client-model.ts';
 import { type AskedFor, WHOLE_API } from './policies/asked-for.ts';
 import type { Engine } from './provider.ts';
 import { scopesIn } from './policies/scopes.ts';
-import { factorAtOf } from './seam/session-sign-in.ts';
-import { issuedBySession } from './signed-in-at.ts';
+import { factorAtOf, issuedBySession } from './seam/session-sign-in.ts';
 
 export const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'access', 'consent'] as const;
 /** What the user is asked for. */

@@ -3,9 +3,9 @@ import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import { joinParts } from '../features/index.ts';
+import { guardOf, type Parts } from '../features/parts.ts';
 import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
-import type { Hooked } from './hooks.ts';
 import { clientMetadataOf, type Clients, withConfiguredClients } from './clients.ts';
 import { cookieNames, SIGNED } from './cookie-names.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
@@ -17,10 +17,14 @@ import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createRestoreOfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
 import { createResourceHooks, knownScopes, type RestoreScope } from './policies/scopes.ts';
 import { createSessionAdapter } from './session-records.ts';
-import { issuedBySession, issuedByToken } from './signed-in-at.ts';
+import { issuedBySession, issuedByToken } from './seam/session-sign-in.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { authenticationClaims, claimsForApi } from './token-claims.ts';
-import { createIntrospectionPolicy, createRevocationPolicy } from './policies/token-policies.ts';
+import {
+  createDisclose,
+  createIntrospectionPolicy,
+  createRevocationPolicy,
+} from './policies/token-policies.ts';
 
 type ToMetadata = ReturnType<typeof clientMetadataOf>;
 
@@ -32,6 +36,16 @@ const ADAPTERS: Readonly<Partial<Record<string, OpenAdapter>>> = {
   Grant: (name, app) => endImplicitGrants(createAdapter(name, app), app),
   Client: (name, app, metadataOf) => withConfiguredClients(createAdapter(name, app), app.clients, metadataOf),
 };
+
+type Hooked = ReturnType<typeof withFeatures>;
+
+/** An application with what its features decide in it. */
+export function withFeatures(app: App, features: readonly Parts[]) {
+  const guard = guardOf(features);
+  const { narrowing } = features.find((one) => one.narrowing !== undefined) ?? {};
+  const { enrolment } = features.find((one) => one.enrolment !== undefined) ?? {};
+  return { ...app, features, guard, narrowing, enrolment, disclose: createDisclose({ ...app, guard }) };
+}
 
 export function createConfiguration(app: Hooked): Configuration {
   const { config, issuer, keySet, audiences, enginePages, now } = app;

@@ -4,7 +4,9 @@ import { createReadRecord, FORM_VERSION, type OnDamaged } from '../store/form.ts
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { GRANT, type NewRecord, type StoreClock, type StoredRecord } from '../store/store.ts';
 import { modelOf } from './models.ts';
-import { recordKey } from './record-key.ts';
+
+/** The keyed hash of a model's name and the record's id, so that the store holds no bearer value. */
+export const recordKey = (hash: KeyedHash, model: string, id: string): string => hash(`${model}:${id}`);
 
 /** Stands for the record's own id inside an interaction, its form 2. Nobody can send it: what was sent is stored as an escape. */
 const OWN_ID = '\u007F';

@@ -1,8 +1,8 @@
 // Scopes in plain words for the consent page, sorted by whom they belong to. A text of the page's language wins
 // (`scope.NAME`), then the words of the configuration, then the name itself.
 import { type Resource, type ScopeSettings, SPECIFICATION_SCOPES } from '../config/config.ts';
+import type { AskedFor } from './policies/asked-for.ts';
 import { refreshesUnasked } from './policies/offline-access.ts';
-import type { AllowedApp } from './user-grants.ts';
 import type { PageModels, ScopeModel } from '../views/models.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
@@ -19,7 +19,7 @@ type FindText = (key: string) => string | undefined;
 
 /** What an app was allowed before. */
 export function toAllowedModels(
-  { scopes, resourceScopes }: Pick<AllowedApp, 'scopes' | 'resourceScopes'>,
+  { scopes, resourceScopes }: AskedFor,
   config: ScopeSettings,
   findText: FindText,
 ): Requested {

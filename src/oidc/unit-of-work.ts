@@ -10,10 +10,9 @@ import type { Accounts } from '../users/accounts.ts';
 import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
 import { cookieNames, cookiesOf, setCookies } from './cookie-names.ts';
-import { recordKey } from './record-key.ts';
-import { sessionsSinceOf } from './seam/session-sign-in.ts';
+import { recordKey } from './record-payload.ts';
+import { issuedBySession, sessionsSinceOf } from './seam/session-sign-in.ts';
 import { RESUMED } from './sign-out-at-once.ts';
-import { issuedBySession } from './signed-in-at.ts';
 
 /** How the engine takes a cookie away. */
 const ENDS = /expires=Thu, 01 Jan 1970/;

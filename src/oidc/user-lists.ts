@@ -1,32 +1,42 @@
-// Keeps the lists of a user's sessions and grants (user-index.ts) as the adapter saves these.
+// The lists of what a user has (user-index.ts), for one application: kept as the adapter saves sessions and grants, read by the account page.
 import type { AdapterPayload } from 'oidc-provider';
+import type { Config } from '../config/config.ts';
 import type { Audit } from '../observability/audit.ts';
-import type { RecordStore, StoreClock } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { Accounts } from '../users/accounts.ts';
+import type { StoredUsers } from '../users/stored-users.ts';
+import type { HearOfUser } from '../users/user-events.ts';
+import { createUserIndex, type Place, removeUserLists } from '../users/user-index.ts';
+import type { EndedSessions } from './ended-sessions.ts';
 import { OWN_CLIENT_ID } from './own-client.ts';
-import type { Place, UserIndex } from '../users/user-index.ts';
-import type { UserSessions } from './user-sessions.ts';
+import type { RecordParts } from './record-payload.ts';
+import { createUserSessions, type UserSessions } from './user-sessions.ts';
 
 type Session = AdapterPayload & { readonly place?: Place };
 
-type UserListsParts = Readonly<{
-  clock: StoreClock;
-  tombstoneSeconds: number;
-  index: UserIndex;
-  records: Pick<RecordStore, 'revokeGrant'>;
-  audit: Audit;
-}>;
+type ListsParts = RecordParts & {
+  readonly accounts: Accounts;
+  readonly audit: Audit;
+  readonly ended: EndedSessions;
+};
 
-export type UserLists = ReturnType<typeof createUserLists>;
+export type UserLists = NonNullable<ReturnType<typeof userListsOf>>['lists'];
 
-export function createUserLists(parts: UserListsParts, sessions: UserSessions, sessionSeconds: number) {
-  const { index, records, clock, tombstoneSeconds, audit } = parts;
-  return {
+/** Undefined where nobody asks for them: no account page, and no app that is notified when a session ends. */
+export function userListsOf({ account, lifetimes }: Config, store: Store, parts: ListsParts) {
+  if (!account && parts.ended.clientIds.size === 0) return undefined;
+  const { clock, audit, tombstoneSeconds } = parts;
+  // The store itself: looking something up by its second name ends the unit of work of a request.
+  const { records, documents } = store;
+  const index = createUserIndex(documents, () => Math.floor(clock.now() / 1000));
+  const userSessions = createUserSessions({ ...parts, ...parts.accounts, index, records });
+  const lists = {
     // First the list, then the record: what was never saved is in no page, and what no list has couldn't be ended.
     async addSession({ accountId, uid, loginTs, place }: Session): Promise<void> {
       if (accountId === undefined || uid === undefined || loginTs === undefined) return;
-      const entry = { uid, ends: loginTs + clock.ahead + sessionSeconds };
+      const entry = { uid, ends: loginTs + clock.ahead + lifetimes.sessionAbsolute };
       for (const lost of await index.addSession(accountId, entry, place)) {
-        if (!(await sessions.end(accountId, lost.uid))) continue;
+        if (!(await userSessions.end(accountId, lost.uid))) continue;
         audit.record('sign_out', 'success', { account_id: accountId, reason: 'too_many_sessions' });
       }
     },
@@ -40,5 +50,20 @@ export function createUserLists(parts: UserListsParts, sessions: UserSessions, s
         audit.record('grant_ended', 'success', of);
       }
     },
+  };
+  return { index, userSessions, lists };
+}
+
+/** `userSessions` undefined: no app has to be told, and no page lists them. */
+export function createHearOfUser(
+  { documents }: Store,
+  storedUsers: StoredUsers,
+  userSessions: UserSessions | undefined,
+): HearOfUser {
+  return async ({ accountId, what, clientIds }) => {
+    if (what !== 'left') await userSessions?.endVoid(accountId);
+    for (const clientId of clientIds) await userSessions?.leave(accountId, clientId);
+    const isGone = what === 'deleted' && (await storedUsers.findById(accountId)) === undefined;
+    if (isGone) await removeUserLists(documents, accountId);
   };
 }

@@ -6,10 +6,8 @@ import { parseForm } from '../store/form.ts';
 import { GRANT, type NewRecord, type RecordStore, type StoredRecord } from '../store/store.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import type { Place, UserIndex } from '../users/user-index.ts';
-import { recordKey } from './record-key.ts';
-import { createRecordForm, type RecordParts } from './record-payload.ts';
-import { sessionsSinceOf } from './seam/session-sign-in.ts';
-import { issuedBySession } from './signed-in-at.ts';
+import { createRecordForm, recordKey, type RecordParts } from './record-payload.ts';
+import { issuedBySession, sessionsSinceOf } from './seam/session-sign-in.ts';
 
 /** What the engine calls them. */
 export const SESSION = 'Session';

@@ -11,7 +11,7 @@ import { hashOf } from '../world/stored.ts';
 import { basic, redeem, refresh } from '../world/token-endpoint.ts';
 import { notifiedClients } from '../world/logout-receiver.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE } from '../world/world.ts';
-import { recordKey } from '../../src/oidc/record-key.ts';
+import { recordKey } from '../../src/oidc/record-payload.ts';
 import { anyStore, eachStore } from '../world/each-store.ts';
 import { runVerb } from '../world/command-line.ts';
 import { begin, signInAs } from '../world/person.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
 import type { Client, ClientSecret } from '../../src/config/config.ts';
-import { recordKey } from '../../src/oidc/record-key.ts';
+import { recordKey } from '../../src/oidc/record-payload.ts';
 import { createSecretUses } from '../../src/oidc/secret-uses.ts';
 import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';

@@ -7,14 +7,12 @@ import { actorOf } from '../../interaction/actor.ts';
 import type { Host } from '../../interaction/host.ts';
 import type { AccountFields, Section, Visitor } from '../../interaction/own-page.ts';
 import { toDayText, toTimeText } from '../../interaction/time-texts.ts';
-import type { App } from '../../oidc/app.ts';
 import { toClientModel } from '../../oidc/client-model.ts';
 import { toAllowedModels } from '../../oidc/scope-words.ts';
 import { type EndedSessions, endSessions, notePasswordRefused, withdrawApp } from '../../users/acts.ts';
 import type { SecurityEvent } from '../../users/user-index.ts';
 import { createChangePassword } from './change-password.ts';
-
-type Held = NonNullable<App['held']>;
+import { createUserGrants, type Held } from './user-grants.ts';
 
 /** What was just done says so for as long as this. */
 const DONE_SECONDS = 60;
@@ -101,7 +99,8 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
 }
 
 /** Those that the user can open, and what they allowed which. */
-function createApps(host: Host, { grants }: Held, url: string): Section {
+function createApps(host: Host, held: Held, url: string): Section {
+  const grants = createUserGrants(host, held);
   const { config, rules, pages } = host;
   const { issuer } = config;
   return {

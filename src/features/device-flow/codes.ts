@@ -8,7 +8,7 @@ import type { Accounts } from '../../users/accounts.ts';
 import { createAdapter } from '../../oidc/adapter.ts';
 import { typedIn } from './around.ts';
 import { createRecordForm } from '../../oidc/record-payload.ts';
-import { issuedBySession } from '../../oidc/signed-in-at.ts';
+import { issuedBySession } from '../../oidc/seam/session-sign-in.ts';
 
 const KIND = 'DeviceCode';
 const HANDLE = 'key:';

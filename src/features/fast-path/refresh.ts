@@ -7,7 +7,7 @@ import { originOf } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { User } from '../../users/user.ts';
 import { recordIssued, UNCONFIRMED } from '../../oidc/audit-trail.ts';
-import { issuedWithGrant } from '../../oidc/signed-in-at.ts';
+import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
 import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts';
 
 /** `scope` and `resource` are the engine's to judge. */

@@ -2,7 +2,7 @@
 // test/features/fast-path compares the two.
 import type { IncomingMessage } from 'node:http';
 import type Provider from 'oidc-provider';
-import { issuedWithGrant } from '../../oidc/signed-in-at.ts';
+import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
 import { asOneRequest, type FastAnswer, type FastParts, findWithGrant } from './plain-request.ts';
 
 /** A browser sends these, or who proves more, or sends a body. */

@@ -22,6 +22,18 @@ export function askedFor({ oidc }: KoaContextWithOIDC): AskedFor {
   };
 }
 
+const union = (lists: readonly (readonly string[])[]) => [...new Set(lists.flat())];
+
+/** All of it together, each once. */
+export function joinAsked(all: readonly AskedFor[]): AskedFor {
+  const resources = new Set(all.flatMap(({ resourceScopes }) => Object.keys(resourceScopes)));
+  const of = (resource: string) => union(all.map(({ resourceScopes }) => resourceScopes[resource] ?? []));
+  return {
+    scopes: union(all.map(({ scopes }) => scopes)),
+    resourceScopes: Object.fromEntries([...resources].map((one) => [one, of(one)])),
+  };
+}
+
 export function addToGrant(grant: Grant, { scopes, resourceScopes }: AskedFor): void {
   if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
   for (const [resource, owned] of Object.entries(resourceScopes)) {

@@ -7,7 +7,7 @@ import type { Accounts, Issued } from '../../users/accounts.ts';
 import { createReadRecord, FORM_VERSION, type OnDamaged, type StoredForm } from '../../store/form.ts';
 import type { KeyedHash } from '../../store/keyed-hash.ts';
 import type { RecordStore, StoreClock } from '../../store/store.ts';
-import type { AskedFor } from './asked-for.ts';
+import { type AskedFor, joinAsked } from './asked-for.ts';
 
 const CONSENT = 'Consent';
 
@@ -47,7 +47,11 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
       if (lifetimeSeconds === 0 || isUrlClient(clientId)) return;
       const form = await find(accountId, clientId);
       const { generation, at } = issued;
-      const given = { ...merge(form, consent), generation, at: at + clock.ahead };
+      const given = {
+        ...joinAsked(form === undefined ? [consent] : [form, consent]),
+        generation,
+        at: at + clock.ahead,
+      };
       await records.save({
         kind: CONSENT,
         key: keyOf(accountId, clientId),
@@ -60,17 +64,3 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
     },
   };
 }
-
-function merge(before: AskedFor | undefined, added: AskedFor): AskedFor {
-  const both = [before ?? NOTHING, added];
-  const resources = both.flatMap(({ resourceScopes }) => Object.keys(resourceScopes));
-  return {
-    scopes: union(both.map(({ scopes }) => scopes)),
-    resourceScopes: Object.fromEntries(
-      resources.map((one) => [one, union(both.map(({ resourceScopes }) => resourceScopes[one] ?? []))]),
-    ),
-  };
-}
-
-const NOTHING: AskedFor = { scopes: [], resourceScopes: {} };
-const union = (lists: readonly (readonly string[])[]) => [...new Set(lists.flat())];

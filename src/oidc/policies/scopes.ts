@@ -5,7 +5,6 @@ import { userScopes, type Client, type Resource, type ScopeSettings } from '../.
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { Clients } from '../clients.ts';
 import { sourceOf } from '../models.ts';
-import type { FindDefault } from './default-scopes.ts';
 
 /** What a token is asked for. */
 export type Asked = Readonly<{
@@ -18,6 +17,8 @@ export type Asked = Readonly<{
 
 /** Why there is no such token; undefined when there may be one. */
 type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
+
+type FindDefault = ReturnType<typeof createFindDefault>;
 
 export type ScopePolicyParts = Readonly<{
   audiences: AudienceRules;
@@ -71,6 +72,38 @@ export function createFindRefusal(config: ScopeSettings, audiences: AudienceRule
 /** Every scope that exists: those about a user and those of the resources. */
 export const knownScopes = (config: ScopeSettings): ReadonlySet<string> =>
   new Set([...userScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
+
+type Wanted = Readonly<{
+  /** Undefined: the file has no such client. */
+  client: Client | undefined;
+  resource?: string | undefined;
+  isForUser: boolean;
+}>;
+
+/**
+ * What a request without `scope` asks for, where it starts (RFC 6749 §3.3): at the authorization endpoint and at client_credentials. A
+ * code and a refresh token have their scope already.
+ */
+export function createFindDefault({ findResource, ownersOf }: AudienceRules) {
+  /** All of them, where one token can have them all. */
+  function whole({ scopes }: Client): readonly string[] {
+    const isOfApi = (scope: string) => ownersOf([scope]).length > 0;
+    return ownersOf(scopes).length === 1 && scopes.every(isOfApi) ? scopes : [];
+  }
+
+  /**
+   * Empty where there is nothing to fill in. It is refused or granted as if the client had named it, never in part. `isForUser`: else it
+   * is for the client itself (client_credentials).
+   */
+  return function findDefault({ client, resource: identifier, isForUser }: Wanted): readonly string[] {
+    const resource = identifier === undefined ? undefined : findResource(identifier);
+    if (resource !== undefined && resource.defaultScopes.length > 0) return resource.defaultScopes;
+    // A service names none at an API that has none.
+    if (!isForUser && resource?.scopes.length === 0) return [];
+    if (client?.defaultScopes?.length) return client.defaultScopes;
+    return isForUser || !client ? [] : whole(client);
+  };
+}
 
 type EngineClient = { readonly clientId: string };
 

@@ -6,7 +6,7 @@ import type { Claims } from '../claims.ts';
 import type { Clients } from '../clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
-import { issuedWithGrant, type TokenOfUser } from '../signed-in-at.ts';
+import { issuedWithGrant, type TokenOfUser } from '../seam/session-sign-in.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
 import type { UnitOfWork } from '../../store/unit-of-work.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';

@@ -1,5 +1,9 @@
-// What a session and a grant keep of the sign-in that they came of, besides what the engine does.
-import type { KoaContextWithOIDC } from 'oidc-provider';
+// What a session and a grant keep of the sign-in that they came of, besides what the engine does. What voids a sign-in voids everything
+// that came of it, also what was issued a moment later by a request that was under way.
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC, Session } from 'oidc-provider';
+import type { Issued } from '../../users/accounts.ts';
+import { levelOf } from '../../users/authentication-methods.ts';
 import type { Place } from '../../users/user-index.ts';
 
 /** Our login results have the same for `keepSignIn`. */
@@ -53,3 +57,17 @@ export const factorAtOf = (session: object): number | undefined => (session as O
 
 /** Of a session; 0 of one from before. */
 export const sessionsSinceOf = (session: object): number => (session as OfSignIn).sessionsSince ?? 0;
+
+export type TokenOfUser = { readonly grantId?: string | undefined };
+
+export function issuedBySession(session: Pick<Session, 'loginTs' | 'amr'>): Issued {
+  const isByPassword = levelOf(session.amr) === 'password';
+  return { generation: generationOf(session), at: session.loginTs ?? 0, isByPassword };
+}
+
+/** The engine asks for the grant of each token anyway: within a request it is read once. */
+export async function issuedByToken(provider: Provider, { grantId }: TokenOfUser) {
+  return issuedWithGrant(grantId === undefined ? undefined : await provider.Grant.find(grantId));
+}
+
+export const issuedWithGrant = (grant: object | undefined) => ({ generation: grant && generationOf(grant) });

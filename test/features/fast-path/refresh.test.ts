@@ -1,7 +1,7 @@
 // The fast path for refreshes against the engine's own answer, which is the reference: refresh tokens in every state that one can come to,
 // on each store, and what is stored and works afterwards.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { recordKey } from '../../../src/oidc/record-key.ts';
+import { recordKey } from '../../../src/oidc/record-payload.ts';
 import { StoreUnavailable } from '../../../src/store/store.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { type AuthorizeOptions, signIn } from '../../world/app.ts';

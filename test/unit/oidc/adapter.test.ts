@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdapterParts, createAdapter } from '../../../src/oidc/adapter.ts';
-import { recordKey } from '../../../src/oidc/record-key.ts';
+import { recordKey } from '../../../src/oidc/record-payload.ts';
 import { createSessionAdapter } from '../../../src/oidc/session-records.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
