@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { levelsOf } from '../../../src/config/sign-in-levels.ts';
-import { client, clientProblems, load, loadClient, machine, problemsOf, PUBLIC } from './config-files.ts';
+import {
+  client,
+  clientProblems,
+  load,
+  loadClient,
+  machine,
+  problemsOf,
+  PUBLIC,
+} from '../../unit/config/config-files.ts';
 
 const withSignIn = (keys: string) => `${PUBLIC}sign_in: { ${keys} }\n`;
 const requires = (what: string) => client({ sign_in: `{ ${what} }` });

@@ -2,23 +2,23 @@
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
-import { formOf, type Page } from '../world/browser.ts';
-import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { useWorld } from '../world/each-store.ts';
-import { begin, newBrowser, signInAs } from '../world/person.ts';
-import { toQuery } from '../world/requests.ts';
+import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
+import { formOf, type Page } from '../../world/browser.ts';
+import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { begin, newBrowser, signInAs } from '../../world/person.ts';
+import { toQuery } from '../../world/requests.ts';
 import {
   factorsOf,
   givePasskey,
   passkeyOptionsOf,
   setFactors,
   SoftwareKey,
-} from '../world/second-factors.ts';
-import { requireServer } from '../world/servers.ts';
-import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PEOPLE } from '../world/world.ts';
-import { newLink } from '../world/one-time-link.ts';
+} from '../../world/second-factors.ts';
+import { requireServer } from '../../world/servers.ts';
+import { NEVER } from '../../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE } from '../../world/world.ts';
+import { newLink } from '../../world/one-time-link.ts';
 
 const OPTIONS = {
   issuer: 'https://id.example',

@@ -1,11 +1,11 @@
 // The same proof at once at four processes on one store: one of them wins.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
-import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
-import type { Page } from '../world/browser.ts';
-import { begin, idOf, newBrowser, type User, signInAs, silently } from '../world/person.ts';
-import { rounds } from '../world/rounds.ts';
+import { openStore } from '../../../src/store/open.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
+import type { Page } from '../../world/browser.ts';
+import { begin, idOf, newBrowser, type User, signInAs, silently } from '../../world/person.ts';
+import { rounds } from '../../world/rounds.ts';
 import {
   factorsOf,
   giveOneTimeCodes,
@@ -14,10 +14,10 @@ import {
   newRecoveryCodes,
   setFactors,
   SoftwareKey,
-} from '../world/second-factors.ts';
-import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import type { StoreName, World } from '../world/world.ts';
-import { newLink } from '../world/one-time-link.ts';
+} from '../../world/second-factors.ts';
+import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
+import type { StoreName, World } from '../../world/world.ts';
+import { newLink } from '../../world/one-time-link.ts';
 
 const ROUNDS = rounds(50, 3);
 const REQUEST = { scope: 'openid' };

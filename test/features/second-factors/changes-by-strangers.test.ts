@@ -2,14 +2,14 @@
 import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
-import type { Factors } from '../../src/users/factors.ts';
-import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
-import { removeFactor } from '../../src/users/remove-factor.ts';
-import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { useWorld } from '../world/each-store.ts';
-import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
-import { type Parameters, toQuery } from '../world/requests.ts';
+import type { Factors } from '../../../src/users/factors.ts';
+import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
+import { removeFactor } from '../../../src/users/remove-factor.ts';
+import { type Browser, formOf, type Page } from '../../world/browser.ts';
+import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
+import { type Parameters, toQuery } from '../../world/requests.ts';
 import {
   factorsOf,
   giveOneTimeCodes,
@@ -21,11 +21,11 @@ import {
   SoftwareKey,
   codeFor,
   secretIn,
-} from '../world/second-factors.ts';
-import { redeem, refresh } from '../world/token-endpoint.ts';
-import { createTurns } from '../world/turns.ts';
-import { GENEROUS, PEOPLE, worldClients } from '../world/world.ts';
-import { newLink } from '../world/one-time-link.ts';
+} from '../../world/second-factors.ts';
+import { redeem, refresh } from '../../world/token-endpoint.ts';
+import { createTurns } from '../../world/turns.ts';
+import { GENEROUS, PEOPLE, worldClients } from '../../world/world.ts';
+import { newLink } from '../../world/one-time-link.ts';
 
 const NAMES = {
   password: 'urn:postern:acr:password',

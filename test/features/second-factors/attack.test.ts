@@ -3,14 +3,14 @@
 import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
-import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { authorizationUrl, CHALLENGE, VERIFIER } from '../world/authorization-request.ts';
-import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { useWorld } from '../world/each-store.ts';
-import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
-import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { type Parameters, post, textOf, toQuery } from '../world/requests.ts';
+import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
+import { authorizationUrl, CHALLENGE, VERIFIER } from '../../world/authorization-request.ts';
+import { type Browser, formOf, type Page } from '../../world/browser.ts';
+import { HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
+import { introspect, userinfo } from '../../world/presented-tokens.ts';
+import { type Parameters, post, textOf, toQuery } from '../../world/requests.ts';
 import {
   factorsOf,
   giveOneTimeCodes,
@@ -21,10 +21,10 @@ import {
   passkeyOptionsOf,
   setFactors,
   SoftwareKey,
-} from '../world/second-factors.ts';
-import { createTurns } from '../world/turns.ts';
-import { redeem, refresh } from '../world/token-endpoint.ts';
-import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
+} from '../../world/second-factors.ts';
+import { createTurns } from '../../world/turns.ts';
+import { redeem, refresh } from '../../world/token-endpoint.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../../world/world.ts';
 
 const CONFIG = {
   ...GENEROUS,

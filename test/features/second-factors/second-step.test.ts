@@ -2,17 +2,17 @@
 import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { Vault } from '../../src/keys/vault.ts';
-import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { type Notice, withNotice } from '../../src/users/notices.ts';
-import { sealedFor } from '../../src/users/factors.ts';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import { authorizationUrl } from '../world/authorization-request.ts';
-import type { Browser, Page } from '../world/browser.ts';
-import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { useWorld } from '../world/each-store.ts';
-import { begin, codeOf, complete, newBrowser, signInAs, silently } from '../world/person.ts';
-import type { Parameters } from '../world/requests.ts';
+import { Vault } from '../../../src/keys/vault.ts';
+import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
+import { type Notice, withNotice } from '../../../src/users/notices.ts';
+import { sealedFor } from '../../../src/users/factors.ts';
+import { createAccountStates } from '../../../src/users/account-state.ts';
+import { authorizationUrl } from '../../world/authorization-request.ts';
+import type { Browser, Page } from '../../world/browser.ts';
+import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { begin, codeOf, complete, newBrowser, signInAs, silently } from '../../world/person.ts';
+import type { Parameters } from '../../world/requests.ts';
 import {
   giveOneTimeCodes,
   givePasskey,
@@ -22,10 +22,10 @@ import {
   factorsOf,
   setFactors,
   SoftwareKey,
-} from '../world/second-factors.ts';
-import { redeem } from '../world/token-endpoint.ts';
-import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+} from '../../world/second-factors.ts';
+import { redeem } from '../../world/token-endpoint.ts';
+import { NEVER } from '../../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../../world/world.ts';
 
 const OPTIONS = {
   // Passkeys belong to a host name.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { client, load, LOCAL, machine, problemsOf } from './config-files.ts';
+import { client, load, LOCAL, machine, problemsOf } from '../../unit/config/config-files.ts';
 
 const HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';

@@ -3,10 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { levelsOf } from '../../src/config/sign-in-levels.ts';
-import { loadConfig } from '../../src/config/load.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
-import { startWorld, type World, WORLD_ENV } from '../world/world.ts';
+import { levelsOf } from '../../../src/config/sign-in-levels.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { postern, useEnvironment } from '../../world/terminal.ts';
+import { startWorld, type World, WORLD_ENV } from '../../world/world.ts';
 
 const DOCUMENT = 'docs/second-factors.md';
 /** For `user add`, from a pipe. */

@@ -2,8 +2,8 @@
 import { Secret, TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
-import { CODE_PERIOD, givePasskey, setFactors, type SoftwareKey } from '../world/second-factors.ts';
+import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
+import { CODE_PERIOD, givePasskey, setFactors, type SoftwareKey } from '../../world/second-factors.ts';
 import {
   heading,
   plugIn,
@@ -12,10 +12,10 @@ import {
   useVisitors,
   type Visitors,
   withPasskeys,
-} from '../world/visitors.ts';
-import { PEOPLE } from '../world/world.ts';
-import { newLink } from '../world/one-time-link.ts';
-import { tabTo } from './keyboard.ts';
+} from '../../world/visitors.ts';
+import { PEOPLE } from '../../world/world.ts';
+import { newLink } from '../../world/one-time-link.ts';
+import { tabTo } from '../../browser/keyboard.ts';
 
 let place: Visitors;
 useVisitors(withPasskeys, (begun) => (place = begun));

@@ -2,11 +2,11 @@
 // are the promise; the tests walk them.
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
-import type { Browser, Page } from '../world/browser.ts';
-import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { anyStore } from '../world/each-store.ts';
-import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
-import type { Parameters } from '../world/requests.ts';
+import type { Browser, Page } from '../../world/browser.ts';
+import { HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { anyStore } from '../../world/each-store.ts';
+import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
+import type { Parameters } from '../../world/requests.ts';
 import {
   type AuthenticatorApp,
   giveOneTimeCodes,
@@ -16,10 +16,10 @@ import {
   newRecoveryCodes,
   setFactors,
   SoftwareKey,
-} from '../world/second-factors.ts';
-import { redeem, refresh } from '../world/token-endpoint.ts';
-import { createTurns } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, worldClients } from '../world/world.ts';
+} from '../../world/second-factors.ts';
+import { redeem, refresh } from '../../world/token-endpoint.ts';
+import { createTurns } from '../../world/turns.ts';
+import { GENEROUS, type OpenWorld, worldClients } from '../../world/world.ts';
 
 const NAMES = {
   password: 'urn:postern:acr:password',

@@ -1,9 +1,9 @@
 // A person who lacks the factor that an app needs adds it within the sign-in, where the file or a factor of theirs allows it.
 import { describe, expect, it } from 'vitest';
-import type { Browser, Page } from '../world/browser.ts';
-import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { useWorld } from '../world/each-store.ts';
-import { begin, complete, newBrowser, signInAs, silently } from '../world/person.ts';
+import type { Browser, Page } from '../../world/browser.ts';
+import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { begin, complete, newBrowser, signInAs, silently } from '../../world/person.ts';
 import {
   codeFor,
   factorsOf,
@@ -11,9 +11,9 @@ import {
   isSecondStep,
   setFactors,
   SoftwareKey,
-} from '../world/second-factors.ts';
-import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+} from '../../world/second-factors.ts';
+import { NEVER } from '../../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../../world/world.ts';
 
 const configOf = (enrolment: 'link' | 'self') => ({
   ...GENEROUS,

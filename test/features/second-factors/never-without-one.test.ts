@@ -2,18 +2,18 @@
 // all that a browser of the person may remember. A new endpoint or prompt fails here until it is listed.
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ENDPOINT_TABLE, PARTS } from '../../src/config/endpoints.ts';
-import { PROMPTS } from '../../src/oidc/open-interaction.ts';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import { LINK_PURPOSES, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
-import { hashPassword } from '../../src/users/passwords.ts';
-import { createStoredUsers } from '../../src/users/stored-users.ts';
-import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
-import { type Browser, type Page } from '../world/browser.ts';
-import { standingClock } from '../world/clock.ts';
-import { useWorld } from '../world/each-store.ts';
-import { begin, codeOf, complete, newBrowser, signInAs, silently, signOut } from '../world/person.ts';
-import { toQuery } from '../world/requests.ts';
+import { ENDPOINT_TABLE, PARTS } from '../../../src/config/endpoints.ts';
+import { PROMPTS } from '../../../src/oidc/open-interaction.ts';
+import { createAccountStates } from '../../../src/users/account-state.ts';
+import { LINK_PURPOSES, oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
+import { hashPassword } from '../../../src/users/passwords.ts';
+import { createStoredUsers } from '../../../src/users/stored-users.ts';
+import { AUTHORIZATION_REQUEST } from '../../world/authorization-request.ts';
+import { type Browser, type Page } from '../../world/browser.ts';
+import { standingClock } from '../../world/clock.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { begin, codeOf, complete, newBrowser, signInAs, silently, signOut } from '../../world/person.ts';
+import { toQuery } from '../../world/requests.ts';
 import {
   type AuthenticatorApp,
   factorsOf,
@@ -21,11 +21,11 @@ import {
   isSecondStep,
   newAuthenticatorApp,
   setFactors,
-} from '../world/second-factors.ts';
-import { ALL_ON } from '../world/switches.ts';
-import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
-import { newLink } from '../world/one-time-link.ts';
+} from '../../world/second-factors.ts';
+import { ALL_ON } from '../../world/switches.ts';
+import { NEVER } from '../../world/turns.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../../world/world.ts';
+import { newLink } from '../../world/one-time-link.ts';
 
 const CONFIG = {
   ...GENEROUS,

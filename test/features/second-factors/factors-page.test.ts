@@ -1,10 +1,10 @@
 // The person's own page for factors, over HTTP: who may add and remove what, and what it does to everything else of the person.
 import { describe, expect, it } from 'vitest';
-import { type Browser, type Page } from '../world/browser.ts';
-import { DAY, moveClock, standingClock } from '../world/clock.ts';
-import { anyStore, useWorld } from '../world/each-store.ts';
-import { signIn } from '../world/app.ts';
-import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
+import { type Browser, type Page } from '../../world/browser.ts';
+import { DAY, moveClock, standingClock } from '../../world/clock.ts';
+import { anyStore, useWorld } from '../../world/each-store.ts';
+import { signIn } from '../../world/app.ts';
+import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
 import {
   codeFor,
   CODE_PERIOD,
@@ -15,11 +15,11 @@ import {
   newRecoveryCodes,
   setFactors,
   SoftwareKey,
-} from '../world/second-factors.ts';
-import { refresh } from '../world/token-endpoint.ts';
-import { textOf } from '../world/requests.ts';
-import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+} from '../../world/second-factors.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { textOf } from '../../world/requests.ts';
+import { NEVER } from '../../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../../world/world.ts';
 
 const OPTIONS = {
   issuer: 'https://id.example',

@@ -3,13 +3,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { parseForm } from '../../src/store/form.ts';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import { until } from '../world/clock.ts';
-import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { anyStore, eachStore } from '../world/each-store.ts';
-import { begin, complete, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
-import { runVerb } from '../world/command-line.ts';
+import { parseForm } from '../../../src/store/form.ts';
+import { createAccountStates } from '../../../src/users/account-state.ts';
+import { until } from '../../world/clock.ts';
+import { type Browser, formOf, type Page } from '../../world/browser.ts';
+import { anyStore, eachStore } from '../../world/each-store.ts';
+import { begin, complete, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
+import { runVerb } from '../../world/command-line.ts';
 import {
   type AuthenticatorApp,
   factorsOf,
@@ -20,9 +20,9 @@ import {
   newRecoveryCodes,
   setFactors,
   SoftwareKey,
-} from '../world/second-factors.ts';
-import { startRedis } from '../world/servers.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, startWorld } from '../world/world.ts';
+} from '../../world/second-factors.ts';
+import { startRedis } from '../../world/servers.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, startWorld } from '../../world/world.ts';
 
 const OPTIONS = {
   // Passkeys belong to a host name.

@@ -1,10 +1,10 @@
 // People without a password, whose passkey is all that they have: what lets them in, and what must not shut them out.
 import { expect, it } from 'vitest';
-import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
-import { addCarol, CAROL } from '../world/account-page.ts';
-import type { Browser, Page } from '../world/browser.ts';
-import { useWorld } from '../world/each-store.ts';
-import { begin, newBrowser, titleOf } from '../world/person.ts';
+import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
+import { addCarol, CAROL } from '../../world/account-page.ts';
+import type { Browser, Page } from '../../world/browser.ts';
+import { useWorld } from '../../world/each-store.ts';
+import { begin, newBrowser, titleOf } from '../../world/person.ts';
 import {
   factorsOf,
   givePasskey,
@@ -12,10 +12,10 @@ import {
   passkeyOptionsOf,
   setFactors,
   SoftwareKey,
-} from '../world/second-factors.ts';
-import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type OpenWorld, PEOPLE } from '../world/world.ts';
-import { newLink } from '../world/one-time-link.ts';
+} from '../../world/second-factors.ts';
+import { NEVER } from '../../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE } from '../../world/world.ts';
+import { newLink } from '../../world/one-time-link.ts';
 
 const CONFIG = { ...GENEROUS, sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 } };
 const place = useWorld({

@@ -1,8 +1,8 @@
 // Passkeys in a real browser, with a virtual authenticator.
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { authorizationUrl } from '../world/authorization-request.ts';
-import { givePasskey, newAuthenticatorApp, setFactors, SoftwareKey } from '../world/second-factors.ts';
+import { authorizationUrl } from '../../world/authorization-request.ts';
+import { givePasskey, newAuthenticatorApp, setFactors, SoftwareKey } from '../../world/second-factors.ts';
 import {
   atTheApp,
   type Authenticator,
@@ -13,7 +13,7 @@ import {
   useVisitors,
   type Visitors,
   withPasskeys,
-} from '../world/visitors.ts';
+} from '../../world/visitors.ts';
 
 let place: Visitors;
 useVisitors(withPasskeys, (begun) => (place = begun));

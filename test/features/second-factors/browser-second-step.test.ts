@@ -1,16 +1,16 @@
 // The second step of a sign-in in a real browser, as people walk it: with scripts and without, and by the keyboard alone.
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { authorizationUrl } from '../world/authorization-request.ts';
+import { authorizationUrl } from '../../world/authorization-request.ts';
 import {
   type AuthenticatorApp,
   newAuthenticatorApp,
   newRecoveryCodes,
   setFactors,
-} from '../world/second-factors.ts';
-import { atTheApp, heading, press, signIn, useVisitors, type Visitors } from '../world/visitors.ts';
-import { GENEROUS, PASSWORDS, worldClients } from '../world/world.ts';
-import { tabTo, typeIn } from './keyboard.ts';
+} from '../../world/second-factors.ts';
+import { atTheApp, heading, press, signIn, useVisitors, type Visitors } from '../../world/visitors.ts';
+import { GENEROUS, PASSWORDS, worldClients } from '../../world/world.ts';
+import { tabTo, typeIn } from '../../browser/keyboard.ts';
 
 let place: Visitors;
 useVisitors(

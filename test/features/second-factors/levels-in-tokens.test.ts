@@ -1,15 +1,15 @@
 // What tokens say of the sign-in that they came of, and what they are good for at a client that requires more of one.
 import { decodeJwt } from 'jose';
 import { beforeAll, expect, it } from 'vitest';
-import { signIn, takeCode } from '../world/app.ts';
-import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { anyStore } from '../world/each-store.ts';
-import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { get } from '../world/requests.ts';
-import { redeem, refresh } from '../world/token-endpoint.ts';
+import { signIn, takeCode } from '../../world/app.ts';
+import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { anyStore } from '../../world/each-store.ts';
+import { introspect, userinfo } from '../../world/presented-tokens.ts';
+import { get } from '../../world/requests.ts';
+import { redeem, refresh } from '../../world/token-endpoint.ts';
 
-import { NEVER } from '../world/turns.ts';
-import { API, GENEROUS, type OpenWorld, worldClients } from '../world/world.ts';
+import { NEVER } from '../../world/turns.ts';
+import { API, GENEROUS, type OpenWorld, worldClients } from '../../world/world.ts';
 
 const CONFIG = { ...GENEROUS, sign_in: { one_time_codes: true } };
 const AT_LEAST_TWO = { sign_in: { require: 'second_factor' } };
