@@ -1,4 +1,6 @@
+// What a file may say about who may do what, and what follows from it without a request.
 import { describe, expect, it } from 'vitest';
+import { createAccessRules } from '../../../src/config/access-rules.ts';
 import { client, load, LOCAL, machine, problemsOf } from '../../unit/config/config-files.ts';
 
 const HASH =
@@ -257,4 +259,20 @@ describe('a file that says who may do what', () => {
     const both = '[{ resource: urn:a, scopes: [email] }, { resource: urn:b, scopes: [email] }]';
     expect(await problemsOf(`${LOCAL}resources: ${both}\n`)).toHaveLength(2);
   });
+});
+
+it('a client hears of the groups that exist and that are for it, each once and sorted', async () => {
+  const webApp = (id: string) =>
+    `client_id: ${id}, token_endpoint_auth_method: none, redirect_uris: [http://localhost/cb], scope: openid groups`;
+  const rules = createAccessRules(
+    await load(`${LOCAL}groups: { staff: Employees, wiki: Editors, managers: Managers }
+clients:
+  - { ${webApp('wiki')}, groups_claim: [wiki, staff] }
+  - { ${webApp('open')} }
+`),
+  );
+  const person = { groups: ['wiki', 'managers', 'staff', 'staff', 'nobody-defined-this', 'toString'] };
+  expect(rules.groupsFor(person, { clientId: 'open' })).toEqual(['managers', 'staff', 'wiki']);
+  expect(rules.groupsFor(person, { clientId: 'wiki' })).toEqual(['staff', 'wiki']);
+  expect(rules.groupsFor(person, { clientId: 'gone' })).toEqual([]);
 });
