@@ -18,3 +18,6 @@ export const DEMO_PASSWORD_HASH =
 /** Of the demo client, on the management listener. */
 export const DEMO_PATH = '/try';
 export const DEMO_CALLBACK_PATH = '/try/callback';
+
+/** Where a newcomer begins: a page, and the lines that `serve` prints at its start. */
+export type Beginning = { readonly url: string; readonly facts: readonly string[] };

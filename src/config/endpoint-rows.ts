@@ -1,4 +1,4 @@
-// What a row of the table of endpoints says (endpoints.ts), and what rows have in common.
+// What a row of the table of endpoints says (endpoints.ts), and of that of grants (grants.ts); and what rows have in common.
 
 /** What a client's requests and failures count as. */
 export type ClientLimit = 'token' | 'introspection' | 'revocation';
@@ -30,6 +30,14 @@ export type Row = Called & {
   /** Where a sign-in comes back to that a page of a feature has begun (oidc/own-client.ts). */
   readonly isCallback?: boolean;
 };
+
+/** A grant of the token endpoint by which a user allows an app something. */
+export type UserGrant = Readonly<{
+  type: string;
+  /** Routes of the engine: where an app asks for it, and where a user returns to from the pages of a sign-in. */
+  begins: string;
+  resumes: string;
+}>;
 
 /** Metrics, log and traces have `name`, because a path can contain anything. */
 export type Endpoint = Row & { readonly name: string };

@@ -1,6 +1,6 @@
 // The grants of the token endpoint, and those by which users let apps in.
-import type { UserGrant } from '../features/feature.ts';
 import { list } from '../features/index.ts';
+import type { UserGrant } from './endpoint-rows.ts';
 
 const declared: readonly UserGrant[] = list('grants');
 

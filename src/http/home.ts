@@ -1,14 +1,14 @@
 // The page at the issuer itself: where a newcomer begins on this machine, elsewhere the name of the service and nothing else.
 import type { Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
+import type { Beginning } from '../config/demo.ts';
 import { ENDPOINTS, HOME_PATH } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
-import type { Begin } from '../features/feature.ts';
 import { list } from '../features/index.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import type { Pages } from '../views/pages.ts';
 
-const BEGIN: readonly Begin<Config>[] = list('begin');
+const BEGIN: readonly ((config: Config) => Beginning | undefined)[] = list('begin');
 
 /** Where a newcomer begins, if a feature has something for them. */
 export const beginningOf = (config: Config) => BEGIN.map((begin) => begin(config)).find(Boolean);

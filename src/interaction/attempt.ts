@@ -2,7 +2,7 @@
 // trail gets a record of either.
 import type { Context } from 'koa';
 import { BY_PASSWORD } from '../users/authentication-methods.ts';
-import type { HalfSignedIn, NotDecided, Refused } from '../users/sign-in.ts';
+import type { PasswordAccepted, NotDecided, Refused } from '../users/sign-in.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { noteInActivity } from '../users/acts.ts';
 import { CAP, PACED_FROM } from '../limits/sign-in-attempts.ts';
@@ -10,9 +10,9 @@ import { StoreUnavailable } from '../store/store.ts';
 import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { actorOf } from './actor.ts';
 import { answerAgain, goOn } from './go-on.ts';
-import type { PendingSignIn } from '../features/page-parts.ts';
 import type { Host } from './host.ts';
 import type { Opened } from './open.ts';
+import type { PendingSignIns } from './pending-sign-in.ts';
 import type { Show, Shown } from './show.ts';
 
 /** What a user typed is shown again, within reason. */
@@ -25,7 +25,7 @@ const REFUSALS: Partial<Record<string, readonly [Shown['error'], number]>> = {
   too_many_attempts: ['too_many_attempts', 429],
 };
 
-export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: PendingSignIn | undefined) {
+export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: PendingSignIns | undefined) {
   const { interactions, checkPassword, cookie, factors, audit } = host;
 
   return async function attempt(ctx: Context, { interaction, form }: Opened): Promise<void> {
@@ -75,16 +75,15 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: Pen
     answerAgain(ctx, status, 'cause' in result ? result.cause.retryAfterSeconds : undefined);
   }
 
-  /** The page of this interaction is the second step from now on; nothing else remembers the password. */
+  /** From now on, the page of this interaction is the second step. */
   async function beginSecondStep(
     ctx: Context,
     interaction: OpenInteraction,
-    { user, at, generation, pending }: HalfSignedIn,
+    { user, at, generation, pending }: PasswordAccepted,
   ): Promise<void> {
     const { uid, pageUrl, settings } = interaction;
     const { id: accountId, username } = user;
-    const half = { accountId, username, issued: { at, generation }, attempt: pending };
-    await second?.begin(uid, half);
+    await second?.begin(uid, { accountId, username, issued: { at, generation }, attempt: pending });
     const who = { client_id: settings.clientId, account_id: accountId };
     audit.record('password_accepted', 'success', { ...originOf(ctx.state), ...who });
     goOn(ctx, interaction, pageUrl);

@@ -3,7 +3,11 @@
 import type { Adapter, ClientMetadata } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { joinParts } from '../features/index.ts';
-import type { ClientSource, Parts } from '../features/parts.ts';
+
+/** Undefined for a client that it doesn't know. Throws what the host answers: ClientUnavailable, TooManyRequests, StoreUnavailable. */
+export type ClientSource = (clientId: string) => Promise<Client | undefined>;
+
+export type ClientMetadataOf = (client: Client) => Partial<ClientMetadata>;
 
 export type Clients = ReturnType<typeof createClientLookup>;
 
@@ -63,7 +67,7 @@ const PLACEHOLDER_SECRET = 'kept-elsewhere';
 
 /** With what the features say of it. */
 export const clientMetadataOf =
-  (features: readonly Parts[]) =>
+  (features: readonly { readonly clientMetadata?: ClientMetadataOf }[]) =>
   (client: Client): ClientMetadata => ({
     ...joinParts(features.map(({ clientMetadata }) => clientMetadata?.(client))),
     ...toClientMetadata(client),

@@ -1,6 +1,6 @@
 // The models that the engine asks its adapter for, and their traits: the only list of them.
 import type { KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
-import type { Model, Trait } from '../features/feature.ts';
+import type { Model, Trait } from '../config/model-rows.ts';
 import { fold } from '../features/index.ts';
 import { SIGN_IN_MEMBERS } from './seam/session-sign-in.ts';
 

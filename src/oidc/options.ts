@@ -3,11 +3,12 @@ import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import { joinParts } from '../features/index.ts';
-import { guardOf, type Parts } from '../features/parts.ts';
+import type { Parts } from '../features/parts.ts';
 import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
 import { clientMetadataOf, type Clients, withConfiguredClients } from './clients.ts';
 import { cookieNames, SIGNED } from './cookie-names.ts';
+import { joinGuards } from './guard.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
@@ -41,7 +42,7 @@ type Hooked = ReturnType<typeof withFeatures>;
 
 /** An application with what its features decide in it. */
 export function withFeatures(app: App, features: readonly Parts[]) {
-  const guard = guardOf(features);
+  const guard = joinGuards(features.map(({ guard: own }) => own));
   const { narrowing } = features.find((one) => one.narrowing !== undefined) ?? {};
   const { enrolment } = features.find((one) => one.enrolment !== undefined) ?? {};
   return { ...app, features, guard, narrowing, enrolment, disclose: createDisclose({ ...app, guard }) };

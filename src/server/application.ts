@@ -1,6 +1,6 @@
 // One application with the middleware in front of it, built from a configuration, a key set and the views.
 import { createApp } from '../http/app.ts';
-import type { Job } from '../features/parts.ts';
+import type { Job } from '../oidc/job.ts';
 import { callbacksOf, running } from '../features/running.ts';
 import { createCsrf } from '../interaction/csrf.ts';
 import type { Host } from '../interaction/host.ts';

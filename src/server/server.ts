@@ -7,7 +7,7 @@ import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
 import { createListener } from '../http/server.ts';
 import { list } from '../features/index.ts';
-import type { Job } from '../features/parts.ts';
+import type { Job } from '../oidc/job.ts';
 import { keySettingsOf, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';

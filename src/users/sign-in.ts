@@ -43,8 +43,8 @@ export type SignedIn = RightPassword & {
   readonly device: string;
 };
 
-/** The password was right, and the user has a second factor: nobody is signed in, and failures of before still count. */
-export type HalfSignedIn = RightPassword & { readonly pending: SignInAttempt };
+/** The password was right, and the second factor is pending: there is no session, and earlier failures still count. */
+export type PasswordAccepted = RightPassword & { readonly pending: SignInAttempt };
 
 /** For the audit trail alone: the page shows the same text for every reason. */
 export type Refused = Readonly<{
@@ -98,7 +98,7 @@ export function createSignIn(parts: SignInParts) {
     attempt: BegunSignIn,
     pending: SignInAttempt,
     device: string,
-  ): Promise<SignedIn | HalfSignedIn> {
+  ): Promise<SignedIn | PasswordAccepted> {
     const own = await factors?.get(right.user.id);
     if (own !== undefined && hasSecondFactor(own)) {
       attempt.keepPending();
@@ -112,7 +112,7 @@ export function createSignIn(parts: SignInParts) {
     { username, password, address, device }: Credentials,
     at: number,
     found: Found,
-  ): Promise<SignedIn | HalfSignedIn | Refused> {
+  ): Promise<SignedIn | PasswordAccepted | Refused> {
     const { user } = found;
     const account = user?.id ?? canonicalUsername(username);
     const trusted = trustedBrowsers.find(device, account);
@@ -143,7 +143,7 @@ export function createSignIn(parts: SignInParts) {
 
   return async function signIn(
     credentials: Credentials,
-  ): Promise<SignedIn | HalfSignedIn | Refused | NotDecided> {
+  ): Promise<SignedIn | PasswordAccepted | Refused | NotDecided> {
     const at = Math.floor(now() / 1000);
     let found: Found | undefined;
     try {

@@ -4,11 +4,12 @@ import { type Account, errors, interactionPolicy, type KoaContextWithOIDC } from
 import type { AccessRules, Grouped } from '../../config/access-rules.ts';
 import type { Resource } from '../../config/config.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
+import type { Wanted } from '../../oidc/guard.ts';
 import { endGrantOf } from '../../oidc/policies/asked-for.ts';
 import { NO_ACCESS } from '../../oidc/policies/interaction-policy.ts';
 import { scopesIn } from '../../oidc/policies/scopes.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
-import type { Parts, Wanted } from '../parts.ts';
+import type { Parts } from '../parts.ts';
 
 const { Check, Prompt } = interactionPolicy;
 

@@ -8,7 +8,7 @@ import type { EndedSession } from '../../oidc/ended-sessions.ts';
 import { OutgoingRefused } from '../../outgoing/guard.ts';
 import { createJobs, createOutbox, type JobForm } from '../../store/outbox.ts';
 import type { Store } from '../../store/store.ts';
-import type { Job } from '../parts.ts';
+import type { Job } from '../../oidc/job.ts';
 
 /** Back-Channel Logout §2.4. */
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';

@@ -3,15 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';
+import { type CachedDocuments, JSON_TYPE } from '../../oidc/cached-documents.ts';
 import { ENDPOINTS } from '../../config/endpoints.ts';
-import { JSON_TYPE } from '../../http/cached-documents.ts';
 import { createClientAddress } from '../../http/client-address.ts';
 import { hasOneHost, ownPath } from '../../http/edge.ts';
 import { type Headers, scriptableHeaders, securityHeaders } from '../../http/headers.ts';
 import { REFUSED } from '../../http/limit-addresses.ts';
 import { headerFault } from '../../http/malformed.ts';
 import { routeName } from '../../http/route-name.ts';
-import type { PageParts, RenderedDocuments } from '../page-parts.ts';
+import type { PageParts } from '../page-parts.ts';
 import type { Parts } from '../parts.ts';
 import { fastClientCredentials } from './client-credentials.ts';
 import { fastIntrospection } from './introspection.ts';
@@ -28,7 +28,7 @@ const NOT_STORED = { 'cache-control': 'no-store' };
 
 export const open = (): Parts & PageParts => ({ guard: { isPlain: () => true }, front });
 
-function front(parts: FastParts, documents: RenderedDocuments): ReturnType<NonNullable<PageParts['front']>> {
+function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNullable<PageParts['front']>> {
   const { config, issuer, metrics, log } = parts;
   const [clientCredentials, refresh] = [fastClientCredentials(parts), fastRefresh(parts)];
   /** By path below the issuer. */

@@ -10,7 +10,7 @@ import { actorOf } from '../../interaction/actor.ts';
 import { addFromForm, toEnrolmentModel } from '../../interaction/enrolment-form.ts';
 import { goOn } from '../../interaction/go-on.ts';
 import { type Host, secondsOf } from '../../interaction/host.ts';
-import type { SignInPages } from '../page-parts.ts';
+import type { SignInPages } from '../../interaction/pending-sign-in.ts';
 import type { SecondFactors } from './second-factors.ts';
 import { type Pending, type SecondStep, neededOf } from './second-step.ts';
 import { createRender, modelOfUser } from '../../interaction/show.ts';
@@ -23,11 +23,11 @@ const bindingOf = ({ uid }: OpenInteraction) => `enrol:${uid}`;
 function isOpen(
   signIn: SecondFactors['settings'],
   interaction: OpenInteraction,
-  { half, factors }: Pending,
+  { passwordStep, factors }: Pending,
   at: number,
 ): boolean {
   const needed = neededOf(interaction);
-  if (half !== undefined || canProve(signIn, factors, needed, at)) return false;
+  if (passwordStep !== undefined || canProve(signIn, factors, needed, at)) return false;
   // A passkey that it adds doesn't count yet.
   if (needed === 'passkey' && isRecovered(interaction.amr)) return false;
   const isOn = signIn.passkeys || (signIn.oneTimeCodes && needed !== 'passkey');

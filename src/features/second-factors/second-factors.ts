@@ -9,27 +9,26 @@ import { createPasskeyAuthentication, createPasskeySignIn } from './passkey-auth
 import { createPasskeyRegistration } from './passkeys.ts';
 import { parseJsonObject } from '../../config/parse-fields.ts';
 import { isWhole } from '../../store/shape.ts';
-import type { HalfSignIn } from '../page-parts.ts';
+import type { PendingSignIn } from '../../interaction/pending-sign-in.ts';
 
-// Sign-ins whose password was right and whose second factor is pending: a record beside the interaction, so that no session is made
-// before, and any process can go on with it.
-
+/** Named as in stores of earlier versions. */
 const KIND = 'HalfSignIn';
 /** Then the password is asked for again. */
 const SECONDS = 300;
 
-function createHalfSignIns({ records, hash }: App) {
+/** Records beside the interaction: no session is created before the second factor, and any process can continue. */
+function createPendingSignIns({ records, hash }: App) {
   const keyOf = (uid: string) => hash(`half sign-in:${uid}`);
   return {
-    async begin(uid: string, half: HalfSignIn): Promise<void> {
-      const payload = JSON.stringify(half);
+    async begin(uid: string, signIn: PendingSignIn): Promise<void> {
+      const payload = JSON.stringify(signIn);
       await records.save({ kind: KIND, key: keyOf(uid), payload, ttlSeconds: SECONDS });
     },
-    async find(uid: string): Promise<HalfSignIn | undefined> {
+    async find(uid: string): Promise<PendingSignIn | undefined> {
       const record = await records.find(KIND, keyOf(uid));
-      const half = record && parseJsonObject(record.payload);
-      return isWhole(half, ['accountId', 'username', 'issued', 'attempt'])
-        ? (half as HalfSignIn | undefined)
+      const found = record && parseJsonObject(record.payload);
+      return isWhole(found, ['accountId', 'username', 'issued', 'attempt'])
+        ? (found as PendingSignIn | undefined)
         : undefined;
     },
     async end(uid: string): Promise<void> {
@@ -59,7 +58,7 @@ export function secondFactorsOf(app: App, signIn: NonNullable<SignInSettings>) {
       signIn,
       passkeys: signIn.passkeys ? createPasskeyRegistration(app, branding.name) : undefined,
     }),
-    halves: createHalfSignIns(app),
+    pendingSignIns: createPendingSignIns(app),
     /** Undefined while passkeys are off. */
     passkeys,
     proveCode: createProveCode({ factors, codes, hash, now, isOn }),

@@ -15,7 +15,7 @@ import {
   neededOf,
   secondStepBinding,
 } from './second-step.ts';
-import type { PendingSignIn, SignInPages } from '../page-parts.ts';
+import type { PendingSignIns, SignInPages } from '../../interaction/pending-sign-in.ts';
 import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import type { Level } from '../../config/sign-in-levels.ts';
 import { type Factors, canProve, canReach } from '../../users/factors.ts';
@@ -95,8 +95,8 @@ const CODE_STEP = 'code';
 const PASSKEY_STEP = 'passkey';
 
 /** What the pending user can do. Before there is a session any factor of theirs will do. */
-const neededBy = ({ half }: Pending, interaction: OpenInteraction) =>
-  half === undefined ? neededOf(interaction) : 'second_factor';
+const neededBy = ({ passwordStep }: Pending, interaction: OpenInteraction) =>
+  passwordStep === undefined ? neededOf(interaction) : 'second_factor';
 
 function waysOf(signIn: SecondFactors['settings'], own: Factors, needed: Level, at: number) {
   const isForPasskey = needed === 'passkey';
@@ -175,7 +175,7 @@ export function addSecondStepRoutes(
   host: Host,
   second: SecondFactors,
   { router, open, show: pages }: SignInPages,
-): PendingSignIn {
+): PendingSignIns {
   const { interactions, factors } = host;
   const show = createShowSecondStep(host, second);
   const step = createSecondStep(host, second);
@@ -236,5 +236,5 @@ export function addSecondStepRoutes(
     return true;
   }
 
-  return { begin: (uid, half) => second.halves.begin(uid, half), show: showPending };
+  return { begin: (uid, signIn) => second.pendingSignIns.begin(uid, signIn), show: showPending };
 }

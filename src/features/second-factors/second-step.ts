@@ -13,7 +13,7 @@ import type { FailedCodes, TypedCode } from './prove-code.ts';
 import type { PageModels } from '../../views/models.ts';
 import { actorOf } from '../../interaction/actor.ts';
 import type { Form } from '../../interaction/form.ts';
-import type { HalfSignIn } from '../page-parts.ts';
+import type { PendingSignIn } from '../../interaction/pending-sign-in.ts';
 import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { SecondFactors } from './second-factors.ts';
 import { tidyUp } from '../../interaction/tidy-up.ts';
@@ -24,8 +24,8 @@ export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 export type Pending = Readonly<{
   account: User;
   factors: Factors;
-  /** Undefined: they are signed in. */
-  half: HalfSignIn | undefined;
+  /** Undefined: they are signed in, and the app needs more. */
+  passwordStep: PendingSignIn | undefined;
 }>;
 
 /** `destination` undefined: somebody else finished the interaction first. `refused`: the page is shown again. */
@@ -64,23 +64,23 @@ function record({ audit }: Host, step: Step, method: Method, reason?: string): v
 
 async function finish(
   host: Host,
-  { halves }: SecondFactors,
+  { pendingSignIns }: SecondFactors,
   step: Step,
   [method, { proof, factors, spends }]: readonly [Method, Proven],
 ): Promise<Stepped> {
   const { interactions, limits, trustedBrowsers, cookie, audit } = host;
   const { ctx, interaction, pending } = step;
-  const { account, half } = pending;
-  const amr = half === undefined ? withProof(interaction.amr, proof) : amrOf(['password', proof]);
+  const { account, passwordStep } = pending;
+  const amr = passwordStep === undefined ? withProof(interaction.amr, proof) : amrOf(['password', proof]);
   const proved = { amr, factorAt: secondsOf(host), sessionsSince: factors.sessionsSince };
-  const login = half && { accountId: account.id, ...half.issued, proved };
+  const login = passwordStep && { accountId: account.id, ...passwordStep.issued, proved };
   const destination = login
     ? await interactions.finishLogin(ctx, interaction, login, spends)
     : await interactions.finishStepUp(ctx, interaction, proved, spends);
   record(host, step, method);
-  if (destination === undefined || half === undefined) return { destination };
+  if (destination === undefined || passwordStep === undefined) return { destination };
   cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), account.id));
-  await tidyUp(limits.finishSignIn(half.attempt), halves.end(interaction.uid));
+  await tidyUp(limits.finishSignIn(passwordStep.attempt), pendingSignIns.end(interaction.uid));
   audit.record('sign_in', 'success', whoOf(step));
   return { destination };
 }
@@ -118,7 +118,7 @@ function createCountedAttempt(host: Host, second: SecondFactors) {
       const takeBack = await limits.takeCode({ accountId, address, device, interaction: interaction.uid });
       if (takeBack === undefined) {
         record(host, step, method, 'too_many_attempts');
-        await second.halves.end(interaction.uid);
+        await second.pendingSignIns.end(interaction.uid);
         return { destination: await interactions.deny(ctx, interaction, 'too many wrong codes') };
       }
       const stepped = await prove().catch((error: unknown) => {
@@ -143,14 +143,14 @@ export function createSecondStep(host: Host, second: SecondFactors) {
   return {
     /** Undefined: nobody is there, or everything of the user ended meanwhile. */
     async pendingOf({ uid, prompt, accountId, issued }: OpenInteraction): Promise<Pending | undefined> {
-      const half = await second.halves.find(uid);
-      const isStepUp = half === undefined && prompt === 'second_factor';
-      const [id, since] = isStepUp ? [accountId, issued] : [half?.accountId, half?.issued];
+      const passwordStep = await second.pendingSignIns.find(uid);
+      const isStepUp = passwordStep === undefined && prompt === 'second_factor';
+      const [id, since] = isStepUp ? [accountId, issued] : [passwordStep?.accountId, passwordStep?.issued];
       if (id === undefined || since === undefined) return undefined;
       const [account, factors] = await Promise.all([accounts.findLive(id, since), host.factors.get(id)]);
       // Who has none any more signs in by the password.
-      const isLeft = half === undefined || hasSecondFactor(factors);
-      return account && isLeft ? { account, factors, half } : undefined;
+      const isLeft = passwordStep === undefined || hasSecondFactor(factors);
+      return account && isLeft ? { account, factors, passwordStep } : undefined;
     },
 
     async proveCode(step: Step, form: Form): Promise<Stepped> {
@@ -163,7 +163,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
       const trusted = trustedBrowsers.find(cookie.read(ctx), accountId);
       // Nobody guesses a recovery code: strangers elsewhere don't keep the user from using one.
       const device = isRecovery ? `recovery code\n${address}` : trusted;
-      if (pending.half === undefined && interaction.needed === 'passkey') {
+      if (pending.passwordStep === undefined && interaction.needed === 'passkey') {
         record(host, step, method, 'passkey_required');
         return { refused: 'passkey_required' };
       }
@@ -189,7 +189,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
           binding: secondStepBinding(interaction.uid),
           response: form.field('response'),
           accountId: pending.account.id,
-          needed: pending.half === undefined ? interaction.needed : 'second_factor',
+          needed: pending.passwordStep === undefined ? interaction.needed : 'second_factor',
         });
         if (result === undefined || 'refused' in result) {
           record(host, step, 'passkey', result?.refused ?? 'unknown');

@@ -7,7 +7,8 @@ import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-metho
 import { canReach, type Factors, hasSecondFactor } from '../../users/factors.ts';
 import { noticesFor } from '../../users/notices.ts';
 import type { App } from '../../oidc/app.ts';
-import type { GivenToken, Parts } from '../parts.ts';
+import type { GivenToken } from '../../oidc/guard.ts';
+import type { Parts } from '../parts.ts';
 import { endGrantOf } from '../../oidc/policies/asked-for.ts';
 import { scopesIn } from '../../oidc/policies/scopes.ts';
 import { factorAtOf, sessionsSinceOf } from '../../oidc/seam/session-sign-in.ts';

@@ -1,5 +1,6 @@
 // The try-out of a fresh installation: a sign-in as the shipped demo client, on the management listener.
 import {
+  type Beginning,
   DEMO_CALLBACK_PATH,
   DEMO_CLIENT_ID,
   DEMO_CLIENT_SECRET,
@@ -9,7 +10,7 @@ import {
   isDemoSecret,
 } from '../../config/demo.ts';
 import type { SecretHash } from '../../config/secret-strength.ts';
-import type { Beginning, Declaration } from '../feature.ts';
+import type { Declaration } from '../feature.ts';
 import { tryModel } from './models.ts';
 
 type DemoClient = { clientId: string; secrets: readonly SecretHash[]; redirectUris: readonly string[] };

@@ -1,9 +1,9 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
-import type { Guard } from '../../features/parts.ts';
 import type { Accounts } from '../../users/accounts.ts';
 import type { Claims } from '../claims.ts';
 import type { Clients } from '../clients.ts';
+import type { Guard } from '../guard.ts';
 import type { ClientLimits } from '../limit-clients.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { issuedWithGrant, type TokenOfUser } from '../seam/session-sign-in.ts';

@@ -1,7 +1,6 @@
 // The engine with our token models in it. The only place where an engine class is replaced; why and how: ARCHITECTURE.md.
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
 import { callerOf } from '../../config/endpoints.ts';
-import type { Seam } from '../../features/parts.ts';
 import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
@@ -74,7 +73,7 @@ function refuseOtherHints(model: IdTokenClass): void {
   };
 }
 
-export class PosternProvider extends Provider implements Seam {
+export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts, hooks: SeamHooks) {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers, takeBeforeUse } = parts;

@@ -1,7 +1,7 @@
 // When a document is kept, for how long, and what of it is the engine's.
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
-import { createCachedDocuments } from '../../../src/http/cached-documents.ts';
+import { createCachedDocuments } from '../../../src/oidc/cached-documents.ts';
 import { createListener } from '../../../src/http/server.ts';
 import { freePort } from '../../world/servers.ts';
 import { raw } from '../../world/raw.ts';

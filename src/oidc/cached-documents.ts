@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import type { Headers } from './headers.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -16,7 +15,10 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 /** How long a caller may keep one. */
 const MAX_AGE_SECONDS = 300;
 
-type CachedDocument = { readonly body: string; readonly headers: Headers };
+type CachedDocument = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
+
+/** Those that the engine has rendered. */
+export type CachedDocuments = Pick<ReturnType<typeof createCachedDocuments>, 'find'>;
 
 /** Of one engine instance; the next one comes with documents of its own. */
 export function createCachedDocuments() {
