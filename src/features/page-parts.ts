@@ -1,4 +1,4 @@
-// What a feature that is on does with pages, besides the hooks of parts.ts.
+// What a feature that is on does: the hooks of parts.ts, and with pages these.
 import type { RequestListener } from 'node:http';
 import type Koa from 'koa';
 import type { Host } from '../interaction/host.ts';
@@ -6,19 +6,21 @@ import type { Route, Section } from '../interaction/own-page.ts';
 import type { PendingSignIns, SignInPages } from '../interaction/pending-sign-in.ts';
 import type { Way } from '../interaction/show.ts';
 import type { CachedDocuments } from '../oidc/cached-documents.ts';
+import type { Parts } from './parts.ts';
 
-export type PageParts = Readonly<{
-  /** Sections of the account page, in its order. */
-  sections?: (host: Host) => readonly Section[];
-  /** Pages at paths of its `endpoints`. `sections`: of all features. */
-  routes?: (host: Host, sections: readonly Section[]) => readonly Route[];
-  /** A way to sign in, beside the password. */
-  ways?: (host: Host) => Way;
-  /** Second factors only: the step between the password and the session. */
-  pending?: (host: Host, pages: SignInPages) => PendingSignIns;
-  /** Fast path only: answers requests in front of `listener`, the middleware. */
-  front?: (
-    host: Host,
-    documents: CachedDocuments,
-  ) => (listener: ReturnType<Koa['callback']>) => RequestListener;
-}>;
+export type PageParts = Parts &
+  Readonly<{
+    /** Sections of the account page, in its order. */
+    sections?: (host: Host) => readonly Section[];
+    /** Pages at paths of its `endpoints`. `sections`: of all features. */
+    routes?: (host: Host, sections: readonly Section[]) => readonly Route[];
+    /** A way to sign in, beside the password. */
+    ways?: (host: Host) => Way;
+    /** Second factors only: the step between the password and the session. */
+    pending?: (host: Host, pages: SignInPages) => PendingSignIns;
+    /** Fast path only: answers requests in front of `listener`, the middleware. */
+    front?: (
+      host: Host,
+      documents: CachedDocuments,
+    ) => (listener: ReturnType<Koa['callback']>) => RequestListener;
+  }>;

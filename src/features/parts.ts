@@ -1,15 +1,16 @@
-// What a feature that is on does in one application: optional hooks, each called at one place of the core.
+// What a feature that is on does in one application: hooks, each called at one place of the core.
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Adapter, Configuration, interactionPolicy } from 'oidc-provider';
 import type { ClientMetadataOf, ClientSource } from '../oidc/clients.ts';
-import type { Guard } from '../oidc/guard.ts';
+import type { Guard, Narrowing } from '../oidc/guard.ts';
 import type { Job } from '../oidc/job.ts';
-import type { Narrowing } from '../oidc/policies/narrowing.ts';
 import type { PosternProvider } from '../oidc/seam/provider.ts';
 import type { Enrolment } from '../users/factors.ts';
 
 export type Parts = Readonly<{
+  /** Says whether the fast path may answer, and whether what a user was given may still be used. */
+  guard: Guard;
   /** Finds clients that the file doesn't have. */
   clients?: ClientSource;
   /** Options of the engine, besides the core's. */
@@ -24,8 +25,6 @@ export type Parts = Readonly<{
   discovery?: Readonly<Record<string, unknown>>;
   /** Adds prompts between the sign-in and the consent. */
   prompts?: (policy: interactionPolicy.DefaultPolicy) => void;
-  /** Decides whether what a user was given may still be used. */
-  guard?: Guard;
   /** Access only: what users may not have of what is asked for. */
   narrowing?: Narrowing;
   /** Second factors only: adds a factor to a user. */

@@ -5,13 +5,12 @@ import type { App, Process } from '../oidc/app.ts';
 import type { SessionEnds } from '../oidc/ended-sessions.ts';
 import { FEATURES } from './index.ts';
 import type { PageParts } from './page-parts.ts';
-import type { Parts } from './parts.ts';
 
 type Running = Readonly<{
   /** Of back-channel logout alone: which ended sessions it has to hear of. Asked before there is an application. */
   sessionEnds?: (config: Config, process: Process) => SessionEnds;
   /** Once for each application. */
-  open: (app: App) => Parts & PageParts;
+  open: (app: App) => PageParts;
 }>;
 
 type Load = () => Promise<Running>;

@@ -1,5 +1,4 @@
-// Whether what a user was given may still be used. Features decide it, asked at the endpoints of the engine, on the fast path and at
-// pages for signed-in users.
+// Whether a user may have what is asked for, and may still use what they were given: decided by features.
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Grouped } from '../config/access-rules.ts';
 import type { Client } from '../config/config.ts';
@@ -28,15 +27,25 @@ export type Guard = Readonly<{
   admit?: (ctx: KoaContextWithOIDC, user: Grouped, token: GivenToken) => Promise<boolean>;
   /** At introspection and on the fast path. Removes lost scopes from a refresh token. */
   sees?: (user: Grouped, token: GivenToken) => Promise<boolean>;
-  /** Whether the fast path answers for this client as the engine would, with no more than `sees`. Absent means no. */
-  isPlain?: (client: Client) => boolean;
+  /** Whether the fast path answers for this client as the engine would, with no more than `sees`. */
+  isPlain: (client: Client) => boolean;
   /** Whether a session is enough for a page for signed-in users. */
   isEnough?: (session: { readonly amr: Amr; readonly sessionsSince: number }, own: Factors) => boolean;
 }>;
 
-/** Allows what all guards allow. A feature without a guard is listed as undefined. */
-export function joinGuards(all: readonly (Guard | undefined)[]): Required<Guard> {
-  const guards = all.filter((guard) => guard !== undefined);
+/** What users may not have of what an app asks for. */
+export type Narrowing = Readonly<{
+  isDenied: (user: Grouped, wanted: Wanted) => boolean;
+  /** Removes from a request what the signed-in user may not have. False: nothing is left, or they may not use the app. */
+  narrow: (ctx: KoaContextWithOIDC) => boolean;
+  /** What an interaction stores for `restore`. */
+  kept: (ctx: KoaContextWithOIDC) => object;
+  /** Gives a resumed request its first scope again: another user may have signed in since. */
+  restore: (ctx: KoaContextWithOIDC) => void;
+}>;
+
+/** Allows what all guards allow. */
+export function joinGuards(guards: readonly Guard[]): Required<Guard> {
   return {
     async admit(...args) {
       for (const { admit } of guards) if ((await admit?.(...args)) === false) return false;
@@ -46,7 +55,7 @@ export function joinGuards(all: readonly (Guard | undefined)[]): Required<Guard>
       for (const { sees } of guards) if ((await sees?.(...args)) === false) return false;
       return true;
     },
-    isPlain: (client) => all.every((guard) => guard?.isPlain?.(client) === true),
+    isPlain: (client) => guards.every(({ isPlain }) => isPlain(client)),
     isEnough: (...args) => guards.every(({ isEnough }) => isEnough?.(...args) !== false),
   };
 }

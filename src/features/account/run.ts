@@ -17,13 +17,12 @@ import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
 import type { PageModels } from '../../views/models.ts';
 import { joinParts } from '../index.ts';
 import type { PageParts } from '../page-parts.ts';
-import type { Parts } from '../parts.ts';
 import { createSections } from './sections.ts';
 
 /** HTTP says for how long; the page says why. */
 const STATUSES: Partial<Record<AccountError, number>> = { too_many_attempts: 429, busy: 503 };
 
-export const open = ({ held }: App): Parts & PageParts => ({
+export const open = ({ held }: App): PageParts => ({
   guard: { isPlain: () => true },
   routes: (host, others) => (held ? [accountPage(host, [...createSections(host, held), ...others])] : []),
 });

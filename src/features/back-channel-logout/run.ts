@@ -17,6 +17,7 @@ export const sessionEnds = ({ clients }: Config, { store }: Process): SessionEnd
 });
 
 export const open = (app: App): Parts => ({
+  guard: { isPlain: () => true },
   engine: { features: { backchannelLogout: { enabled: true } } },
   clientMetadata: ({ backchannelLogoutUri: uri }) =>
     // With `sid` in its ID tokens, too: without it a logout token ends every session of the user at the app.

@@ -12,7 +12,6 @@ import { REFUSED } from '../../http/limit-addresses.ts';
 import { headerFault } from '../../http/malformed.ts';
 import { routeName } from '../../http/route-name.ts';
 import type { PageParts } from '../page-parts.ts';
-import type { Parts } from '../parts.ts';
 import { fastClientCredentials } from './client-credentials.ts';
 import { fastIntrospection } from './introspection.ts';
 import { announcesForm, type FastAnswer, type FastParts } from './plain-request.ts';
@@ -26,7 +25,7 @@ const WITH_CONDITION = new Set(['cache-control', 'if-modified-since']);
 
 const NOT_STORED = { 'cache-control': 'no-store' };
 
-export const open = (): Parts & PageParts => ({ guard: { isPlain: () => true }, front });
+export const open = (): PageParts => ({ guard: { isPlain: () => true }, front });
 
 function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNullable<PageParts['front']>> {
   const { config, issuer, metrics, log } = parts;

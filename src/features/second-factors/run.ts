@@ -2,17 +2,16 @@
 import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import type { App } from '../../oidc/app.ts';
 import type { PageParts } from '../page-parts.ts';
-import type { Parts } from '../parts.ts';
 import { factorsPage } from './factors-routes.ts';
 import { secondFactorsOf } from './second-factors.ts';
 import { addSecondStepRoutes, passkeyWay } from './second-step-routes.ts';
 import { createSignInPolicy } from './sign-in-level.ts';
 
-export function open(app: App): Parts & PageParts {
+export function open(app: App): PageParts {
   const { config, levels } = app;
   const { signIn } = config;
   // isOn says so of both.
-  if (signIn === undefined || levels === undefined) return {};
+  if (signIn === undefined || levels === undefined) return { guard: { isPlain: () => true } };
   const second = secondFactorsOf(app, signIn);
   return {
     ...createSignInPolicy({ ...app, signIn, levels }),

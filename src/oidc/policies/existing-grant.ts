@@ -5,9 +5,9 @@ import type Provider from 'oidc-provider';
 import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
 import type { UnitOfWork } from '../../store/unit-of-work.ts';
+import type { Narrowing } from '../guard.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
 import type { Clients } from '../clients.ts';
-import type { Narrowing } from './narrowing.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/session-sign-in.ts';
 

@@ -1,6 +1,7 @@
 // OIDC Back-Channel Logout 1.0, with apps on a real host of this machine.
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
-import { afterAll, describe, expect, it } from 'vitest';
+import Provider from 'oidc-provider';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { openAccount } from '../../world/account-page.ts';
 import { authorize, signIn, type SignedIn } from '../../world/app.ts';
 import { HOUR, moveClock, standingClock, until } from '../../world/clock.ts';
@@ -143,6 +144,16 @@ eachStore(
       const app = await signIn(world());
       const { body } = await refresh(world(), app.tokens.refresh_token);
       expect(decodeJwt(String(body['id_token']))['sid']).toBe(sidOf(app));
+      // In front of the engine, as in production.
+      const { log } = world().recorded.telemetry;
+      const { level } = log;
+      log.level = 'info';
+      const asked = vi.spyOn(Provider, 'ctx', 'get');
+      const again = await refresh(world(), String(body['refresh_token']));
+      expect(asked.mock.results.filter(({ value }) => value !== undefined)).toEqual([]);
+      asked.mockRestore();
+      log.level = level;
+      expect(decodeJwt(String(again.body['id_token']))['sid']).toBe(sidOf(app));
     });
 
     it('discovery says so', async () => {
