@@ -55,7 +55,10 @@ export const lifetimesSchema = group({
   consent: duration({ min: 0 })
     .prefault('180d')
     .describe('How long it is remembered what a person allowed an app. 0s asks at each new sign-in.'),
-});
+}).refine(
+  ({ refreshToken, refreshTokenAbsolute }) => refreshToken <= refreshTokenAbsolute,
+  'refresh_token must not be longer than refresh_token_absolute',
+);
 
 export const signingKeysSchema = group({
   algorithms: z

@@ -16,6 +16,7 @@ import {
   issuerFault,
   normalizeIssuer,
   originFault,
+  proxyFault,
   supportFault,
   webUriFault,
 } from './uri.ts';
@@ -92,7 +93,7 @@ export const configSchema = z.strictObject({
       'Where the audit trail goes, one JSON line for each security event: stdout, file:PATH (opened again at SIGHUP, after logrotate), or off. auto is stdout, but audit.jsonl in the data folder while stdout is a terminal and the store is lmdb.',
     ),
   trusted_proxies: z
-    .array(z.string())
+    .array(text(proxyFault))
     .default([])
     .describe(
       'Addresses or CIDRs of the proxies in front of the service; only they may say who the client is.',

@@ -1,5 +1,6 @@
-// The rules for every kind of URI in the configuration, each as a function that says what is wrong.
-import { isIPv4 } from 'node:net';
+// The rules for every kind of URI and address in the configuration, each as a function that says what is wrong.
+import { isIP, isIPv4 } from 'node:net';
+import * as z from 'zod';
 import { type Fault, matching } from './text.ts';
 
 const REDIRECT_LOOPBACKS = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -23,6 +24,13 @@ export const hostNameFault = matching(
   /^[\w-]+(\.[\w-]+)*$/,
   'must be a host name, without scheme, port and wildcard',
 );
+
+const CIDR = z.union([z.cidrv4(), z.cidrv6()]);
+
+export const proxyFault: Fault = (value) =>
+  isIP(value) > 0 || CIDR.safeParse(value).success
+    ? undefined
+    : 'must be an address or a CIDR, such as 10.0.0.0/8';
 
 const isWeb = (url: URL): boolean => url.protocol === 'https:' || url.protocol === 'http:';
 

@@ -153,7 +153,7 @@ resources: [{ resource: urn:a, scopes: [x], introspection_clients: [ghost] }]
 clients:
 ${client({ scope: 'openid y', client_secret: 'env:MISSING' })}${client({ client_id: 'b', scopes: 'x' })}`;
     expect(await problemsOf(main)).toEqual([
-      expect.stringContaining('postern.yaml:4:19 trusted_proxies[0]: trusts everybody'),
+      expect.stringContaining('postern.yaml:4:18 trusted_proxies: trusts everybody'),
       expect.stringContaining('clients[0].client_secret: env:MISSING is not set'),
       expect.stringContaining('clients[0].scope: has scopes that no resource owns: y'),
       expect.stringContaining('clients[1].scopes: unknown key "scopes": did you mean scope?'),

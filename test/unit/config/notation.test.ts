@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatDuration, parseDuration, parseInstant, parseRate } from '../../../src/config/notation.ts';
+import { duration, formatDuration, instant, rate } from '../../../src/config/notation.ts';
 import { weakness } from '../../../src/config/secret-strength.ts';
 import { didYouMean } from '../../../src/config/wording.ts';
 import { issuerFault, normalizeIssuer, originFault, redirectUriFault } from '../../../src/config/uri.ts';
@@ -11,11 +11,11 @@ describe('a duration', () => {
     ['60s', 60],
     ['30d', 2_592_000],
   ])('%s is %i seconds', (text, seconds) => {
-    expect(parseDuration(text)).toBe(seconds);
+    expect(duration({ min: 0 }).parse(text)).toBe(seconds);
   });
 
   it.each(['', '10', 'm', '1.5h', '-1m', '10 m', '10M', '1w', '1h30m', '999999999s'])('is not %j', (text) => {
-    expect(parseDuration(text)).toBeUndefined();
+    expect(duration({ min: 0 }).safeParse(text).success).toBe(false);
   });
 
   it('is written back in its largest whole unit', () => {
@@ -25,25 +25,26 @@ describe('a duration', () => {
 
 describe('a rate', () => {
   it('is a number in a time', () => {
-    expect(parseRate('6000/1m')).toEqual({ limit: 6000, windowSeconds: 60 });
-    expect(parseRate('10/10m')).toEqual({ limit: 10, windowSeconds: 600 });
+    expect(rate().parse('6000/1m')).toEqual({ limit: 6000, windowSeconds: 60 });
+    expect(rate().parse('10/10m')).toEqual({ limit: 10, windowSeconds: 600 });
   });
 
   it.each(['6000', '0/1m', '5/0s', '5/2d', '5 / 1m', '-1/1m', '1/m'])('is not %j', (text) => {
-    expect(parseRate(text)).toBeUndefined();
+    expect(rate().safeParse(text).success).toBe(false);
   });
 });
 
 describe('a point in time', () => {
   it('is a day, from midnight UTC on, or a full time', () => {
-    expect(parseInstant('2027-01-01')).toBe(Date.UTC(2027, 0, 1) / 1000);
-    expect(parseInstant('2027-01-01T12:30:00+02:00')).toBe(Date.UTC(2027, 0, 1, 10, 30) / 1000);
+    expect(instant().parse('2027-01-01')).toBe(Date.UTC(2027, 0, 1) / 1000);
+    expect(instant().parse('2027-01-01T12:30Z')).toBe(Date.UTC(2027, 0, 1, 12, 30) / 1000);
+    expect(instant().parse('2027-01-01T12:30:00+02:00')).toBe(Date.UTC(2027, 0, 1, 10, 30) / 1000);
   });
 
   it.each(['2027-02-30', '2027-13-01', '2027-01-01T25:00:00Z', '2027-01-01T12:00:00', '1.1.2027', 'soon'])(
     'is not %j',
     (text) => {
-      expect(parseInstant(text)).toBeUndefined();
+      expect(instant().safeParse(text).success).toBe(false);
     },
   );
 });
