@@ -1,27 +1,7 @@
 // The notation of a Redis store: one server, Sentinels or a Cluster, as one URL. No message repeats it, since it may hold a
 // password.
 
-type RedisNode = { readonly host: string; readonly port: number };
-
-export type RedisPlace = Readonly<{
-  kind: 'single' | 'sentinel' | 'cluster';
-  /** The server, the Sentinels, or some nodes of the Cluster. */
-  nodes: readonly RedisNode[];
-  /** What the Sentinels call the master; empty without them. */
-  masterName: string;
-  db: number;
-  isTls: boolean;
-  username: string | undefined;
-  password: string | undefined;
-  sentinelUsername: string | undefined;
-  sentinelPassword: string | undefined;
-  /** So many replicas must confirm what may not be lost, at least: one where failovers are to be expected, unless the URL says. */
-  leastReplicas: number;
-  /** Before the name of each key: of one of several installations on this Redis. */
-  prefix: string;
-  /** To print: without user, password and parameters. */
-  label: string;
-}>;
+export type RedisPlace = Readonly<ReturnType<typeof parseRedisUrl>>;
 
 /** Its message names what is wrong, never the URL. */
 export class RedisUrlError extends Error {
@@ -42,21 +22,24 @@ const NOTATION =
   'must be lmdb:FOLDER, redis://HOST:PORT/DATABASE, redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE or redis+cluster://HOST:PORT,HOST:PORT (rediss for TLS)';
 
 /** Throws RedisUrlError. */
-export function parseRedisUrl(url: string): RedisPlace {
+export function parseRedisUrl(url: string) {
   const { scheme, mode, credentials, hosts, path, query } = split(url);
   const kind = KINDS[mode];
-  const parameters = toParameters(query);
-  const [username = '', ...password] = credentials.split(':').map(decode);
+  const { wait, prefix, sentinel_user, sentinel_password } = toParameters(query);
+  const [username, ...password] = credentials.split(':').map(decode);
   return {
     kind,
     ...toPlace(kind, hosts, path),
     isTls: scheme === 'rediss',
     username: username === '' ? undefined : username,
     password: password.length === 0 ? undefined : password.join(':'),
-    sentinelUsername: parameters.get('sentinel_user') ?? undefined,
-    sentinelPassword: parameters.get('sentinel_password') ?? undefined,
-    leastReplicas: Number(parameters.get('wait') ?? (kind === 'single' ? 0 : 1)),
-    prefix: parameters.get('prefix') ?? '',
+    sentinelUsername: sentinel_user,
+    sentinelPassword: sentinel_password,
+    /** So many replicas must confirm what may not be lost, at least: one where failovers are to be expected, unless the URL says. */
+    leastReplicas: Number(wait ?? (kind === 'single' ? 0 : 1)),
+    /** Before the name of each key: of one of several installations on this Redis. */
+    prefix: prefix ?? '',
+    /** To print: without user, password and parameters. */
     label: `${scheme}${mode}://${hosts}${path}`,
   };
 }
@@ -68,27 +51,33 @@ function split(url: string) {
   return { scheme, mode: mode as keyof typeof KINDS, credentials, hosts, path, query };
 }
 
-function toPlace(kind: RedisPlace['kind'], hosts: string, path: string) {
+function toPlace(kind: (typeof KINDS)[keyof typeof KINDS], hosts: string, path: string) {
   const nodes = hosts.split(',').map((host) => toNode(host, kind === 'sentinel' ? 26_379 : 6379));
   const [masterName = '', db = ''] = kind === 'sentinel' ? path.slice(1).split('/') : ['', path.slice(1)];
   const isWhole = { single: nodes.length === 1, sentinel: masterName !== '', cluster: db === '' }[kind];
   if (!isWhole || !/^\d{0,4}$/.test(db)) throw new RedisUrlError(NOTATION);
-  return { nodes, masterName: decode(masterName), db: Number(db) };
+  return {
+    /** The server, the Sentinels, or some nodes of the Cluster. */
+    nodes,
+    /** What the Sentinels call the master; empty without them. */
+    masterName: decode(masterName),
+    db: Number(db),
+  };
 }
 
-function toNode(text: string, defaultPort: number): RedisNode {
+function toNode(text: string, defaultPort: number) {
   const url = URL.parse(`redis://${text}`);
   if (url === null || url.port === '0') throw new RedisUrlError(NOTATION);
   return { host: url.hostname.replaceAll(/[[\]]/g, ''), port: Number(url.port || defaultPort) };
 }
 
-function toParameters(query: string): URLSearchParams {
-  const parameters = new URLSearchParams(query);
-  if (![...parameters].every(([name, value]) => PARAMETERS[name]?.test(value)))
+function toParameters(query: string): Readonly<Record<string, string | undefined>> {
+  const parameters = [...new URLSearchParams(query)];
+  if (!parameters.every(([name, value]) => PARAMETERS[name]?.test(value)))
     throw new RedisUrlError(
       'must have no parameters but wait (0 to 9), prefix (up to 40 letters, digits and ._:-), sentinel_user and sentinel_password',
     );
-  return parameters;
+  return Object.fromEntries(parameters);
 }
 
 function decode(text: string): string {
