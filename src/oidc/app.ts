@@ -136,7 +136,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
       now: clock.now,
     }),
     clients,
-    secrets: createSecretComparison({ clients, limits, now, verifySlow, onSecretUsed }),
+    compareSecret: createSecretComparison({ clients, limits, now, verifySlow, onSecretUsed }),
     ...createClientLimits(limits),
     audiences,
     rules,

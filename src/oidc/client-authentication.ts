@@ -31,38 +31,19 @@ export function createSecretComparison({
   onSecretUsed,
 }: SecretComparisonParts) {
   const findSecret = createSecretFinder(verifySlow);
-  return {
-    /** Counts the attempt, in constant time; throws what the host answers (429, 503). The caller counts the client's request. */
-    async compare({ endpoint, address }: ClientRequest, clientId: string, secret: string): Promise<boolean> {
-      const client = await clients.load(clientId);
-      if (client === undefined) return false;
-      return limits.attemptSecret(endpoint, clientId, address, async () => {
-        const match = await findSecret(client.secrets, secret, now() / 1000);
-        if (match !== undefined) onSecretUsed?.(client, match);
-        return match !== undefined;
-      });
-    },
-    /**
-     * Looks whether `secret` is a live one that costs nothing to compare, of a client that is known there; undefined leaves everything to
-     * `compare`. For a stranger it is undefined, because this look isn't counted. What it returns is awaited before anything is
-     * answered: it counts the attempt and the client's request, and throws what the host answers.
-     */
-    comparePlain(
-      { endpoint, address }: ClientRequest,
-      client: Client,
-      secret: string,
-    ): (() => Promise<void>) | undefined {
-      const { clientId, secrets, tokenEndpointAuthMethod } = client;
-      if (tokenEndpointAuthMethod === 'none' || !limits.isKnownClient(endpoint, clientId, address))
-        return undefined;
-      const match = findFastSecret(secrets, digestOf(secret), now() / 1000);
-      if (match === undefined) return undefined;
-      return async function count() {
-        await limits.attemptSecret(endpoint, clientId, address, () => Promise.resolve(true));
-        onSecretUsed?.(client, match);
-        await limits.takeClient(endpoint, client, address);
-      };
-    },
+  /** Counts the attempt, in constant time; throws what the host answers (429, 503). The caller counts the client's request. */
+  return async function compareSecret(
+    { endpoint, address }: ClientRequest,
+    clientId: string,
+    secret: string,
+  ): Promise<boolean> {
+    const client = await clients.load(clientId);
+    if (client === undefined) return false;
+    return limits.attemptSecret(endpoint, clientId, address, async () => {
+      const match = await findSecret(client.secrets, secret, now() / 1000);
+      if (match !== undefined) onSecretUsed?.(client, match);
+      return match !== undefined;
+    });
   };
 }
 
@@ -101,7 +82,7 @@ export function createSecretFinder(verifySlow: VerifySlow) {
 }
 
 /** Looks at every live SHA-256, whichever matches. */
-function findFastSecret(
+export function findFastSecret(
   secrets: readonly ClientSecret[],
   digest: Buffer,
   at: number,

@@ -60,7 +60,7 @@ async function assertVerifies({ issuer, keySet, now }: App): Promise<void> {
 }
 
 /** What the engine's client does when it says who it is, and before its code or token is used up. */
-function clientHooks({ clients, secrets, admitClient, findDefault }: App, features: readonly Parts[]) {
+function clientHooks({ clients, compareSecret, admitClient, findDefault }: App, features: readonly Parts[]) {
   const metadataOf = clientMetadataOf(features);
   async function admitKnown(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
     const client = await clients.load(clientId);
@@ -76,7 +76,7 @@ function clientHooks({ clients, secrets, admitClient, findDefault }: App, featur
     defaultScopeOf: (clientId, resource) =>
       findDefault({ client: clients.find(clientId), resource, isForUser: true }).join(' '),
     async compareClientSecret(ctx, clientId, secret) {
-      const isRight = await secrets.compare(shownAt(ctx), clientId, secret);
+      const isRight = await compareSecret(shownAt(ctx), clientId, secret);
       if (isRight) await admitKnown(ctx, clientId);
       return isRight;
     },

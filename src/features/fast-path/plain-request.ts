@@ -3,7 +3,8 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Client } from '../../config/config.ts';
-import type { ClientRequest } from '../../oidc/client-authentication.ts';
+import { digestOf } from '../../config/secret-strength.ts';
+import { type ClientRequest, findFastSecret } from '../../oidc/client-authentication.ts';
 import type { Engine } from '../../oidc/provider.ts';
 
 export type FastParts = Engine;
@@ -54,7 +55,7 @@ type PlainCredentials = { readonly clientId: string; readonly secret: string };
 type PlainRequest = Readonly<{
   form: PlainForm;
   client: Client;
-  /** Awaited before anything is answered: see `comparePlain` in client-authentication.ts. */
+  /** Awaited before anything is answered: see `comparePlain`. */
   count: () => Promise<void>;
 }>;
 
@@ -70,16 +71,40 @@ export function announcesForm(request: IncomingMessage): boolean {
 
 /** The form and the client that has shown its secret, when it has arrived and holds `fields` only, each once. */
 export function peekRequest(
-  { clients, secrets, guard }: FastParts,
+  parts: FastParts,
   request: IncomingMessage,
   fields: ReadonlySet<string>,
   from: ClientRequest,
 ): PlainRequest | undefined {
+  const { clients, guard } = parts;
   const form = peekForm(request, fields);
   const credentials = form && credentialsOf(request, form);
   const client = credentials && clients.find(credentials.clientId);
-  const count = client && guard.isPlain(client) && secrets.comparePlain(from, client, credentials.secret);
+  const count = client && guard.isPlain(client) && comparePlain(parts, from, client, credentials.secret);
   return count ? { form, client, count } : undefined;
+}
+
+/**
+ * Looks whether `secret` is a live one that costs nothing to compare, of a client that is known there; undefined leaves everything to the
+ * engine. For a stranger it is undefined, because this look isn't counted. What it returns is awaited before anything is answered: it
+ * counts the attempt and the client's request, and throws what the host answers.
+ */
+function comparePlain(
+  { limits, now, onSecretUsed }: FastParts,
+  { endpoint, address }: ClientRequest,
+  client: Client,
+  secret: string,
+): (() => Promise<void>) | undefined {
+  const { clientId, secrets, tokenEndpointAuthMethod } = client;
+  if (tokenEndpointAuthMethod === 'none' || !limits.isKnownClient(endpoint, clientId, address))
+    return undefined;
+  const match = findFastSecret(secrets, digestOf(secret), now() / 1000);
+  if (match === undefined) return undefined;
+  return async function count() {
+    await limits.attemptSecret(endpoint, clientId, address, () => Promise.resolve(true));
+    onSecretUsed?.(client, match);
+    await limits.takeClient(endpoint, client, address);
+  };
 }
 
 function peekForm(request: IncomingMessage, fields: ReadonlySet<string>): PlainForm | undefined {
