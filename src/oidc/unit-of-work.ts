@@ -2,13 +2,10 @@
 // can't be kept isn't given.
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
-import type { SignInSettings } from '../config/config.ts';
-import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Config } from '../config/config.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import type { UnitOfWork } from '../store/unit-of-work.ts';
-import type { Accounts } from '../users/accounts.ts';
-import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
+import type { App } from './app.ts';
 import { cookieNames, cookiesOf, setCookies } from './cookie-names.ts';
 import { recordKey } from './record-payload.ts';
 import { issuedBySession, sessionsSinceOf } from './seam/session-sign-in.ts';
@@ -20,13 +17,10 @@ const ENDS = /expires=Thu, 01 Jan 1970/;
 /** A signature that the package made again, as it does where it finds one by an older key. */
 const isBare = (one: string) => /^[^=]*\.sig=(?!.*samesite)/.test(one) && !ENDS.test(one);
 
-type UnitOfWorkParts = Readonly<{
-  records: UnitOfWork;
-  hash: KeyedHash;
-  findLive: Accounts['findLive'];
-  config: { readonly issuer: string; readonly signIn?: SignInSettings };
-  factors: Pick<FactorStore, 'get'>;
-}>;
+type UnitOfWorkParts = Pick<App, 'records' | 'hash' | 'findLive'> & {
+  readonly config: Pick<Config, 'issuer' | 'signIn'>;
+  readonly factors: Pick<App['factors'], 'get'>;
+};
 
 export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfWorkParts): Middleware {
   const { session: sessionCookie } = cookieNames(config.issuer);

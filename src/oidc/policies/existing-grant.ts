@@ -4,19 +4,15 @@
 import type Provider from 'oidc-provider';
 import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
-import type { UnitOfWork } from '../../store/unit-of-work.ts';
 import type { Narrowing } from '../guard.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
-import type { Clients } from '../clients.ts';
-import type { RememberedConsents } from './remembered-consents.ts';
+import type { App } from '../app.ts';
 import { generationOf } from '../seam/session-sign-in.ts';
 
-type ExistingGrantParts = Readonly<{
-  clients: Clients;
-  consents: RememberedConsents;
+type ExistingGrantParts = Pick<App, 'clients' | 'consents'> & {
   /** Undefined where the file has no such rules. */
-  narrowing: Pick<Narrowing, 'narrow'> | undefined;
-}>;
+  readonly narrowing: Pick<Narrowing, 'narrow'> | undefined;
+};
 
 /** Of whom and for which app, and of which sign-in: what is in a grant of another one has ended, or goes by the second. */
 type GrantOf = Readonly<{
@@ -61,7 +57,7 @@ export const ONCE_IMPLICIT = 'implicit-clients';
 /** Revokes what the file allowed a client that has to ask now, and what a user allowed a document that is no longer pinned. */
 export function endImplicitGrants(
   adapter: Adapter,
-  { clients, records }: { readonly clients: Clients; readonly records: UnitOfWork },
+  { clients, records }: Pick<App, 'clients' | 'records'>,
 ): Adapter {
   return {
     ...adapter,

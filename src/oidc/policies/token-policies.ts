@@ -1,15 +1,9 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
-import type { Accounts } from '../../users/accounts.ts';
-import type { Claims } from '../claims.ts';
-import type { Clients } from '../clients.ts';
+import type { App } from '../app.ts';
 import type { Guard } from '../guard.ts';
-import type { ClientLimits } from '../limit-clients.ts';
-import type { RememberedConsents } from './remembered-consents.ts';
 import { issuedWithGrant, type TokenOfUser } from '../seam/session-sign-in.ts';
-import { type Audit, originOf } from '../../observability/audit.ts';
-import type { UnitOfWork } from '../../store/unit-of-work.ts';
-import type { AudienceRules } from '../../tokens/audience.ts';
+import { originOf } from '../../observability/audit.ts';
 import type { Amr } from '../../users/authentication-methods.ts';
 
 /** What the policies look at in an engine token. */
@@ -26,13 +20,9 @@ type PolicedToken = TokenOfUser & {
   extra?: Readonly<Record<string, unknown>> | undefined;
 };
 
-type TokenPolicyParts = Readonly<{
-  audiences: AudienceRules;
-  claims: Pick<Claims, 'now'>;
-  clients: Clients;
-  findLive: Accounts['findLive'];
-  guard: Pick<Required<Guard>, 'sees'>;
-}>;
+type TokenPolicyParts = Pick<App, 'audiences' | 'claims' | 'clients' | 'findLive'> & {
+  readonly guard: Pick<Required<Guard>, 'sees'>;
+};
 
 type Disclose = ReturnType<typeof createDisclose>;
 
@@ -92,11 +82,7 @@ export function createIntrospectionPolicy(disclose: Disclose) {
   };
 }
 
-type RevocationPolicyParts = Pick<ClientLimits, 'takeBeforeUse'> & {
-  readonly consents: Pick<RememberedConsents, 'withdraw'>;
-  readonly audit: Audit;
-  readonly records: UnitOfWork;
-};
+type RevocationPolicyParts = Pick<App, 'takeBeforeUse' | 'consents' | 'audit' | 'records'>;
 
 /**
  * RFC 7009 §2.1: only the client that a token was issued to may revoke it. With a user's token goes what the user

@@ -1,21 +1,16 @@
 // Users' access tokens: an ordinary engine record in the store, a signed JWT on the wire. Grant, session binding,
 // code replay and refresh reuse stay the engine's own code, because the record is the engine's own.
-import { errors } from 'oidc-provider';
-import type { AccessTokens } from '../../tokens/access-token.ts';
-import { isMachines } from '../../tokens/access-token.ts';
+import Provider, { errors } from 'oidc-provider';
+import { type AccessTokens, isMachines } from '../../tokens/access-token.ts';
 import type { Audience, AudienceRules } from '../../tokens/audience.ts';
 import { type ModelClass, signRecord } from './model.ts';
 import { jwtOf } from './presented-jwt.ts';
 
-/**
- * `currentRoute` names the engine route being served, undefined outside of a request.
- * The class must be called AccessToken: the engine uses the name as record kind, adapter name and ttl key.
- */
+/** The class must be called AccessToken: the engine uses the name as record kind, adapter name and ttl key. */
 export function accessTokenModel(
   Base: ModelClass,
   tokens: AccessTokens,
   audiences: AudienceRules,
-  currentRoute: () => string | undefined,
 ): ModelClass {
   return class AccessToken extends Base {
     override async getValueAndPayload() {
@@ -45,6 +40,6 @@ export function accessTokenModel(
 
   // The engine's userinfo refuses every token with an audience; ours is meant for it when the issuer is one of them.
   function atUserinfo(aud: Audience): boolean {
-    return currentRoute() === 'userinfo' && [aud].flat().includes(tokens.issuer);
+    return Provider.ctx?.oidc.route === 'userinfo' && [aud].flat().includes(tokens.issuer);
   }
 }

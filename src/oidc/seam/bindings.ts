@@ -1,6 +1,5 @@
 // What the engine finds only where it belongs: a code or a token that ends with its session, and an interaction.
-import type Provider from 'oidc-provider';
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import Provider from 'oidc-provider';
 import type { BrowserBinding } from '../browser-binding.ts';
 
 type BoundToken = Readonly<{
@@ -37,25 +36,21 @@ export type BoundInteraction = Readonly<{
 
 /**
  * An interaction is found on the engine's way back only in the browser that began it; in any other it isn't there. Its cookies end with
- * it. `current`: the engine's request, undefined outside of one, where the caller compares.
+ * it. Outside of a request of the engine, the caller compares.
  */
-export function bindToBrowser(
-  model: BoundInteraction,
-  browsers: BrowserBinding,
-  current: () => KoaContextWithOIDC | undefined,
-): void {
+export function bindToBrowser(model: BoundInteraction, browsers: BrowserBinding): void {
   const { find } = model;
   Object.defineProperty(model, 'find', {
     async value(this: BoundInteraction, id: unknown, options?: object) {
       const found = await find.call(this, id, options);
-      const ctx = current();
+      const { ctx } = Provider;
       return found && (ctx === undefined || browsers.isOf(ctx, found)) ? found : undefined;
     },
   });
   const { destroy } = model.prototype;
   model.prototype.destroy = async function end(this: Marked) {
     await destroy.call(this);
-    const ctx = current();
+    const { ctx } = Provider;
     if (ctx === undefined) return;
     browsers.end(ctx, this);
     const { provider, issuer } = ctx.oidc;

@@ -1,14 +1,11 @@
 // The engine with our token models in it. The only place where an engine class is replaced; why and how: ARCHITECTURE.md.
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
 import { callerOf } from '../../config/endpoints.ts';
-import type { AccessTokens } from '../../tokens/access-token.ts';
-import type { AudienceRules } from '../../tokens/audience.ts';
-import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
-import type { BrowserBinding } from '../browser-binding.ts';
+import type { App } from '../app.ts';
 import { modelNames, modelOf } from '../models.ts';
 import { grantedResource, type Resource } from '../policies/refreshed-scope.ts';
 import { accessTokenModel } from './access-token.ts';
-import { clientCredentialsModel, type FindMachineToken } from './client-credentials.ts';
+import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass, type ContextParts } from './context.ts';
 import type { Answer, SendAnswer } from '../send-page.ts';
 import type { ModelClass } from './model.ts';
@@ -16,15 +13,10 @@ import { bindToBrowser, bindToSession, type BoundInteraction, type BoundModel } 
 import { keepSignIn, type SessionClass } from './session-sign-in.ts';
 import { keepMembers, type RewrittenModel } from './stored-members.ts';
 
-type SeamParts = Readonly<{
-  tokens: AccessTokens;
-  audiences: AudienceRules;
-  revoked: RevokedTokens;
-  findMachineToken: FindMachineToken;
-  browsers: BrowserBinding;
-  /** Called before a code or a refresh token is used up; may throw what the host answers (429). */
-  takeBeforeUse: (ctx: KoaContextWithOIDC | undefined) => Promise<void>;
-}>;
+type SeamParts = Pick<
+  App,
+  'tokens' | 'audiences' | 'revoked' | 'findMachineToken' | 'browsers' | 'takeBeforeUse'
+>;
 
 export type SeamHooks = Readonly<{
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
@@ -45,8 +37,6 @@ type ClientPrototype = {
   clientId: string;
   compareClientSecret(secret: string): Promise<boolean>;
 };
-
-const currentRoute = () => Provider.ctx?.oidc.route;
 
 /** Everything about the code or the token has been checked by then, but the resource, which the engine compares when it is used up. */
 function countUses({ prototype }: UsedModel, takeBeforeUse: SeamParts['takeBeforeUse']): void {
@@ -90,7 +80,7 @@ export class PosternProvider extends Provider {
     // defineProperties: the types declare these as readonly properties, at run time they are getters on the prototype.
     Object.defineProperties(this, {
       AccessToken: {
-        value: accessTokenModel(this.AccessToken as unknown as ModelClass, tokens, audiences, currentRoute),
+        value: accessTokenModel(this.AccessToken as unknown as ModelClass, tokens, audiences),
       },
       ClientCredentials: {
         value: clientCredentialsModel(
@@ -110,7 +100,7 @@ export class PosternProvider extends Provider {
     });
 
     refuseOtherHints(this.IdToken as unknown as IdTokenClass);
-    bindToBrowser(this.Interaction as unknown as BoundInteraction, browsers, () => Provider.ctx);
+    bindToBrowser(this.Interaction as unknown as BoundInteraction, browsers);
     keepSignIn(this.Session as unknown as SessionClass, () => Provider.ctx);
 
     // The engine awaits this for client_secret_basic and client_secret_post. Its own version knows a single secret in the clear.
