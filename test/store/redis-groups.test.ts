@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { slotOf } from '../../src/store/redis/client.ts';
+import { slotOf } from '../../src/store/redis/ha/cluster.ts';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { type RedisGroup, startCluster, startSentinel, until, untilMissed } from '../world/redis-groups.ts';

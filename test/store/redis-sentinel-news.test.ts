@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseRedisUrl } from '../../src/config/redis-url.ts';
-import { createRedisClient, type RedisClient } from '../../src/store/redis/client.ts';
+import { createSingleClient, type RedisClient } from '../../src/store/redis/client.ts';
 import { ask, until } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { FixtureSentinel } from './fixtures/sentinel.ts';
@@ -30,7 +30,7 @@ afterAll(async () => {
 async function connect(...asked: readonly FixtureSentinel[]): Promise<RedisClient> {
   const ports = await Promise.all(asked.map((sentinel) => sentinel.start()));
   const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
-  client = createRedisClient(parseRedisUrl(`redis+sentinel://${hosts}/main`));
+  client = createSingleClient(parseRedisUrl(`redis+sentinel://${hosts}/main`));
   await client.connect();
   await until('the client listens to each', () =>
     Promise.resolve(asked.every(({ subscribers }) => subscribers > 0)),

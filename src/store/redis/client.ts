@@ -1,18 +1,11 @@
-// The settings of ioredis for one Redis, for one behind Sentinels and for a Cluster: it fails fast, comes back fast, reads from
-// masters only and sends nothing twice.
-import {
-  Cluster,
-  type ClusterOptions,
-  Command,
-  Redis,
-  type RedisOptions,
-  type SentinelConnectionOptions,
-} from 'ioredis';
+// The settings of ioredis for one Redis and for one behind Sentinels, and what they share with those of a Cluster (ha/cluster.ts):
+// it fails fast, comes back fast, reads from masters only and sends nothing twice.
+import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisPlace } from '../../config/redis-url.ts';
-import { COMMAND_MS, inTime, Late } from './deadline.ts';
+import { inTime, Late } from './deadline.ts';
+import { listenToSentinels, toSentinelOptions } from './ha/sentinels.ts';
 import type { Finding } from './info.ts';
 import { SCRIPTS } from './scripts.ts';
-import { listenToSentinels } from './sentinels.ts';
 
 /** A server that may be asked now. `name` is its own among all servers of this client. */
 export type Master = { readonly name: string; readonly redis: Redis };
@@ -43,9 +36,9 @@ const CONNECT_MS = 3000;
 /** Longest wait for the first answer on a connection. */
 const FIRST_ANSWER_MS = 1000;
 
-const backoff = (times: number) => Math.min(50 * times, 500);
+export const backoff = (times: number) => Math.min(50 * times, 500);
 
-const COMMON = {
+export const COMMON = {
   lazyConnect: true,
   connectTimeout: 1000,
   disconnectTimeout: 200,
@@ -58,10 +51,6 @@ const COMMON = {
   scripts: { ...SCRIPTS },
 } satisfies RedisOptions;
 
-/** `onReady`: the one master is connected, again perhaps. Those of a Cluster know each other's changes better than we. */
-export const createRedisClient = (place: RedisPlace, onReady?: () => void): RedisClient =>
-  place.kind === 'cluster' ? createClusterClient(place) : createSingleClient(place, onReady);
-
 /** ioredis says which command was refused. */
 type CommandError = Error & { readonly command?: { readonly name: string } };
 
@@ -69,7 +58,7 @@ type CommandError = Error & { readonly command?: { readonly name: string } };
 export const codeOf = (error: unknown): string =>
   error instanceof Error ? (error.message.split(' ', 1)[0] ?? '') : '';
 
-function toCredentials({
+export function toCredentials({
   username,
   password,
   isTls,
@@ -77,7 +66,8 @@ function toCredentials({
   return { ...(username && { username }), ...(password && { password }), ...(isTls && { tls: {} }) };
 }
 
-function createSingleClient(place: RedisPlace, onReady?: () => void): RedisClient {
+/** `onReady`: the one master is connected, again perhaps. Those of a Cluster know each other's changes better than we. */
+export function createSingleClient(place: RedisPlace, onReady?: () => void): RedisClient {
   const [first] = place.nodes;
   const options: Omit<RedisOptions, 'replyMapping'> = {
     ...COMMON,
@@ -137,127 +127,32 @@ function createSingleClient(place: RedisPlace, onReady?: () => void): RedisClien
     drop,
     close() {
       sentinels?.stop();
-      return close(redis);
+      return closeClient(redis);
     },
   };
 }
 
 /** Connects anew; behind Sentinels to the master that they name then. */
-function leave(redis: Redis): void {
+export function leave(redis: Redis): void {
   // ioredis takes a disconnect while it asks the Sentinels for the end of the client.
   if (redis.status === 'connecting') redis.once('connect', () => redis.disconnect(true));
   else if (redis.status === 'connect' || isWritable(redis)) redis.disconnect(true);
 }
 
 /** After a disconnect ioredis calls a connection ready until the server has closed it too. */
-const isWritable = (redis: Redis): boolean => redis.status === 'ready' && redis.stream.writable;
+export const isWritable = (redis: Redis): boolean => redis.status === 'ready' && redis.stream.writable;
 
 /** A frozen server accepts a connection and says nothing. INFO passes before the connection is ready. */
-function dropSilent(redis: Redis, drop: () => void): void {
+export function dropSilent(redis: Redis, drop: () => void): void {
   redis.on('connect', () => {
     inTime(redis.info('server'), FIRST_ANSWER_MS).catch((error: unknown) => error instanceof Late && drop());
   });
 }
 
 /** The connection ended, and no attempt to come back has failed yet. */
-const DISCONNECTED = new Error('its master is not connected');
+export const DISCONNECTED = new Error('its master is not connected');
 
-function toSentinelOptions(place: RedisPlace) {
-  return {
-    sentinels: place.nodes.map(({ host, port }) => ({ host, port })),
-    name: place.masterName,
-    role: 'master' as const,
-    ...(place.sentinelUsername && { sentinelUsername: place.sentinelUsername }),
-    ...(place.sentinelPassword && { sentinelPassword: place.sentinelPassword }),
-    ...(place.isTls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
-    sentinelCommandTimeout: COMMAND_MS,
-    // Without an end: a client that gives up never comes back.
-    sentinelRetryStrategy: (times: number) => Math.min(50 * times, 250),
-  } satisfies SentinelConnectionOptions;
-}
-
-const CLUSTER: ClusterOptions = {
-  lazyConnect: true,
-  scaleReads: 'master',
-  enableOfflineQueue: false,
-  // Names stay names, because a certificate is for a name; the socket looks them up.
-  dnsLookup: (address, callback) => callback(null, address),
-  clusterRetryStrategy: (times) => Math.min(100 * times, 500),
-  clusterNodeRetryStrategy: backoff,
-  slotsRefreshTimeout: COMMAND_MS,
-  slotsRefreshInterval: 1000,
-  // Never again after a cut: it may have been executed. MOVED, ASK and TRYAGAIN say that it was not.
-  retryDelayOnFailover: 0,
-  retryDelayOnClusterDown: 0,
-  // Each is asked of any node first, which counts as one more.
-  retryDelayOnTryAgain: 40,
-  maxRedirections: 16,
-};
-
-function createClusterClient(place: RedisPlace): RedisClient {
-  const cluster = new Cluster(
-    place.nodes.map(({ host, port }) => ({ host, port })),
-    {
-      ...CLUSTER,
-      scripts: { ...SCRIPTS },
-      keyPrefix: place.prefix,
-      redisOptions: { ...COMMON, ...toCredentials(place), keyPrefix: place.prefix },
-    },
-  );
-  let lastError: Error | undefined;
-  // Of all nodes only the last one's reason says more than that it was none of them.
-  cluster.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
-    lastError = error.lastNodeError ?? error;
-  });
-  cluster.on('node error', (error: Error) => (lastError = error));
-  cluster.on('ready', () => (lastError = undefined));
-  const drop = (redis: Redis) => {
-    lastError = new Late();
-    leave(redis);
-  };
-  cluster.on('+node', (redis: Redis) => dropSilent(redis, () => drop(redis)));
-
-  const nodeAt = (name: string | undefined) => cluster.nodes('master').find((node) => nameOf(node) === name);
-
-  function masterAt(name: string | undefined): Master | undefined {
-    if (cluster.status !== 'ready') return undefined;
-    const redis = nodeAt(name);
-    if (redis !== undefined && isWritable(redis)) return { name: nameOf(redis), redis };
-    // Commands would queue up before a connection that isn't there: the caller gets an error, and it is made meanwhile.
-    if (redis?.status === 'wait') redis.connect().catch(() => undefined);
-    cluster.refreshSlotsCache();
-    return undefined;
-  }
-
-  return {
-    // The types differ in nothing that is used here: both are made from the same table of commands.
-    commands: cluster as unknown as Redis,
-    obstacle: () => lastError ?? DISCONNECTED,
-    async connect() {
-      await connectInTime(cluster.connect(), () => lastError);
-      await connectInTime(Promise.all(cluster.nodes('master').map(whenReady)), () => lastError);
-    },
-    masterOf: (key) => masterAt(cluster.slots[slotOf(`${place.prefix}${key}`)]?.[0]),
-    masterAt,
-    masters: () => cluster.nodes('master').map((redis) => ({ name: nameOf(redis), redis })),
-    refresh: () => cluster.refreshSlotsCache(),
-    drop: ({ redis }) => drop(redis),
-    close: () => close(cluster),
-  };
-}
-
-/** ioredis says it of a command only. */
-export const slotOf = (key: string): number => new Command('get', [key]).getSlot();
-
-const nameOf = ({ options }: Redis): string => `${options.host}:${options.port}`;
-
-async function whenReady(redis: Redis): Promise<void> {
-  if (redis.status === 'ready') return;
-  if (redis.status === 'wait') return redis.connect();
-  await new Promise<void>((resolve) => redis.once('ready', () => resolve()));
-}
-
-async function connectInTime(connecting: Promise<unknown>, reason: () => unknown): Promise<void> {
+export async function connectInTime(connecting: Promise<unknown>, reason: () => unknown): Promise<void> {
   try {
     await inTime(connecting, CONNECT_MS);
   } catch (error) {
@@ -265,7 +160,7 @@ async function connectInTime(connecting: Promise<unknown>, reason: () => unknown
   }
 }
 
-async function close(client: Redis | Cluster): Promise<void> {
+export async function closeClient(client: Redis | Cluster): Promise<void> {
   try {
     await client.quit();
   } catch {

@@ -2,12 +2,13 @@
 // failover is confirmed by its replicas.
 import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../../config/redis-url.ts';
-import { codeOf, createRedisClient, type Master, type RedisClient } from './client.ts';
-import { createConfirm } from './confirm.ts';
+import { codeOf, createSingleClient, type Master, type RedisClient } from './client.ts';
 import { AnswerLost, COMMAND_MS, inTime, isReply, Late, toAnswerLost } from './deadline.ts';
+import { createClusterClient } from './ha/cluster.ts';
+import { createConfirm } from './ha/confirm.ts';
+import { createWatch } from './ha/watch.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts';
 import type { ScriptName } from './scripts.ts';
-import { createWatch } from './watch.ts';
 import { failingAs, StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
 
 export type ServerReport = Readonly<{
@@ -41,9 +42,10 @@ export async function connectRedis(url: string, { isForLooking = false } = {}): 
 
 function toConnection(place: RedisPlace) {
   const isConfirmed = place.leastReplicas > 0;
+  const createClient = place.kind === 'cluster' ? createClusterClient : createSingleClient;
   const onReady = () => watch.renew('master');
-  const client = createRedisClient(place, isConfirmed ? undefined : onReady);
-  const writer = isConfirmed ? createRedisClient(place, onReady) : client;
+  const client = createClient(place, isConfirmed ? undefined : onReady);
+  const writer = isConfirmed ? createClient(place, onReady) : client;
   const clients = isConfirmed ? [client, writer] : [client];
   const watch = createWatch(writer, place.leastReplicas);
   const confirmWrite = createConfirm(writer, watch);

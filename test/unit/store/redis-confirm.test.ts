@@ -1,6 +1,6 @@
 // Writes that the replicas of a master must have, sent at the same time.
 import { expect, it } from 'vitest';
-import { createConfirm } from '../../../src/store/redis/confirm.ts';
+import { createConfirm } from '../../../src/store/redis/ha/confirm.ts';
 import { failingAs, type StoreUnavailable } from '../../../src/store/store.ts';
 
 it('F1-06: what one request says of its failed write is nothing that another one says', async () => {

@@ -1,7 +1,7 @@
 // What each master says of its role and its replicas, asked once a second: what a write that must outlive a failover waits for.
-import type { Master, RedisClient } from './client.ts';
-import { COMMAND_MS, inTime, Late } from './deadline.ts';
-import { parseInfo, type Replication, toReplication } from './info.ts';
+import type { Master, RedisClient } from '../client.ts';
+import { COMMAND_MS, inTime, Late } from '../deadline.ts';
+import { parseInfo, type Replication, toReplication } from '../info.ts';
 
 const LOOK_EVERY_MS = 1000;
 /** How long an answer counts. */

@@ -1,10 +1,10 @@
 // Writes that all replicas of a master must have before they are answered. They have connections of their own, because WAIT holds
 // up whatever follows it.
-import { codeOf, type Master, type RedisClient } from './client.ts';
-import { COMMAND_MS, inTime, Late, toAnswerLost, AnswerLost } from './deadline.ts';
-import { SCRIPTS, type ScriptName } from './scripts.ts';
+import { codeOf, type Master, type RedisClient } from '../client.ts';
+import { COMMAND_MS, inTime, Late, toAnswerLost, AnswerLost } from '../deadline.ts';
+import { SCRIPTS, type ScriptName } from '../scripts.ts';
 import type { Watch } from './watch.ts';
-import { StoreTakesNoWrites } from '../store.ts';
+import { StoreTakesNoWrites } from '../../store.ts';
 
 /** How long replicas may take. */
 const WAIT_MS = 150;

@@ -1,8 +1,8 @@
-// The Sentinels of a URL: their news of another master, and which of them don't answer.
-import { Redis } from 'ioredis';
-import type { RedisPlace } from '../../config/redis-url.ts';
-import { inTime, Late } from './deadline.ts';
-import type { Finding } from './info.ts';
+// The Sentinels of a URL: how ioredis asks them for the master, their news of another one, and which of them don't answer.
+import { Redis, type SentinelConnectionOptions } from 'ioredis';
+import type { RedisPlace } from '../../../config/redis-url.ts';
+import { COMMAND_MS, inTime, Late } from '../deadline.ts';
+import type { Finding } from '../info.ts';
 
 const ANSWER_MS = 500;
 
@@ -42,4 +42,18 @@ export function listenToSentinels(place: RedisPlace, onNews: () => void) {
       });
     },
   };
+}
+
+export function toSentinelOptions(place: RedisPlace) {
+  return {
+    sentinels: place.nodes.map(({ host, port }) => ({ host, port })),
+    name: place.masterName,
+    role: 'master' as const,
+    ...(place.sentinelUsername && { sentinelUsername: place.sentinelUsername }),
+    ...(place.sentinelPassword && { sentinelPassword: place.sentinelPassword }),
+    ...(place.isTls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+    sentinelCommandTimeout: COMMAND_MS,
+    // Without an end: a client that gives up never comes back.
+    sentinelRetryStrategy: (times: number) => Math.min(50 * times, 250),
+  } satisfies SentinelConnectionOptions;
 }
