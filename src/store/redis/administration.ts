@@ -7,7 +7,7 @@ import { documentsKey } from './keys.ts';
 type ServerFindings = { readonly server: string; readonly findings: readonly Finding[] };
 
 export async function inspectRedis(url: string): Promise<readonly ServerFindings[]> {
-  const connection = await connectRedis(url, { isForLooking: true });
+  const connection = await connectRedis(url, async () => undefined);
   try {
     return (await connection.inspect()).map(({ name, findings }) => ({
       server: name === 'master' ? connection.label : name,

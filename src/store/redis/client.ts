@@ -48,7 +48,7 @@ export const COMMON = {
   maxLoadingRetryTime: 500,
   // RESP puts the error's code in its first word. A demoted master: look again who the master is.
   reconnectOnError: (error: Error) => codeOf(error) === 'READONLY',
-  scripts: { ...SCRIPTS },
+  scripts: Object.fromEntries(Object.entries(SCRIPTS).map(([name, lua]) => [name, { lua }])),
 } satisfies RedisOptions;
 
 /** ioredis says which command was refused. */

@@ -24,13 +24,16 @@ type Call = [script: ScriptName, keys: readonly string[], args: readonly (string
 /** Longer than one command takes, because it may wait for the batch before it. */
 const ASK_MS = COMMAND_MS + 100;
 
-/** Rejects with one line without the password when the first connection fails. `isForLooking`: takes any server. */
-export async function connectRedis(url: string, { isForLooking = false } = {}): Promise<RedisConnection> {
+/** Rejects with one line without the password when the first connection fails, or `look` does. */
+export async function connectRedis(
+  url: string,
+  look: (connection: RedisConnection) => Promise<unknown> = (connection) => connection.check(),
+): Promise<RedisConnection> {
   const place = parseRedisUrl(url);
   const connection = toConnection(place);
   try {
     await connection.open();
-    if (!isForLooking) await connection.check();
+    await look(connection);
     return connection;
   } catch (error) {
     await connection.close();
@@ -143,6 +146,7 @@ const toCommand =
   (...[script, keys, args]: Call) =>
   (commands: Redis) =>
     (commands as unknown as Record<ScriptName, (...given: unknown[]) => Promise<unknown>>)[script](
+      keys.length,
       ...keys,
       ...args,
     );

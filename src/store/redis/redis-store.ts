@@ -1,6 +1,6 @@
 // The store for many machines: one Redis, Redis behind Sentinels, or a Cluster. docs/redis.md says what a failover may lose all
 // the same.
-import { connectRedis, type ServerReport } from './connection.ts';
+import { connectRedis, type RedisConnection } from './connection.ts';
 import { createServerClock, type ServerClock } from './clock.ts';
 import { createRedisCounters } from './counters.ts';
 import { createRedisDocuments } from './documents.ts';
@@ -32,14 +32,16 @@ const PROBE = {
 export async function openRedis(options: RedisStoreOptions): Promise<Store> {
   const { url, followsServer = false, onWarning } = options;
   const now = inWholeMs(options.now);
-  const connection = await connectRedis(url);
   const clock = createServerClock(now);
-  const records = createRedisRecords(connection, clock.now);
-  const warn = (message: string) => onWarning?.(`the store at ${connection.label}: ${message}`);
   const warnings = new Map<string, string>();
 
-  /** One line for each that is new, and for each that is over. */
-  function reportWarnings(findings: ServerReport['findings']): void {
+  async function look(to: RedisConnection): Promise<void> {
+    const warn = (message: string) => onWarning?.(`the store at ${to.label}: ${message}`);
+    const askedAt = now();
+    const reports = await to.check();
+    if (followsServer && clock.follow(reports, askedAt)) warn(toWarning(clock));
+    // One line for each that is new, and for each that is over.
+    const findings = reports.flatMap((report) => report.findings);
     const found = new Map(findings.map(({ name, message }) => [name, message]));
     for (const [name, message] of found) if (!warnings.has(name)) warn(message);
     for (const [name, message] of warnings) if (!found.has(name)) warn(`no more: ${message}`);
@@ -47,19 +49,8 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     found.forEach((message, name) => warnings.set(name, message));
   }
 
-  async function look(): Promise<void> {
-    const askedAt = now();
-    const reports = await connection.check();
-    if (followsServer && clock.follow(reports, askedAt)) warn(toWarning(clock));
-    reportWarnings(reports.flatMap(({ findings }) => findings));
-  }
-
-  try {
-    await look();
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
+  const connection = await connectRedis(url, look);
+  const records = createRedisRecords(connection, clock.now);
   return {
     clock,
     records,
@@ -67,7 +58,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     counters: createRedisCounters(connection, clock.now),
     warnings: () => [...warnings.keys()],
     async ping() {
-      await look();
+      await look(connection);
       await tryRecords(records, warnings.get('replicas'));
     },
     close: () => connection.close(),

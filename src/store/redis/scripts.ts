@@ -140,28 +140,22 @@ redis.call('HSET', KEYS[1], 'n', string.format('%.0f', count), 'e', ends)
 redis.call('PEXPIRE', KEYS[1], window)
 return {count, tonumber(window)}`;
 
-/** Registered on the connection under these names; the second of a pair of keys is in the slot of the first. */
+/** Each is a method of the connection under its name. The second of a pair of keys is in the slot of the first. */
 export const SCRIPTS = {
-  ...toScripts(1, {
-    saveRecord,
-    consumeRecord,
-    dropRecord,
-    touch,
-    settleRecord,
-    takeAlias,
-    dropAlias,
-    settleGrant,
-    putDocuments,
-    importDocument,
-    removeDocument,
-    incrementCounter,
-  }),
-  ...toScripts(2, { indexRecord, buryGrant }),
+  saveRecord,
+  consumeRecord,
+  dropRecord,
+  touch,
+  settleRecord,
+  takeAlias,
+  dropAlias,
+  indexRecord,
+  buryGrant,
+  settleGrant,
+  putDocuments,
+  importDocument,
+  removeDocument,
+  incrementCounter,
 };
 
 export type ScriptName = keyof typeof SCRIPTS;
-
-function toScripts<Name extends string>(numberOfKeys: number, scripts: Record<Name, string>) {
-  const entries = Object.entries<string>(scripts).map(([name, lua]) => [name, { lua, numberOfKeys }]);
-  return Object.fromEntries(entries) as Record<Name, { readonly lua: string; readonly numberOfKeys: number }>;
-}

@@ -15,7 +15,6 @@ import {
   toCredentials,
 } from '../client.ts';
 import { COMMAND_MS, Late } from '../deadline.ts';
-import { SCRIPTS } from '../scripts.ts';
 
 const CLUSTER: ClusterOptions = {
   lazyConnect: true,
@@ -40,7 +39,7 @@ export function createClusterClient(place: RedisPlace): RedisClient {
     place.nodes.map(({ host, port }) => ({ host, port })),
     {
       ...CLUSTER,
-      scripts: { ...SCRIPTS },
+      scripts: COMMON.scripts,
       keyPrefix: place.prefix,
       redisOptions: { ...COMMON, ...toCredentials(place), keyPrefix: place.prefix },
     },

@@ -106,7 +106,7 @@ async function send(
   const pipeline = redis.pipeline();
   const places = batch.map(({ write: { script, keys, args }, isAsking }) => {
     if (isAsking) pipeline.asking();
-    pipeline.eval(SCRIPTS[script].lua, keys.length, ...keys, ...args);
+    pipeline.eval(SCRIPTS[script], keys.length, ...keys, ...args);
     return pipeline.length - 1;
   });
   pipeline.wait(replicas, WAIT_MS);
