@@ -1,5 +1,5 @@
 // The keys of one configuration: the vault of its encryption keys, the ring in its store, and the pepper of its keyed hashes.
-import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
+import { createKeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 import { generateKey } from './generate-key.ts';
 import { type KeySettings, KeyStore } from './key-store.ts';
@@ -12,13 +12,8 @@ export type KeyConfig = TimingSettings & {
   readonly issuer: string | undefined;
 };
 
-export type OpenKeys = Readonly<{
-  keyStore: KeyStore;
-  hash: KeyedHash;
-}>;
-
 /** Rejects with one line when the stored keys can't be read with the encryption keys of `config`. */
-export async function openKeys(config: KeyConfig, store: Store): Promise<OpenKeys> {
+export async function openKeys(config: KeyConfig, store: Store) {
   const keyStore = keyStoreFor(config, store);
   await keyStore.ensure();
   return { keyStore, hash: createKeyedHash(keyStore.pepper) };

@@ -9,7 +9,7 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const FAILURES = [500, 503];
 
 /** The values of labels, as far as they are known before anything happens. */
-type KnownLabels = Readonly<Record<'routes' | 'limits' | 'storeOperations' | 'events', readonly string[]>>;
+type KnownLabels = Readonly<Record<'routes' | 'limits' | 'events', readonly string[]>>;
 
 /** What is known only when somebody asks: the name of a gauge, its value, and its labels. Times are in epoch seconds. */
 export type Snapshot = readonly (readonly [
@@ -18,30 +18,29 @@ export type Snapshot = readonly (readonly [
   labels?: Readonly<Record<string, string>>,
 ])[];
 
+/** What each says, and its labels. */
 const GAUGES = {
-  configuration_info: 'The hash of the configuration that runs.',
-  configuration_current: '0: the file on disk was refused, an older one runs.',
-  ready: '1: /readyz says ready.',
-  signing_key_next_step_timestamp_seconds: 'When the next step of the rotation is due.',
-  client_secret_expiry_timestamp_seconds: 'When a client secret ends.',
-  view_faults: "Faults of the operator's views. Pages are shown in their last good form.",
-  clock_timestamp_seconds: "This machine's clock at the scrape.",
-  encryption_key_missing:
+  configuration_info: ['The hash of the configuration that runs.', 'hash'],
+  configuration_current: ['0: the file on disk was refused, an older one runs.'],
+  ready: ['1: /readyz says ready.'],
+  signing_key_next_step_timestamp_seconds: ['When the next step of the rotation is due.'],
+  client_secret_expiry_timestamp_seconds: ['When a client secret ends.', 'client_id', 'secret'],
+  view_faults: ["Faults of the operator's views. Pages are shown in their last good form."],
+  clock_timestamp_seconds: ["This machine's clock at the scrape."],
+  encryption_key_missing: [
     'Something in the store needs a key that encryption_keys of the file does not have.',
-  store_warning: 'What is less safe at the store than it could be; the log has the words.',
-  outgoing_calls:
+    'key',
+  ],
+  store_warning: ['What is less safe at the store than it could be; the log has the words.', 'warning'],
+  outgoing_calls: [
     "Calls to apps' logout receivers that wait for their first try, or failed and are tried again.",
-  lines_waiting_bytes:
+    'state',
+  ],
+  lines_waiting_bytes: [
     "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
-};
-const GAUGE_LABELS: Readonly<Record<string, string[]>> = {
-  configuration_info: ['hash'],
-  client_secret_expiry_timestamp_seconds: ['client_id', 'secret'],
-  encryption_key_missing: ['key'],
-  store_warning: ['warning'],
-  outgoing_calls: ['state'],
-  lines_waiting_bytes: ['to'],
-};
+    'to',
+  ],
+} satisfies Readonly<Record<string, readonly [help: string, ...labelNames: string[]]>>;
 
 /** Opaque; may cross a process boundary as JSON. */
 export type ProcessMetrics = readonly object[];
@@ -85,9 +84,9 @@ export function createMetrics() {
   const of = createInstruments(register);
   const registers = [register];
   const gauges = new Map<string, Gauge>(
-    Object.entries(GAUGES).map(([name, help]) => [
+    Object.entries(GAUGES).map(([name, [help, ...labelNames]]) => [
       name,
-      new Gauge({ name: `postern_${name}`, help, labelNames: GAUGE_LABELS[name] ?? [], registers }),
+      new Gauge({ name: `postern_${name}`, help, labelNames, registers }),
     ]),
   );
 
@@ -100,9 +99,13 @@ export function createMetrics() {
     event: (event: string, outcome: string) => of.events.inc({ event, outcome }),
     tokenIssued: (grantType: string) => of.tokens.inc({ grant_type: grantType }),
     limitHit: (limit: string) => of.limits.inc({ limit }),
-    storeOperation(operation: string, seconds: number, failed: boolean) {
-      of.store.observe({ operation }, seconds);
-      if (failed) of.storeErrors.inc({ operation });
+    /** What counts one run of it. */
+    storeOperation(operation: string) {
+      of.storeErrors.inc({ operation }, 0);
+      return (seconds: number, failed: boolean) => {
+        of.store.observe({ operation }, seconds);
+        if (failed) of.storeErrors.inc({ operation });
+      };
     },
     recordDamaged: (kind: string) => of.damaged.inc({ kind }),
     signed: (seconds: number) => of.signatures.observe(seconds),
@@ -111,11 +114,10 @@ export function createMetrics() {
       if (hasCrashed) of.crashes.inc();
     },
     /** A failure that is the first of its kind counts from 0: `rate()` doesn't see a series that is born with it. */
-    startAtZero({ routes, limits, storeOperations, events }: KnownLabels) {
+    startAtZero({ routes, limits, events }: KnownLabels) {
       for (const route of routes) for (const status of FAILURES) of.requests.zero({ route, status });
       of.requests.zero({ route: 'authorization', status: 503, cause: 'client_document' });
       for (const limit of limits) of.limits.inc({ limit }, 0);
-      for (const operation of storeOperations) of.storeErrors.inc({ operation }, 0);
       for (const event of events)
         for (const outcome of ['success', 'failure']) of.events.inc({ event, outcome }, 0);
     },

@@ -10,12 +10,7 @@ export type Telemetry = Readonly<{
   metrics: Metrics;
 }>;
 
-export interface OpenTelemetry extends Telemetry {
-  /** After logrotate: the audit file is opened again by its name. Where that fails, the log says so and the old one goes on. */
-  reopen(): void;
-  /** When what waits was written, or after a second. False: records of the audit trail were not. */
-  close(): Promise<boolean>;
-}
+export type OpenTelemetry = ReturnType<typeof openTelemetry>;
 
 export type TelemetrySettings = Readonly<{
   log: { readonly level: LogLevel };
@@ -34,7 +29,7 @@ const STDERR = 2;
 const NOWHERE: Writer = { write: () => undefined };
 
 /** Throws when the audit file can't be opened. */
-export function openTelemetry({ log, audit, worker }: TelemetrySettings): OpenTelemetry {
+export function openTelemetry({ log, audit, worker }: TelemetrySettings) {
   const metrics = createMetrics();
   const logLines = new Lines(STDERR);
   const processLog = createLog(log.level, logLines, worker);
@@ -48,12 +43,8 @@ export function openTelemetry({ log, audit, worker }: TelemetrySettings): OpenTe
   ]);
 
   return {
-    ...combine({
-      log: processLog,
-      audit: auditLines ?? NOWHERE,
-      metrics,
-      worker,
-    }),
+    ...combine({ log: processLog, audit: auditLines ?? NOWHERE, metrics, worker }),
+    /** After logrotate: the audit file is opened again by its name. Where that fails, the log says so and the old one goes on. */
     reopen() {
       try {
         auditLines?.reopen();
@@ -61,6 +52,7 @@ export function openTelemetry({ log, audit, worker }: TelemetrySettings): OpenTe
         processLog.error({ err: error }, 'the audit trail could not be opened again: the old file goes on');
       }
     },
+    /** When what waits was written, or after a second. False: records of the audit trail were not. */
     async close() {
       const isWritten = (await auditLines?.close()) ?? true;
       if (!isWritten) processLog.error('records of the audit trail could not be written, and are lost');

@@ -8,7 +8,7 @@ import { ROUTE_NAMES } from '../http/route-name.ts';
 import { createListener } from '../http/server.ts';
 import { list } from '../features/index.ts';
 import type { Job } from '../oidc/job.ts';
-import { keySettingsOf, openKeys, type OpenKeys } from '../keys/open-keys.ts';
+import { keySettingsOf, openKeys } from '../keys/open-keys.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
 import { type Outgoing, outgoingOf } from '../outgoing/guard.ts';
@@ -20,7 +20,6 @@ import { rememberProven } from '../oidc/client-authentication.ts';
 import type { Process } from '../oidc/app.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import { createSecretUses } from '../oidc/secret-uses.ts';
-import { operationsOf } from '../store/measured.ts';
 import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { openUsers } from '../users/open-users.ts';
@@ -61,42 +60,34 @@ type First = Readonly<{
 
 /** Reads the keys and builds the first application; nothing listens yet. */
 export async function createServer(first: First, options: ServerOptions = {}) {
-  const { telemetry = silentTelemetry() } = options;
-  const config = first.started === undefined ? first.config : keepUntilRestart(first.started, first.config);
-  const opened = options.store ?? (await openStore(config.store, options.now, telemetry.log));
+  const { telemetry = silentTelemetry(), now } = options;
+  const { config: wanted, started } = first;
+  const config = started === undefined ? wanted : keepUntilRestart(started, wanted);
+  const opened = options.store ?? (await openStore(config.store, now, telemetry.log));
   const watched = watchStore(opened, telemetry);
   try {
-    const keys = await openKeys(config, watched.store);
-    return await compose(config, first, { options, telemetry, watched, keys });
+    return await compose(config, first, { ...options, telemetry, watched });
   } catch (error) {
     await watched.store.close();
     throw error;
   }
 }
 
-type Opened = Readonly<{
-  options: ServerOptions;
-  telemetry: Telemetry;
-  watched: WatchedStore;
-  keys: OpenKeys;
-}>;
+type Opened = ServerOptions & { readonly telemetry: Telemetry; readonly watched: WatchedStore };
 
 async function compose(
   config: Config,
   { config: wanted, hash: configurationHash = '' }: First,
-  opened: Opened,
+  { telemetry, watched, now = Date.now, hasManagement = true, ...options }: Opened,
 ) {
-  const { options, telemetry, watched, keys } = opened;
-  const { now = Date.now, hasManagement = true } = options;
   const { log, audit, metrics } = telemetry;
   const { store } = watched;
-  const { hash, keyStore } = keys;
+  const { keyStore, hash } = await openKeys(config, store);
   const users = openUsers(store.documents, hash);
   const unopened = watchSealed(config, await sealAnew(config, store, keyStore, log), store, log);
   metrics.startAtZero({
     routes: ROUTE_NAMES,
     limits: LIMIT_NAMES,
-    storeOperations: operationsOf(store),
     events: [...AUDIT_EVENTS, ...list('audit')],
   });
 

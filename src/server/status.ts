@@ -6,7 +6,7 @@ import type { Rotation } from '../keys/rotation.ts';
 import { nextFamilyStep } from '../keys/families.ts';
 import type { Timing } from '../config/key-times.ts';
 import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
-import { measured, type OnOperation } from '../store/measured.ts';
+import { measured } from '../store/measured.ts';
 import type { Snapshot } from '../observability/metrics.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Views } from '../views/views.ts';
@@ -30,11 +30,14 @@ export function watchStore(given: Store, { log, metrics }: Telemetry) {
   let dueAt = 0;
   let timer: NodeJS.Timeout | undefined;
   lookIn(LOOK_EVERY_MS);
-  function onOperation(...[operation, seconds, failed]: Parameters<OnOperation>): void {
-    metrics.storeOperation(operation, seconds, failed);
-    if (failed && operation !== 'ping' && dueAt - performance.now() > LOOK_AGAIN_MS) lookIn(LOOK_SOON_MS);
-  }
-  const store = measured(given, onOperation, () => isCut);
+  const toMeasure = (operation: string) => {
+    const count = metrics.storeOperation(operation);
+    return (seconds: number, failed: boolean) => {
+      count(seconds, failed);
+      if (failed && operation !== 'ping' && dueAt - performance.now() > LOOK_AGAIN_MS) lookIn(LOOK_SOON_MS);
+    };
+  };
+  const store = measured(given, toMeasure, () => isCut);
 
   async function ask(): Promise<string | undefined> {
     const error: unknown = await store.ping().catch((reason: unknown) => reason);
