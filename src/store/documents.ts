@@ -49,13 +49,13 @@ export async function changeDocument(
 export async function listDocuments<Read>(
   documents: Pick<DocumentStore, 'list'>,
   collection: string,
-  read: (id: string, value: string) => Read,
+  read: (id: string, value: string, version: number) => Read,
   onFault: (id: string, fault: FormFault) => void = () => {},
 ): Promise<ReadonlyMap<string, Read>> {
   const found = new Map<string, Read>();
-  for (const { id, value } of await documents.list(collection)) {
+  for (const { id, value, version } of await documents.list(collection)) {
     try {
-      found.set(id, read(id, value));
+      found.set(id, read(id, value, version));
     } catch (error) {
       if (!(error instanceof FormFault)) throw error;
       onFault(id, error);

@@ -1,7 +1,8 @@
 // Jobs that no request waits for: documents of a collection, run by every process that serves. What a job is, its kind says
 // (users/user-events.ts).
-import { FORM_VERSION, NewerForm, readForm, type StoredForm } from './form.ts';
-import { type Clock, type DocumentStore, type StoredDocument, StoreUnavailable } from './store.ts';
+import { listDocuments } from './documents.ts';
+import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from './form.ts';
+import { type Clock, type DocumentStore, StoreUnavailable } from './store.ts';
 
 const LOOK_EVERY_MS = 1000;
 /** A job that no process can run is given up after this time. */
@@ -60,15 +61,10 @@ export function createJobs<Job>(
   const write = (id: string, job: Queued<Job>, version: number) =>
     documents.put(collection, id, JSON.stringify({ ...job, v: FORM_VERSION }), version);
 
-  /** A damaged job, or one of a form that only a newer version knows, delays no other. */
-  function parse({ id, value, version }: StoredDocument): readonly Found<Job>[] {
-    try {
-      const job = readForm(value, collection);
-      return job !== undefined && isScheduled(job) && isJob(job) ? [{ id, job, version }] : [];
-    } catch (error) {
-      if (error instanceof NewerForm) return [];
-      throw error;
-    }
+  function parse(id: string, value: string, version: number): Found<Job> {
+    const job = parseForm(value, collection);
+    if (!isScheduled(job) || !isJob(job)) throw new UnreadableForm(collection);
+    return { id, job, version };
   }
 
   return {
@@ -91,7 +87,8 @@ export function createJobs<Job>(
       await write(keyOf(job), { ...held, notBefore: since }, 1).catch(ifUnavailable);
       return result;
     },
-    list: async () => (await documents.list(collection)).flatMap(parse),
+    /** A damaged job, or one of a form that only a newer version knows, delays no other. */
+    list: async () => [...(await listDocuments(documents, collection, parse)).values()],
     /** Undefined: another process was first. */
     async change({ id, job, version }: Found<Job>, to: Partial<Schedule>): Promise<Found<Job> | undefined> {
       const changed = { ...job, ...to };
