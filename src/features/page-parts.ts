@@ -1,6 +1,7 @@
 // What a feature that is on does: the hooks of parts.ts, and with pages these.
 import type { RequestListener } from 'node:http';
 import type Koa from 'koa';
+import type { FirstFactor } from '../interaction/follow-link.ts';
 import type { Host } from '../interaction/host.ts';
 import type { Route, Section } from '../interaction/own-page.ts';
 import type { PendingSignIns, SignInPages } from '../interaction/pending-sign-in.ts';
@@ -18,6 +19,8 @@ export type PageParts = Parts &
     ways?: (host: Host) => Way;
     /** Second factors only: the step between the password and the session. */
     pending?: (host: Host, pages: SignInPages) => PendingSignIns;
+    /** Second factors only: what a one-time link adds to its user. */
+    firstFactor?: (host: Host) => FirstFactor;
     /** Fast path only: answers requests in front of `listener`, the middleware. */
     front?: (
       host: Host,

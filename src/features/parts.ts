@@ -6,7 +6,6 @@ import type { ClientMetadataOf, ClientSource } from '../oidc/clients.ts';
 import type { Guard, Narrowing } from '../oidc/guard.ts';
 import type { Job } from '../oidc/job.ts';
 import type { PosternProvider } from '../oidc/seam/provider.ts';
-import type { Enrolment } from '../users/factors.ts';
 
 export type Parts = Readonly<{
   /** Says whether the fast path may answer, and whether what a user was given may still be used. */
@@ -27,8 +26,6 @@ export type Parts = Readonly<{
   prompts?: (policy: interactionPolicy.DefaultPolicy) => void;
   /** Access only: what users may not have of what is asked for. */
   narrowing?: Narrowing;
-  /** Second factors only: adds a factor to a user. */
-  enrolment?: Enrolment;
   /** Try-out only: middleware of the management listener, behind the operators' paths. */
   management?: Middleware;
   /** Changes classes of the engine before the instance serves. */

@@ -1,12 +1,11 @@
 // What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
 import type { Context } from 'koa';
 import { setPassword } from '../users/acts.ts';
-import { type Enrolment, type EnrolmentFault, type Factors, hasSecondFactor } from '../users/factors.ts';
 import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
 import { actorOf } from './actor.ts';
 import type { User } from '../users/user.ts';
-import { addFromForm } from './enrolment-form.ts';
+import type { EnrolmentModel } from '../views/shared-models.ts';
 import type { Form } from './form.ts';
 import type { Host } from './host.ts';
 import { tidyUp } from './tidy-up.ts';
@@ -15,11 +14,29 @@ import { tidyUp } from './tidy-up.ts';
 const NEXT_LINK_SECONDS = 15 * 60;
 
 export type OpenLink = { readonly token: string; readonly link: OneTimeLink; readonly account: User };
-export type LinkFault = PasswordFault | 'different' | Exclude<EnrolmentFault, 'not_first'>;
+type FactorFault = 'wrong_code' | 'passkey_refused';
+export type LinkFault = PasswordFault | 'different' | FactorFault;
+
+type Failed = { readonly fault: LinkFault } | { readonly dead: 'used' | 'ended' };
 
 /** `fault`: the form is shown again. `dead`: why the link doesn't work any more. */
-type Followed =
-  { readonly fault: LinkFault } | { readonly dead: 'used' | 'ended' } | { readonly destination: string };
+type Followed = Failed | { readonly destination: string };
+
+/** By a link, the first factor of its user. */
+export type FirstFactor = Readonly<{
+  /** Whether there is one that users can add. */
+  hasMethods: boolean;
+  /** Whether the user has none. */
+  isMissing: (accountId: string) => Promise<boolean>;
+  /** `sealed`: what the form whose code was wrong had. */
+  form: (
+    opened: OpenLink,
+    target: { readonly action: string; readonly csrf: string },
+    refused?: { readonly fault?: FactorFault | undefined; readonly sealed?: string | undefined },
+  ) => Promise<EnrolmentModel>;
+  /** Uses the link up. */
+  add: (ctx: Context, opened: OpenLink, form: Form) => Promise<Failed | 'added'>;
+}>;
 
 export const linkBinding = (token: string) => `link:${token}`;
 
@@ -28,33 +45,16 @@ const done = ({ config }: Host, { purpose }: OneTimeLink) => ({
   destination: `${config.issuer}/interaction/done/${purpose}`,
 });
 
-async function mayAddFirst({ config: { signIn }, factors }: Host, accountId: string): Promise<boolean> {
-  const isOn = signIn !== undefined && (signIn.passkeys || signIn.oneTimeCodes);
-  return isOn && !hasSecondFactor(await factors.get(accountId));
-}
+export function createFollowLink(host: Host, firstFactor: FirstFactor | undefined) {
+  const { config, links, makePassword } = host;
 
-/** Where a user goes on to from a new password. */
-async function goOn(host: Host, link: OneTimeLink, { id, validAfter }: User) {
-  if (link.purpose !== 'invite' || !(await mayAddFirst(host, id))) return done(host, link);
-  const next = { ...link, purpose: 'factors', passwordSince: validAfter } as const;
-  const token = await host.links.create(next, NEXT_LINK_SECONDS);
-  return { destination: oneTimeLinkUrl(host.config.issuer, token) };
-}
-
-/** The session of this browser goes on, as strong as it was; those of others end. */
-async function keepSession(
-  { sessions, records }: Host,
-  ctx: Context,
-  { id, sessionsSince }: Pick<Factors, 'sessionsSince'> & { readonly id: string },
-): Promise<void> {
-  const session = await sessions.find(ctx);
-  if (session?.accountId !== id) return;
-  await sessions.update(ctx, { sessionsSince });
-  await records.flush();
-}
-
-export function createFollowLink(host: Host) {
-  const { links, makePassword, enrolment } = host;
+  /** Where a user goes on to from a new password. */
+  async function goOn(link: OneTimeLink, { id, validAfter }: User) {
+    const isOpen = link.purpose === 'invite' && firstFactor?.hasMethods === true;
+    if (!isOpen || !(await firstFactor.isMissing(id))) return done(host, link);
+    const next = { ...link, purpose: 'factors', passwordSince: validAfter } as const;
+    return { destination: oneTimeLinkUrl(config.issuer, await links.create(next, NEXT_LINK_SECONDS)) };
+  }
 
   async function choosePassword(
     ctx: Context,
@@ -75,33 +75,16 @@ export function createFollowLink(host: Host) {
     let followed: Followed = done(host, link);
     await tidyUp(
       links.use(token),
-      goOn(host, link, changed).then((next) => (followed = next)),
+      goOn(link, changed).then((next) => (followed = next)),
     );
     return followed;
-  }
-
-  async function addFirstFactor(
-    ctx: Context,
-    { token, link, account }: OpenLink,
-    form: Form,
-    adding: Enrolment,
-  ): Promise<Followed> {
-    const { id, hasPassword } = account;
-    const of = { id, binding: linkBinding(token), isFirst: true, mustVerifyUser: !hasPassword };
-    // With a first factor the link has ended: so this uses it up.
-    const enrolled = await addFromForm(host, adding, { actor: actorOf(ctx, 'link'), form }, of, () =>
-      links.accept(link),
-    );
-    if (enrolled === 'not_first' || enrolled === 'ended') return { dead: 'ended' };
-    if (typeof enrolled === 'string') return { fault: enrolled };
-    await tidyUp(links.use(token), keepSession(host, ctx, { ...enrolled.factors, id }));
-    return done(host, link);
   }
 
   return async function followLink(ctx: Context, opened: OpenLink, form: Form): Promise<Followed> {
     const { purpose } = opened.link;
     const isByPasskey = purpose === 'invite' && form.field('response') !== '';
     if (purpose !== 'factors' && !isByPasskey) return choosePassword(ctx, opened, form);
-    return enrolment === undefined ? { dead: 'ended' } : addFirstFactor(ctx, opened, form, enrolment);
+    const added = (await firstFactor?.add(ctx, opened, form)) ?? ({ dead: 'ended' } as const);
+    return added === 'added' ? done(host, opened.link) : added;
   };
 }

@@ -7,12 +7,10 @@ import { createSparse, originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
-import { hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { LINK_PURPOSES, type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { PageModels } from '../views/models.ts';
 import { FormRefusal } from '../views/refusal.ts';
-import { toEnrolmentModel } from './enrolment-form.ts';
-import { createFollowLink, linkBinding, type LinkFault, type OpenLink } from './follow-link.ts';
+import { createFollowLink, type FirstFactor, type LinkFault, type OpenLink } from './follow-link.ts';
 import { readFormBody } from './form.ts';
 import { answerAgain } from './go-on.ts';
 import type { Host } from './host.ts';
@@ -27,13 +25,13 @@ type Dead = Readonly<{
 }>;
 
 /** Adds the routes below the prefix of `router`. */
-export function addLinkRoutes(router: Router, host: Host): void {
+export function addLinkRoutes(router: Router, host: Host, firstFactor: FirstFactor | undefined): void {
   const { config, trustedBrowsers, cookie, csrf, audit } = host;
-  const page = createLinkPages(host);
-  const followLink = createFollowLink(host);
+  const page = createLinkPages(host, firstFactor);
+  const followLink = createFollowLink(host, firstFactor);
 
   router.get('/link/:token', async (ctx) => {
-    const opened = await open(host, tokenOf(ctx));
+    const opened = await open(host, firstFactor, tokenOf(ctx));
     return 'reason' in opened ? page.refuse(ctx, opened) : page.ask(ctx, opened);
   });
 
@@ -43,7 +41,7 @@ export function addLinkRoutes(router: Router, host: Host): void {
     if (!csrf.matches(form.field('csrf'), token, STEP)) {
       throw new FormRefusal('csrf', 'the form is not from the page of this link');
     }
-    const opened = await open(host, token);
+    const opened = await open(host, firstFactor, token);
     if ('reason' in opened) return page.refuse(ctx, opened);
     const followed = await followLink(ctx, opened, form).catch((error: unknown) => {
       if (error instanceof StoreUnavailable && error.mayBeDone) return error;
@@ -76,7 +74,10 @@ export function addLinkRoutes(router: Router, host: Host): void {
   });
 }
 
-function createLinkPages({ config, csrf, pages, audit, enrolment, limits, now }: Host) {
+function createLinkPages(
+  { config, csrf, pages, audit, limits, now }: Host,
+  firstFactor: FirstFactor | undefined,
+) {
   const timesToSay = createSparse(now);
 
   function show(ctx: Context, model: PageModels['link'], status = 200): void {
@@ -98,36 +99,41 @@ function createLinkPages({ config, csrf, pages, audit, enrolment, limits, now }:
     },
     async ask(
       ctx: Context,
-      { token, link: { purpose }, account }: OpenLink,
+      opened: OpenLink,
       { fault, sealed }: { readonly fault?: LinkFault; readonly sealed?: string } = {},
     ): Promise<void> {
+      const { token, link, account } = opened;
+      const { username } = account;
+      const { purpose } = link;
       const target = { action: oneTimeLinkUrl(config.issuer, token), csrf: csrf.token(token, STEP) };
       const status = fault === undefined ? 200 : 422;
-      const { id, username, hasPassword } = account;
-      const begun = await enrolment?.begin(
-        { id, username, mustVerifyUser: !hasPassword },
-        linkBinding(token),
-        sealed,
-      );
+      const refused = { fault: toFactorFault(fault), sealed };
+      const enrolment = purpose === 'reset' ? undefined : await firstFactor?.form(opened, target, refused);
       if (purpose === 'factors') {
-        // A code comes after a password.
-        const offered = hasPassword ? begun : { passkey: begun?.passkey };
-        const form = toEnrolmentModel(offered ?? {}, target, toEnrolmentFault(fault));
-        return show(ctx, { outcome: 'factors', username, enrolment: form }, status);
+        return show(
+          ctx,
+          { outcome: 'factors', username, enrolment: enrolment ?? { csrf: target.csrf } },
+          status,
+        );
       }
       const { minLength } = config.passwords;
-      const passkey = purpose === 'invite' ? begun?.passkey : undefined;
       const error = fault === 'wrong_code' ? undefined : fault;
+      const made = enrolment?.passkey;
+      const passkey = made && { options: made.options, handle: made.handle };
       const fields = { ...target, username, minLength, passkey, error };
       return show(ctx, { outcome: 'password', purpose, ...fields }, status);
     },
   };
 }
 
-const toEnrolmentFault = (fault: LinkFault | undefined) =>
+const toFactorFault = (fault: LinkFault | undefined) =>
   fault === 'wrong_code' || fault === 'passkey_refused' ? fault : undefined;
 
-async function open({ links, accounts, enrolment, factors }: Host, token: string): Promise<OpenLink | Dead> {
+async function open(
+  { links, accounts }: Host,
+  firstFactor: FirstFactor | undefined,
+  token: string,
+): Promise<OpenLink | Dead> {
   const link = await links.find(token);
   if (link === undefined) return { reason: 'unknown' };
   if (link.isUsed || link.isOver) return { reason: link.isUsed ? 'used' : 'ended', link };
@@ -135,6 +141,6 @@ async function open({ links, accounts, enrolment, factors }: Host, token: string
   const account = await accounts.findLive(link.accountId, { generation });
   if (account === undefined) return { reason: 'ended', link };
   // It is for the first one; who has one adds further ones by themselves.
-  const own = link.purpose === 'factors' ? enrolment && (await factors.get(account.id)) : NO_FACTORS;
-  return own === undefined || hasSecondFactor(own) ? { reason: 'ended', link } : { token, link, account };
+  const isOpen = link.purpose !== 'factors' || (await firstFactor?.isMissing(account.id)) === true;
+  return isOpen ? { token, link, account } : { reason: 'ended', link };
 }

@@ -26,7 +26,8 @@ export function interactionRoutes(host: Host, features: readonly PageParts[]): M
 
   const router = new Router({ prefix: '/interaction' });
 
-  addLinkRoutes(router, host);
+  const [firstFactor] = features.flatMap((one) => one.firstFactor?.(host) ?? []);
+  addLinkRoutes(router, host, firstFactor);
   const [pending] = features.flatMap((one) => one.pending?.(host, { router, open, show }) ?? []);
   const attempt = createAttempt(host, show, pending);
 

@@ -44,8 +44,7 @@ type Hooked = ReturnType<typeof withFeatures>;
 export function withFeatures(app: App, features: readonly Parts[]) {
   const guard = joinGuards(features.map(({ guard: own }) => own));
   const { narrowing } = features.find((one) => one.narrowing !== undefined) ?? {};
-  const { enrolment } = features.find((one) => one.enrolment !== undefined) ?? {};
-  return { ...app, features, guard, narrowing, enrolment, disclose: createDisclose({ ...app, guard }) };
+  return { ...app, features, guard, narrowing, disclose: createDisclose({ ...app, guard }) };
 }
 
 export function createConfiguration(app: Hooked): Configuration {

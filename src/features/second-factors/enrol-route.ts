@@ -7,7 +7,7 @@ import { canProve, hasSecondFactor } from '../../users/factors.ts';
 import { isFresh, mayChangeFactors } from '../../users/recent-proof.ts';
 import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { actorOf } from '../../interaction/actor.ts';
-import { addFromForm, toEnrolmentModel } from '../../interaction/enrolment-form.ts';
+import { addFromForm, toEnrolmentModel } from './enrolment-form.ts';
 import { goOn } from '../../interaction/go-on.ts';
 import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { SignInPages } from '../../interaction/pending-sign-in.ts';

@@ -3,6 +3,7 @@ import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import type { App } from '../../oidc/app.ts';
 import type { PageParts } from '../page-parts.ts';
 import { factorsPage } from './factors-routes.ts';
+import { firstFactor } from './first-factor.ts';
 import { secondFactorsOf } from './second-factors.ts';
 import { addSecondStepRoutes, passkeyWay } from './second-step-routes.ts';
 import { createSignInPolicy } from './sign-in-level.ts';
@@ -15,8 +16,8 @@ export function open(app: App): PageParts {
   const second = secondFactorsOf(app, signIn);
   return {
     ...createSignInPolicy({ ...app, signIn, levels }),
-    enrolment: second.enrolment,
     ways: (host) => passkeyWay(host, second),
+    firstFactor: (host) => firstFactor(host, second),
     pending: (host, pages) => addSecondStepRoutes(host, second, pages),
     sections: () => [{ fields: async () => ({ factorsUrl: `${app.issuer}${FACTORS_PATH}` }) }],
     routes: (host) => [factorsPage(host, second)],

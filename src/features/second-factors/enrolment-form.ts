@@ -1,5 +1,5 @@
 // The forms that add a factor, on whichever page they stand, and what they send.
-import * as acts from '../users/acts.ts';
+import * as acts from '../../users/acts.ts';
 import type {
   Enrolled,
   Enrolment,
@@ -7,10 +7,10 @@ import type {
   EnrolmentFor,
   Method,
   NewFactor,
-} from '../users/factors.ts';
-import type { EnrolmentModel } from '../views/shared-models.ts';
-import type { Form } from './form.ts';
-import type { Host } from './host.ts';
+} from '../../users/factors.ts';
+import type { EnrolmentModel } from '../../views/shared-models.ts';
+import type { Form } from '../../interaction/form.ts';
+import type { Host } from '../../interaction/host.ts';
 
 export function toEnrolmentModel(
   { oneTimeCode, passkey }: NewFactor,
