@@ -7,15 +7,12 @@ import { isWhole } from '../store/shape.ts';
 import { FormFault, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { CollectionWrite, DocumentStore } from '../store/store.ts';
 import { createAccountStates } from './account-state.ts';
-import type { Proof } from './authentication-methods.ts';
 import { inBatches } from './changed-credentials.ts';
-import type { Notice } from './notices.ts';
 
 const COLLECTION = 'factors';
 /** Whose handle and whose credential it is. */
 const OWNERS = 'factor-owners';
 const WHAT = "a person's second factors";
-export const MAX_PASSKEYS = 20;
 /** The owner has this long to see that somebody else recovered their account. */
 const PROVISIONAL_SECONDS = 24 * 60 * 60;
 
@@ -60,6 +57,26 @@ export type OneTimeCodes = Readonly<{
 /** Of a second factor. */
 export type Method = 'passkey' | 'one_time_code';
 
+/** What the user reads on the next page. */
+export type Notice = Readonly<{
+  what:
+    | 'recovery_code_used'
+    | 'codes_failed'
+    | 'passkey_refused'
+    | 'factor_added'
+    | 'factor_removed'
+    | 'authenticator_replaced'
+    | 'recovery_codes_made';
+  at: number;
+  /** Of the factor. */
+  method?: 'passkey' | 'one_time_code' | undefined;
+  /** Recovery codes. */
+  left?: number | undefined;
+  /** The session that did it, and those that have read it. */
+  by?: string | undefined;
+  readBy?: readonly string[] | undefined;
+}>;
+
 export type Factors = Readonly<{
   /** The `user.id` of the user's passkeys: random, and not their `sub` (WebAuthn L3 §14.6.1). */
   handle?: string | undefined;
@@ -93,13 +110,6 @@ export function canReach(signIn: SignInSettings, own: Factors, level: Level, at:
   return true;
 }
 
-/** Whether the user can be asked for it: a recovery code stands in for a second factor that is lost, refused or off. */
-export function canProve(signIn: SignInSettings, own: Factors, level: Level, at: number): boolean {
-  if (canReach(signIn, own, level, at)) return true;
-  const hasCodes = (signIn?.recoveryCodes ?? 0) > 0 && own.recoveryCodes.length > 0;
-  return level === 'second_factor' && hasSecondFactor(own) && hasCodes;
-}
-
 /** Wrong codes don't count any more. */
 export const forgiven = ({ oneTimeCode }: Pick<Factors, 'oneTimeCode'>): Pick<Factors, 'oneTimeCode'> => ({
   oneTimeCode: oneTimeCode && { ...oneTimeCode, failures: undefined },
@@ -107,56 +117,6 @@ export const forgiven = ({ oneTimeCode }: Pick<Factors, 'oneTimeCode'>): Pick<Fa
 
 /** A stored secret belongs to this user: under another id it doesn't open. */
 export const sealedFor = (accountId: string) => `the one-time codes of ${accountId}`;
-
-// What adding a factor takes and says, on whichever page. Who may is decided by the caller: by a link of an operator, or a sign-in of a moment
-// ago.
-
-/** What a form for a new factor starts with. */
-export type NewFactor = Readonly<{
-  oneTimeCode?: { readonly secret: string; readonly qr: string; readonly sealed: string } | undefined;
-  passkey?: { readonly options: string; readonly handle: string } | undefined;
-}>;
-
-export type NewFactorFor = Readonly<{
-  id: string;
-  username: string;
-  /** A passkey that verifies its user: where it will be all that they have, or nothing less will do. */
-  mustVerifyUser?: boolean | undefined;
-}>;
-
-/** not_first: somebody added one meanwhile, and this was for a user without any; or it is one passkey too many. */
-export type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first';
-export type Enrolled = Readonly<{
-  what: 'factor_added' | 'authenticator_replaced';
-  method: Method;
-  proof: Proof;
-  factors: Factors;
-}>;
-
-/** What the form of a new factor sent: `sealed` and `code`, or `response`, `handle` and `name`. */
-export type EnrolmentAnswer = { readonly field: (name: string) => string };
-
-export type EnrolmentFor = Readonly<{
-  id: string;
-  /** As for the form. */
-  binding: string;
-  isFirst: boolean;
-  /** Nothing but a passkey that verifies its user will do: the user has no password, or an app wants no less. */
-  mustVerifyUser?: boolean | undefined;
-  /** The session is one of a recovery code: what it adds proves no more at first. */
-  isRecovered?: boolean;
-  /** The session, where it goes on as it was. */
-  by?: string | undefined;
-}>;
-
-export type CheckedFactor = EnrolmentFault | (() => Promise<Enrolled | 'not_first'>);
-
-export type Enrolment = Readonly<{
-  /** `pending`: what was sealed in the form whose code was wrong. */
-  begin: (user: NewFactorFor, binding: string, pending?: string) => Promise<NewFactor>;
-  /** Looks at the answer; what it resolves writes it, once what allowed it is used up. */
-  check: (of: EnrolmentFor, answer: EnrolmentAnswer) => Promise<CheckedFactor>;
-}>;
 
 type Change = (before: Factors) => Partial<Factors> | undefined;
 

@@ -9,7 +9,7 @@ import type { AccountFields, Section, Visitor } from '../../interaction/own-page
 import { toDayText, toTimeText } from '../../interaction/time-texts.ts';
 import { toClientModel } from '../../oidc/client-model.ts';
 import { toAllowedModels } from '../../oidc/scope-words.ts';
-import { type EndedSessions, endSessions, notePasswordRefused, withdrawApp } from '../../users/acts.ts';
+import { type Actor, noteInActivity, recordAct } from '../../users/acts.ts';
 import type { SecurityEvent } from '../../users/user-index.ts';
 import { createChangePassword } from './change-password.ts';
 import { createUserGrants, type Held } from './user-grants.ts';
@@ -37,6 +37,26 @@ const profile: Section = {
   }),
 };
 
+type EndedBy = 'session_ended' | 'sessions_ended';
+type Ending = Pick<Held, 'userSessions'> & { readonly accountId: string; readonly uids: readonly string[] };
+
+/** Ends those that are there still. `what` undefined: the user's activity says why they ended. */
+async function endSessions(
+  host: Host,
+  actor: Actor,
+  { userSessions, accountId, uids }: Ending,
+  what?: EndedBy,
+): Promise<void> {
+  const fields = { account_id: accountId, reason: 'ended_by_the_person' };
+  let hasEnded = false;
+  for (const uid of uids) {
+    if (!(await userSessions.end(accountId, uid))) continue;
+    recordAct(host, actor, ['sign_out', 'success'], fields);
+    hasEnded = true;
+  }
+  if (hasEnded && what !== undefined) await noteInActivity(host, actor, accountId, { what });
+}
+
 /** Password and sessions: a new password ends the other sessions. */
 function createSignIns(host: Host, { userSessions }: Held, url: string): readonly [Section, Section] {
   const changePassword = createChangePassword(host);
@@ -47,8 +67,8 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
     return sessions.map(({ uid }) => uid).filter((uid) => uid !== session.uid);
   }
 
-  const end = (ctx: Context, { account }: Visitor, uids: readonly string[], what?: EndedSessions['what']) =>
-    endSessions(host, actorOf(ctx), { userSessions, accountId: account.id, uids, what });
+  const end = (ctx: Context, { account }: Visitor, uids: readonly string[], what?: EndedBy) =>
+    endSessions(host, actorOf(ctx), { userSessions, accountId: account.id, uids }, what);
 
   const password: Section = {
     fields: async ({ account }) => ({
@@ -60,8 +80,9 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
       async password(ctx, visitor, form) {
         const others = await othersOf(visitor);
         const error = await changePassword(ctx, visitor, form);
+        const refused = { account_id: visitor.account.id, action: 'password', reason: error };
         if (error === undefined) await end(ctx, visitor, others);
-        else notePasswordRefused(host, actorOf(ctx), visitor.account.id, error);
+        else recordAct(host, actorOf(ctx), ['account_changed', 'failure'], refused);
         return error;
       },
     },
@@ -119,7 +140,12 @@ function createApps(host: Host, held: Held, url: string): Section {
     },
     changes: {
       async withdraw(ctx, { account }, form) {
-        await withdrawApp(host, actorOf(ctx), { grants, accountId: account.id, clientId: form.field('id') });
+        const [accountId, app, actor] = [account.id, form.field('id'), actorOf(ctx)];
+        // Every token of the app for this user ends. False: there was nothing.
+        if (!(await grants.withdraw(accountId, app))) return undefined;
+        const fields = { account_id: accountId, client_id: app, reason: 'withdrawn_by_the_person' };
+        recordAct(host, actor, ['consent_withdrawn', 'success'], fields);
+        await noteInActivity(host, actor, accountId, { what: 'app_withdrawn', app });
         return undefined;
       },
     },

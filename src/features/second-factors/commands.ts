@@ -1,8 +1,7 @@
 // `postern user factors`: what a user has besides a password, and how an operator removes what is lost.
 import type { Command } from 'commander';
-import { clearDamagedFactors, clearFactors } from '../../users/acts.ts';
 import { type Factors, hasSecondFactor, orDamaged } from '../../users/factors.ts';
-import { ONE_TIME_CODES } from '../../users/remove-factor.ts';
+import { clearDamagedFactors, clearFactors, ONE_TIME_CODES } from './factor-acts.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
 import { CommandError, print, type CliIo } from '../../cli/io.ts';
 import { findUser, OPERATOR, type UserContext, withUsers } from '../../cli/user-context.ts';

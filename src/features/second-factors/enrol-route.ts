@@ -3,7 +3,8 @@
 import type { Context } from 'koa';
 import type { OpenInteraction } from '../../oidc/open-interaction.ts';
 import { isRecovered, withProof } from '../../users/authentication-methods.ts';
-import { canProve, hasSecondFactor } from '../../users/factors.ts';
+import { hasSecondFactor } from '../../users/factors.ts';
+import { canProve } from './sign-in-level.ts';
 import { isFresh, mayChangeFactors } from '../../users/recent-proof.ts';
 import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { actorOf } from '../../interaction/actor.ts';

@@ -3,22 +3,42 @@
 import type { App } from '../../oidc/app.ts';
 import { randomBytes } from 'node:crypto';
 import type { SignInSettings } from '../../config/config.ts';
-import {
-  type CheckedFactor,
-  type Enrolled,
-  type EnrolmentAnswer,
-  type EnrolmentFor,
-  type Factors,
-  MAX_PASSKEYS,
-  type NewFactor,
-  type NewFactorFor,
-  hasSecondFactor,
-} from '../../users/factors.ts';
-import { withNotice } from '../../users/notices.ts';
+import type { Form } from '../../interaction/form.ts';
+import type { Proof } from '../../users/authentication-methods.ts';
+import { type Factors, hasSecondFactor, type Method } from '../../users/factors.ts';
+import { withNotice } from './notices.ts';
 import { type createOneTimeCodes, newRecoveryCode, recoveryCodeHash } from './prove-code.ts';
-import type { PasskeyRegistration } from './passkeys.ts';
+import { MAX_PASSKEYS, type PasskeyRegistration } from './passkeys.ts';
 
 const MAX_NAME = 64;
+
+/** ended: what allowed it is used up. not_first: somebody added one meanwhile, and this was for a user without any; or it is one passkey too many. */
+export type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first' | 'ended';
+
+export type Enrolled = Readonly<{
+  what: 'factor_added' | 'authenticator_replaced';
+  method: Method;
+  proof: Proof;
+  factors: Factors;
+}>;
+
+export type EnrolmentFor = Readonly<{
+  id: string;
+  /** As for the form. */
+  binding: string;
+  isFirst: boolean;
+  /** Nothing but a passkey that verifies its user will do: the user has no password, or an app wants no less. */
+  mustVerifyUser?: boolean | undefined;
+  /** The session is one of a recovery code: what it adds proves no more at first. */
+  isRecovered?: boolean;
+  /** The session, where it goes on as it was. */
+  by?: string | undefined;
+}>;
+
+type Owner = Pick<EnrolmentFor, 'id' | 'mustVerifyUser'> & { readonly username: string };
+
+/** Uses up what allowed it; false: it has ended. */
+type Accept = () => Promise<boolean>;
 
 /** One line, as the page shows it. */
 const nameOf = (typed: string) =>
@@ -69,47 +89,48 @@ function createAdd({ factors, now }: EnrolmentParts) {
   };
 }
 
+export type Enrolment = ReturnType<typeof createEnrolment>;
+export type NewFactor = Partial<Awaited<ReturnType<Enrolment['begin']>>>;
+
 export function createEnrolment(parts: EnrolmentParts) {
   const { signIn, factors, codes, passkeys, hash, now } = parts;
   const add = createAdd(parts);
 
-  async function checkCode(of: EnrolmentFor, { field }: EnrolmentAnswer) {
+  async function addCode(of: EnrolmentFor, { field }: Form, accept: Accept) {
     const sent = { sealed: field('sealed'), typed: field('code'), at: now() };
     const oneTimeCode = await codes.confirm(of.id, sent);
     if (oneTimeCode === undefined) return 'wrong_code';
-    return async () => {
-      const proved = { method: 'one_time_code', proof: 'one_time_code' } as const;
-      const added = await add(of, proved, (_, mark) => ({ oneTimeCode: { ...oneTimeCode, ...mark } }));
-      return added ?? 'not_first';
-    };
+    if (!(await accept())) return 'ended';
+    const proved = { method: 'one_time_code', proof: 'one_time_code' } as const;
+    const added = await add(of, proved, (_, mark) => ({ oneTimeCode: { ...oneTimeCode, ...mark } }));
+    return added ?? 'not_first';
   }
 
-  async function checkPasskey(of: EnrolmentFor, { field }: EnrolmentAnswer) {
+  async function addPasskey(of: EnrolmentFor, { field }: Form, accept: Accept) {
     const { id: accountId, binding, mustVerifyUser = false } = of;
     const [response, handle] = [field('response'), field('handle')];
     const made = await passkeys?.register({ accountId, binding, response, handle, mustVerifyUser });
     if (made === undefined || 'refused' in made) return 'passkey_refused';
+    if (!(await accept())) return 'ended';
     const passkey = { ...made.passkey, name: nameOf(field('name')) };
     const proof = { passkey: { verifiedUser: passkey.verifiesUser, synced: passkey.synced } };
-    return async () => {
-      let isOwn = false;
-      const added = await add(
-        of,
-        { method: 'passkey', proof },
-        ({ handle: ownHandle = handle, passkeys: own }, mark) => {
-          // The same form, sent twice.
-          isOwn = own.some(({ id }) => id === passkey.id);
-          return isOwn ? undefined : { handle: ownHandle, passkeys: [...own, { ...passkey, ...mark }] };
-        },
-      );
-      if (added === undefined && !isOwn) await factors.releaseCredential(passkey.id);
-      return added ?? 'not_first';
-    };
+    let isOwn = false;
+    const added = await add(
+      of,
+      { method: 'passkey', proof },
+      ({ handle: ownHandle = handle, passkeys: own }, mark) => {
+        // The same form, sent twice.
+        isOwn = own.some(({ id }) => id === passkey.id);
+        return isOwn ? undefined : { handle: ownHandle, passkeys: [...own, { ...passkey, ...mark }] };
+      },
+    );
+    if (added === undefined && !isOwn) await factors.releaseCredential(passkey.id);
+    return added ?? 'not_first';
   }
 
   return {
-    /** `pending`: what was sealed in the form whose code was wrong. */
-    async begin(user: NewFactorFor, binding: string, pending?: string): Promise<NewFactor> {
+    /** What a form for a new factor starts with. `pending`: what was sealed in the form whose code was wrong. */
+    async begin(user: Owner, binding: string, pending?: string) {
       const made = signIn.oneTimeCodes ? await codes.make(user.id, user.username, pending) : undefined;
       return {
         oneTimeCode: made && { secret: made.secret, qr: made.qr, sealed: made.sealed },
@@ -117,10 +138,10 @@ export function createEnrolment(parts: EnrolmentParts) {
       };
     },
 
-    /** Looks at the answer; what it resolves writes it, once what allowed it is used up. */
-    async check(of: EnrolmentFor, answer: EnrolmentAnswer): Promise<CheckedFactor> {
-      const isCode = answer.field('response') === '' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
-      return isCode ? checkCode(of, answer) : checkPasskey(of, answer);
+    /** What the form of a new factor sent: `sealed` and `code`, or `response`, `handle` and `name`. `accept` is asked once that is right. */
+    async add(of: EnrolmentFor, form: Form, accept: Accept): Promise<Enrolled | EnrolmentFault> {
+      const isCode = form.field('response') === '' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
+      return isCode ? addCode(of, form, accept) : addPasskey(of, form, accept);
     },
 
     /** The codes, which nobody sees again; those of before are dead. */

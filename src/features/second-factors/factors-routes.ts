@@ -3,12 +3,11 @@ import type { Context } from 'koa';
 import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import { type Level, reaches } from '../../config/sign-in-levels.ts';
 import { pageContextOf, seeOther, sendPage } from '../../oidc/send-page.ts';
-import { addFactor, makeRecoveryCodes, removeOwnFactor } from '../../users/acts.ts';
 import { isRecovered, levelOf, withProof } from '../../users/authentication-methods.ts';
 import { type Method, type Passkey, hasSecondFactor } from '../../users/factors.ts';
-import { noticesFor } from '../../users/notices.ts';
+import { noticesFor } from './notices.ts';
 import { mayChangeFactors } from '../../users/recent-proof.ts';
-import { ONE_TIME_CODES } from '../../users/remove-factor.ts';
+import { noteFactor, ONE_TIME_CODES, removeFactor } from './factor-acts.ts';
 import type { PageModels } from '../../views/models.ts';
 import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { Refusal } from '../../views/refusal.ts';
@@ -132,8 +131,8 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
     async add(ctx, visitor, form) {
       const { session, account, own } = visitor;
       if (!mayAdd(second, visitor)) {
-        const adding = { accountId: account.id, method: methodIn(form) } as const;
-        await addFactor(host, actorOf(ctx), adding, async () => 'not_allowed');
+        const refused = { what: 'factor_added', method: methodIn(form), reason: 'not_allowed' } as const;
+        await noteFactor(host, actorOf(ctx), { account_id: account.id, ...refused });
         throw new Refusal(403, 'forbidden', 'the first factor needs a link of an operator');
       }
       const sealed = form.field('sealed');
@@ -163,15 +162,21 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
 
     async remove(ctx, visitor, form) {
       const { account, session } = visitor;
-      const removed = await removeOwnFactor(host, actorOf(ctx), settings, {
+      const factorId = form.field('id');
+      const removed = await removeFactor(host.factors, settings, {
         accountId: account.id,
-        factorId: form.field('id'),
+        factorId,
         by: session.uid,
         at: secondsOf(host),
         needed: neededOf(host, second, visitor),
       });
+      if (removed === undefined) return seeOther(ctx, page.url);
+      const method = factorId === ONE_TIME_CODES ? 'one_time_code' : 'passkey';
+      const reason = removed === 'still_needed' ? removed : undefined;
+      const fields = { account_id: account.id, what: 'factor_removed', method, reason } as const;
+      await noteFactor(host, actorOf(ctx), fields);
       if (removed === 'still_needed') return list(ctx, visitor, { list: removed });
-      if (removed !== undefined) await host.sessions.update(ctx, { sessionsSince: removed.sessionsSince });
+      await host.sessions.update(ctx, { sessionsSince: removed.sessionsSince });
       return seeOther(ctx, page.url);
     },
 
@@ -179,9 +184,16 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
       const { account, own, session } = visitor;
       if (settings.recoveryCodes === 0 || !hasSecondFactor(own)) throw new Refusal(403, 'forbidden');
       // Who came by one of them could else make themselves at home.
-      const codes = await makeRecoveryCodes(host, actorOf(ctx), account.id, async () =>
-        isRecovered(session.amr) ? undefined : enrolment.makeRecoveryCodes(account.id, session.uid),
-      );
+      const codes = isRecovered(session.amr)
+        ? undefined
+        : await enrolment.makeRecoveryCodes(account.id, session.uid);
+      const reason = codes === undefined ? 'not_yours' : undefined;
+      const fields = {
+        account_id: account.id,
+        what: 'recovery_codes_made',
+        method: 'recovery_codes',
+      } as const;
+      await noteFactor(host, actorOf(ctx), { ...fields, reason });
       if (codes === undefined) return list(ctx, visitor, { list: 'not_yours' });
       return show(ctx, host, { outcome: 'codes', username: account.username, codes, backUrl: page.url });
     },

@@ -7,7 +7,7 @@ import type { App } from '../../oidc/app.ts';
 import type { Level } from '../../config/sign-in-levels.ts';
 import type { Proof } from '../../users/authentication-methods.ts';
 import { type Factors, type Passkey, forgiven, isProvisional } from '../../users/factors.ts';
-import { withNotice } from '../../users/notices.ts';
+import { withNotice } from './notices.ts';
 import {
   CHALLENGE_MS,
   type PasskeyFault,

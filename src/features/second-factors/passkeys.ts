@@ -5,12 +5,13 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
-import { type Factors, MAX_PASSKEYS, type NewFactorFor, type Passkey } from '../../users/factors.ts';
+import type { Factors, Passkey } from '../../users/factors.ts';
 import { isSameHash } from '../../store/keyed-hash.ts';
 
 // What signing in with a passkey and adding one have in common (WebAuthn Level 3). Nothing is stored in between: a challenge is a keyed hash of
 // what it was made for, and the time.
 
+export const MAX_PASSKEYS = 20;
 export const CHALLENGE_MS = 5 * 60 * 1000;
 
 /** Why an answer isn't taken; for the audit trail alone. */
@@ -108,6 +109,12 @@ async function isFormatKnown({ response }: RegistrationResponseJSON): Promise<bo
 
 const bindingOf = (binding: string, handle: string) => `${binding}:${handle}`;
 
+type PasskeyOwner = Readonly<{
+  username: string;
+  /** The passkey will be all that they have, or nothing less will do. */
+  mustVerifyUser?: boolean | undefined;
+}>;
+
 /** `serviceName`: what the browser calls the service. */
 export function createPasskeyRegistration(parts: App, serviceName: string) {
   const { factors, now } = parts;
@@ -115,7 +122,7 @@ export function createPasskeyRegistration(parts: App, serviceName: string) {
 
   return {
     /** `handle` goes back with the form. Undefined for who has too many. */
-    creationOptions(binding: string, { username, mustVerifyUser = false }: NewFactorFor, own: Factors) {
+    creationOptions(binding: string, { username, mustVerifyUser = false }: PasskeyOwner, own: Factors) {
       if (own.passkeys.length >= MAX_PASSKEYS) return undefined;
       const wish = mustVerifyUser ? 'required' : 'preferred';
       const handle = own.handle ?? randomBytes(HANDLE_BYTES).toString('base64url');

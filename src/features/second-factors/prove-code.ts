@@ -11,7 +11,7 @@ import {
   isProvisional,
   sealedFor,
 } from '../../users/factors.ts';
-import { withNotice } from '../../users/notices.ts';
+import { withNotice } from './notices.ts';
 import { type Vault, VaultError } from '../../keys/vault.ts';
 
 // One-time codes of an authenticator app (TOTP, RFC 6238): six digits of HMAC-SHA-1, every 30 seconds, as all apps have them.

@@ -1,7 +1,8 @@
 // The forms of the second step, and of what a user reads before they go on.
 import type { Context } from 'koa';
 import { type OpenInteraction, PROMPTS } from '../../oidc/open-interaction.ts';
-import { type Notice, afterReading, noticesFor } from '../../users/notices.ts';
+import { afterReading, noticesFor } from './notices.ts';
+import { canProve } from './sign-in-level.ts';
 import { addEnrolRoute } from './enrol-route.ts';
 import { answerAgain, expired, goOn } from '../../interaction/go-on.ts';
 import { type Host, secondsOf } from '../../interaction/host.ts';
@@ -18,7 +19,7 @@ import {
 import type { PendingSignIns, SignInPages } from '../../interaction/pending-sign-in.ts';
 import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import type { Level } from '../../config/sign-in-levels.ts';
-import { type Factors, canProve, canReach } from '../../users/factors.ts';
+import { type Factors, canReach, type Notice } from '../../users/factors.ts';
 import { toTimeText } from '../../interaction/time-texts.ts';
 import { type Show, type Way, createRender, modelOfUser } from '../../interaction/show.ts';
 import type { Csrf } from '../../interaction/csrf.ts';

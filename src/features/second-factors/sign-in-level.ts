@@ -5,7 +5,7 @@ import type { SignInSettings } from '../../config/config.ts';
 import { type Level, LEVELS, type Levels, reaches } from '../../config/sign-in-levels.ts';
 import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
 import { canReach, type Factors, hasSecondFactor } from '../../users/factors.ts';
-import { noticesFor } from '../../users/notices.ts';
+import { noticesFor } from './notices.ts';
 import type { App } from '../../oidc/app.ts';
 import type { GivenToken } from '../../oidc/guard.ts';
 import type { Parts } from '../parts.ts';
@@ -29,6 +29,13 @@ const highest = (...levels: readonly Level[]): Level =>
 function ofEverybody(signIn: SignIn, { graceFrom }: Factors, at: number): Level {
   const isRequired = signIn.secondFactor === 'required' && graceFrom !== undefined;
   return isRequired && at >= graceFrom + signIn.grace ? 'second_factor' : 'password';
+}
+
+/** Whether the user can be asked for it: a recovery code stands in for a second factor that is lost, refused or off. */
+export function canProve(signIn: SignInSettings, own: Factors, level: Level, at: number): boolean {
+  if (canReach(signIn, own, level, at)) return true;
+  const hasCodes = (signIn?.recoveryCodes ?? 0) > 0 && own.recoveryCodes.length > 0;
+  return level === 'second_factor' && hasSecondFactor(own) && hasCodes;
 }
 
 /** Epoch seconds of the last second factor. */

@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
 import type { Factors } from '../../../src/users/factors.ts';
 import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
-import { removeFactor } from '../../../src/users/remove-factor.ts';
+import { removeFactor } from '../../../src/features/second-factors/factor-acts.ts';
 import { type Browser, formOf, type Page } from '../../world/browser.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';

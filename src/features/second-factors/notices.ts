@@ -1,28 +1,9 @@
 // What a user reads of their factors on the next page, and who may take it away by reading it.
+import type { Notice } from '../../users/factors.ts';
 
 /** More than there are kinds. */
 const MAX_NOTICES = 10;
 const NOTICE_SECONDS = 3 * 24 * 60 * 60;
-
-/** What the user reads on the next page. */
-export type Notice = Readonly<{
-  what:
-    | 'recovery_code_used'
-    | 'codes_failed'
-    | 'passkey_refused'
-    | 'factor_added'
-    | 'factor_removed'
-    | 'authenticator_replaced'
-    | 'recovery_codes_made';
-  at: number;
-  /** Of the factor. */
-  method?: 'passkey' | 'one_time_code' | undefined;
-  /** Recovery codes. */
-  left?: number | undefined;
-  /** The session that did it, and those that have read it. */
-  by?: string | undefined;
-  readBy?: readonly string[] | undefined;
-}>;
 
 /** Until a session from before it reads it; where others did, for three days: who has just signed in takes none from the user. */
 const isLive = ({ at, readBy }: Notice, now: number) => readBy === undefined || now < at + NOTICE_SECONDS;

@@ -1,0 +1,118 @@
+// What is done to the factors of a user, by their own wish or an operator's, besides what adds one (enrolment.ts).
+import type { SignInSettings } from '../../config/config.ts';
+import type { Level } from '../../config/sign-in-levels.ts';
+import type { AuditFields } from '../../observability/audit.ts';
+import {
+  type ActsParts,
+  type Actor,
+  noteChange,
+  noteInActivity,
+  recordAct,
+  voidAll,
+} from '../../users/acts.ts';
+import {
+  canReach,
+  type Factors,
+  type FactorStore,
+  hasSecondFactor,
+  type Method,
+} from '../../users/factors.ts';
+import { newUserEvent } from '../../users/user-events.ts';
+import type { SecurityEvent } from '../../users/user-index.ts';
+import { withNotice } from './notices.ts';
+
+type FactorNote = Pick<AuditFields, 'client_id' | 'method' | 'reason'> & {
+  readonly account_id: string;
+  readonly what: SecurityEvent['what'];
+};
+
+/** The record of a change, and where it is done, the user's activity. `reason`: why it isn't. */
+export async function noteFactor(
+  parts: ActsParts,
+  actor: Actor,
+  { what, ...fields }: FactorNote,
+): Promise<void> {
+  const outcome = fields.reason === undefined ? 'success' : 'failure';
+  const action = what.slice(what.lastIndexOf('_') + 1);
+  recordAct(parts, actor, ['factor_changed', outcome], { ...fields, action });
+  if (outcome === 'success') await noteInActivity(parts, actor, fields.account_id, { what });
+}
+
+/** The one-time codes of a user, among their factors. */
+export const ONE_TIME_CODES = 'one-time-codes';
+
+export type Removal = Readonly<{
+  accountId: string;
+  /** Of a passkey, or ONE_TIME_CODES. */
+  factorId: string;
+  /** What the user can't do without. */
+  needed?: readonly Level[] | undefined;
+  /** Epoch seconds. */
+  at: number;
+  /** The session. */
+  by?: string | undefined;
+}>;
+
+type Left = Pick<Factors, 'passkeys' | 'oneTimeCode'> & { readonly method: Method };
+
+function without({ passkeys, oneTimeCode }: Factors, factorId: string): Left | undefined {
+  if (factorId === ONE_TIME_CODES && oneTimeCode !== undefined) {
+    return { method: 'one_time_code', passkeys, oneTimeCode: undefined };
+  }
+  const left = passkeys.filter(({ id }) => id !== factorId);
+  return left.length < passkeys.length ? { method: 'passkey', passkeys: left, oneTimeCode } : undefined;
+}
+
+/** Sessions that rested on it end, but for the one that goes on with the factors that are left. Undefined: it was gone. Throws StoreUnavailable. */
+export async function removeFactor(
+  factors: FactorStore,
+  signIn: SignInSettings,
+  { accountId, factorId, needed = [], at, by }: Removal,
+): Promise<Factors | 'still_needed' | undefined> {
+  const reached = (own: Factors, when: number) =>
+    needed.filter((level) => canReach(signIn, own, level, when)).length;
+  let result: Method | 'still_needed' | undefined;
+  const changed = await factors.change(accountId, (before) => {
+    const left = without(before, factorId);
+    result = left?.method;
+    if (left === undefined) return undefined;
+    const { method, ...rest } = left;
+    // A provisional passkey takes nobody's place yet, and is all that some have.
+    if ([at, Infinity].some((when) => reached({ ...before, ...rest }, when) < reached(before, when))) {
+      result = 'still_needed';
+      return undefined;
+    }
+    const notices = withNotice(before.notices, { what: 'factor_removed', at, method, by });
+    // They stand in for factors, and would for later ones that the user has for the first time.
+    const recoveryCodes = hasSecondFactor({ ...before, ...rest }) ? before.recoveryCodes : [];
+    return { ...rest, recoveryCodes, sessionsSince: before.sessionsSince + 1, notices };
+  });
+  if (result === 'passkey') await factors.releaseCredential(factorId);
+  return result === 'still_needed' ? result : changed;
+}
+
+type LostFactors = Readonly<{
+  accountId: string;
+  /** As those of a Removal. */
+  factorIds: readonly string[];
+  recoveryCodes: boolean;
+}>;
+
+/** By an operator, for a user who has lost them. */
+export async function clearFactors(parts: ActsParts, actor: Actor, lost: LostFactors): Promise<void> {
+  const { accountId, factorIds, recoveryCodes } = lost;
+  const at = Math.floor(parts.storeNow() / 1000);
+  for (const factorId of factorIds) await removeFactor(parts.factors, undefined, { accountId, factorId, at });
+  if (recoveryCodes) await parts.factors.change(accountId, () => ({ recoveryCodes: [] }));
+  noteChange(parts, actor, accountId, 'factors');
+  await noteInActivity(parts, actor, accountId, { what: 'factor_removed' });
+}
+
+/** What can't be read may have been anything: sessions, tokens and links of before end with it. */
+export function clearDamagedFactors(parts: ActsParts, actor: Actor, accountId: string): Promise<void> {
+  return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
+    await voidAll(parts, accountId);
+    await parts.factors.remove(accountId);
+    noteChange(parts, actor, accountId, 'factors');
+  });
+}
