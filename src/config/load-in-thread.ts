@@ -1,5 +1,6 @@
 // Loads a configuration in a thread of its own, so that reading thousands of clients doesn't hold up requests.
 import { once } from 'node:events';
+import { totalmem } from 'node:os';
 import { extname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
@@ -14,6 +15,10 @@ export type LoadJob = { readonly file: string; readonly hung: readonly string[] 
 /** Longer than reading ten thousand clients takes on a busy machine. */
 const LOAD_WITHIN_MS = 60_000;
 
+/** The heap of the thread: an eighth of the memory, so that a file with a fault, which takes more to read, stops no process. */
+const heapMiB = () =>
+  Math.max(64, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) / 8 / 1024 ** 2));
+
 /** What the thread posts. */
 export type LoadOutcome =
   | { readonly parts: readonly Uint8Array[] }
@@ -23,16 +28,22 @@ export type LoadOutcome =
 const ENTRY = new URL(`./load-config-entry${extname(import.meta.url)}`, import.meta.url);
 
 /** Rejects with ConfigError as loading in this thread does. */
-export async function loadInThread(file: string): Promise<LoadedConfig> {
+export async function loadInThread(file: string, most = heapMiB()): Promise<LoadedConfig> {
   // Without what the operator loads into the process by --import.
   const signal = AbortSignal.timeout(LOAD_WITHIN_MS);
-  const thread = new Worker(ENTRY, { workerData: { file, hung: hungFolders() }, execArgv: [] });
+  const thread = new Worker(ENTRY, {
+    workerData: { file, hung: hungFolders() },
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: most },
+  });
   try {
     const [outcome] = (await once(thread, 'message', { signal })) as [LoadOutcome];
     if ('problems' in outcome) throw new ConfigError(outcome.problems, outcome.sources);
     return await join(outcome.parts);
   } catch (error) {
-    throw signal.aborted ? new Error('it was not read within a minute') : error;
+    if (signal.aborted) throw new Error('it was not read within a minute', { cause: error });
+    const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+    throw isTooLarge ? new Error(`reading it takes more than ${most} MiB of memory`) : error;
   } finally {
     // Not awaited: it waits for what hangs.
     void thread.terminate();

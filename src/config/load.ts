@@ -55,7 +55,7 @@ export type LoadedConfig = Readonly<{
 const CLIENTS_AT_ONCE = 64;
 
 /** What two workers reload in 512 MiB, which is what deploy/ gives them. */
-const MOST_USERS = { json: 16_000, yaml: 4000 };
+const MOST_USERS = 16_000;
 
 const ANY_MODE = 'secret_files is any_mode: the permissions of files with keys and secrets are not checked.';
 
@@ -125,12 +125,9 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   return { config, sources, hash: hashConfig(config), generatedKeys, readAt };
 }
 
-function usersNotice({ service, users }: Parts): readonly string[] {
-  const { length } = users.list;
-  if (length <= MOST_USERS[service.value.users_from?.endsWith('.json') ? 'json' : 'yaml']) return [];
-  return [
-    `users_from has ${length} users: above 16,000 in JSON or 4,000 in YAML, 512 MiB of memory are too few`,
-  ];
+function usersNotice({ users: { list } }: Parts): readonly string[] {
+  if (list.length <= MOST_USERS) return [];
+  return [`users_from has ${list.length} users: above 16,000, 512 MiB of memory are too few`];
 }
 
 type Reading = Readonly<{

@@ -1,6 +1,6 @@
 // Applies a schema to what a file says, and reports each fault in its place.
 import * as z from 'zod';
-import { quoted } from './document.ts';
+import { quoted } from './yaml.ts';
 import type { Report } from './problems.ts';
 import { didYouMean } from './wording.ts';
 

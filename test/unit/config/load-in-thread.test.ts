@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfigWithSources } from '../../../src/config/load.ts';
 import { ConfigError } from '../../../src/config/config.ts';
@@ -32,6 +34,16 @@ describe('a configuration that is loaded in a thread', () => {
     expect(posted).toMatchObject({ problems: (direct as ConfigError).problems });
     expect((posted as ConfigError).problems).toHaveLength(2);
     expect((posted as ConfigError).sources).toEqual((direct as ConfigError).sources);
+  });
+
+  it('is refused where it needs more memory than a process may spend on it, and the process goes on', async () => {
+    const file = write(`${HEAD}users_from: users.json\n`);
+    // A comma is missing, so that it isn't JSON: the YAML parser says where, with a large tree.
+    const users = Array.from({ length: 16_000 }, (_, index) =>
+      JSON.stringify({ id: 'usr_a', username: index }),
+    );
+    writeFileSync(join(dirname(file), 'users.json'), `[${users.join().replace(',', '')}]`);
+    await expect(loadInThread(file, 24)).rejects.toThrow('reading it takes more than 24 MiB of memory');
   });
 
   it('rejects when the thread itself fails, and leaves none behind', async () => {

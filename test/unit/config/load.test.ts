@@ -297,16 +297,22 @@ describe('16,000 users in the file', () => {
       const { loadConfig } = await import(${JSON.stringify(new URL('../../../src/config/load.ts', import.meta.url).href)});
       const { users } = await loadConfig(${JSON.stringify(file)}, { env: {} });
       console.log(JSON.stringify(users));`;
-    const heap = ['--max-old-space-size=112', '--no-warnings', '--input-type=module', '-e', script];
+    const heap = ['--max-old-space-size=64', '--no-warnings', '--input-type=module', '-e', script];
     const { stdout } = await promisify(execFile)(process.execPath, heap, { maxBuffer: 1e8 });
     return JSON.parse(stdout) as readonly { readonly id: string }[];
   }
 
-  it('are read in a heap of 112 MB, in JSON, so that two workers can reload in 512 MiB', async () => {
-    const users = await read(inJson, 'users.json');
-    expect(users).toHaveLength(16_000);
-    expect(users.at(-1)).toMatchObject({ id: idOf(15_999), username: 'name-15999', passwordHash: HASH });
-  });
+  it.each([
+    ['JSON', inJson, 'users.json'],
+    ['YAML', yaml, 'users.yaml'],
+  ])(
+    'are read in a heap of 64 MB, in %s, so that two workers can reload in 512 MiB',
+    async (_title, text, name) => {
+      const users = await read(text, name);
+      expect(users).toHaveLength(16_000);
+      expect(users.at(-1)).toMatchObject({ id: idOf(15_999), username: 'name-15999', passwordHash: HASH });
+    },
+  );
 
   it.each([
     [
@@ -316,10 +322,34 @@ describe('16,000 users in the file', () => {
     ],
     ['an alias', yaml.replace(`id: ${idOf(15_998)}`, 'id: *u'), 'users.yaml:47997:9 has a YAML alias'],
     ['another key', `${yaml}others: 1\n`, 'users.yaml:48003:1 others: unknown key'],
+    [
+      'an unknown key',
+      yaml.replace('username: name-15999', 'username: a\n    nonsense: 1'),
+      'users.yaml:48002:5 users[15999].nonsense: unknown key "nonsense"',
+    ],
+    ['a wrong list', yaml.replace('users:', 'persons:'), 'users.yaml:2:1 persons: unknown key "persons"'],
+    ['a second document', `${yaml}---\n`, 'users.yaml:48003:1 is not valid YAML'],
   ])('have %s reported in its place', async (_title, users, expected) => {
     const file = write(`${LOCAL}users_from: users.yaml\n`);
     writeFileSync(join(dirname(file), 'users.yaml'), users);
     await expect(loadConfig(file, { env: {} })).rejects.toThrow(expected);
+  });
+
+  it('have a fault reported in its place, in JSON on one line and on many', async () => {
+    const faulty = inJson.replace(
+      '"username":"name-15999"',
+      '"username":"name-15999","no\\u006ee":[1,{"a":2}]',
+    );
+    for (const [text, place] of [
+      [faulty, `users.json:1:${faulty.indexOf('"no') + 1}`],
+      [JSON.stringify(JSON.parse(faulty), null, 2), 'users.json:80000:5'],
+    ] as const) {
+      const file = write(`${LOCAL}users_from: users.json\n`);
+      writeFileSync(join(dirname(file), 'users.json'), text);
+      await expect(loadConfig(file, { env: {} })).rejects.toThrow(
+        `${place} [15999].none: unknown key "none"`,
+      );
+    }
   });
 
   it('are the most that the shipped limits are for: more are a notice', async () => {
