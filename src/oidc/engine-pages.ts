@@ -25,17 +25,15 @@ export type EnginePages = ReturnType<typeof createEnginePages>;
 
 type EnginePagesParts = { readonly pages: Pages; readonly issuer: string; readonly clients: Clients };
 
-type ShowPage = <Name extends keyof PageModels>(
-  ctx: KoaContextWithOIDC,
-  name: Name,
-  model: PageModels[Name],
-) => void;
-
 export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) {
   const clientModel = async ({ oidc: { client } }: KoaContextWithOIDC) =>
     toUsersClient(await clients.load(client?.clientId), issuer);
 
-  const show: ShowPage = (ctx, name, model) => sendPage(ctx, pages.render(name, model, pageContextOf(ctx)));
+  const show = <Name extends keyof PageModels>(
+    ctx: KoaContextWithOIDC,
+    name: Name,
+    model: PageModels[Name],
+  ) => sendPage(ctx, pages.render(name, model, pageContextOf(ctx)));
 
   /** Only the developer in front of the machine learns here which of the two it is. The log has it too. */
   function unmatched(ctx: KoaContextWithOIDC, description: string | undefined): Partial<PageModels['error']> {

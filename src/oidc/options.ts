@@ -14,9 +14,13 @@ import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
 import { modelOf } from './models.ts';
 import { narrowScopes } from './policies/narrowed-scope.ts';
-import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createRestoreOfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
-import { createResourceHooks, knownScopes, type RestoreScope } from './policies/scopes.ts';
+import {
+  createRefreshCheck,
+  createResourceHooks,
+  knownScopes,
+  type RestoreScope,
+} from './policies/scopes.ts';
 import { createSessionAdapter } from './session-records.ts';
 import { issuedBySession, issuedByToken } from './seam/session-sign-in.ts';
 import { toEngineKeys } from './signing-keys.ts';

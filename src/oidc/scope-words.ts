@@ -1,18 +1,12 @@
 // Scopes in plain words for the consent page, sorted by whom they belong to. A text of the page's language wins
 // (`scope.NAME`), then the words of the configuration, then the name itself.
 import { type Resource, type ScopeSettings, SPECIFICATION_SCOPES } from '../config/config.ts';
+import type { OpenInteraction } from './open-interaction.ts';
 import type { AskedFor } from './policies/asked-for.ts';
 import { refreshesUnasked } from './policies/offline-access.ts';
 import type { PageModels, ScopeModel } from '../views/models.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
-
-/** Of an open interaction (interactions.ts). */
-type AskedNow = Readonly<{
-  asked: { readonly scopes: readonly string[]; readonly resource?: string | undefined };
-  missing: { readonly scopes: readonly string[] };
-  settings: Parameters<typeof refreshesUnasked>[0];
-}>;
 
 /** Key of a text -> the text in the page's language, where there is one. */
 type FindText = (key: string) => string | undefined;
@@ -32,7 +26,7 @@ export function toAllowedModels(
 
 /** Of ours what is still to be granted; of an API everything that is asked for, so that each token's API is on the page. */
 export function toScopeModels(
-  { asked, missing, settings }: AskedNow,
+  { asked, missing, settings }: Pick<OpenInteraction, 'asked' | 'missing' | 'settings'>,
   config: ScopeSettings,
   findText: FindText,
 ): Requested {

@@ -4,7 +4,7 @@ import type { Middleware } from 'koa';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import { USER_GRANTS } from '../config/grants.ts';
 import type { App } from './app.ts';
-import { recordSignOut } from './audit-trail.ts';
+import { recordSignOut } from './engine-events.ts';
 import { cookiesOf, setCookies } from './cookie-names.ts';
 import type { EnginePages } from './engine-pages.ts';
 import { redirectWith } from './send-page.ts';

@@ -7,7 +7,7 @@ import { GRANT, type NewRecord, type RecordStore, type StoredRecord } from '../s
 import type { EndedSessions } from './ended-sessions.ts';
 import type { Place, UserIndex } from '../users/user-index.ts';
 import { createRecordForm, recordKey, type RecordParts } from './record-payload.ts';
-import { issuedBySession, sessionsSinceOf } from './seam/session-sign-in.ts';
+import { issuedBySession } from './seam/session-sign-in.ts';
 
 /** What the engine calls them. */
 export const SESSION = 'Session';
@@ -34,13 +34,12 @@ export async function revokeGrantsOf(
 type SessionsParts = RecordParts & {
   readonly index: Pick<UserIndex, 'sessionsOf'>;
   readonly records: Pick<RecordStore, 'findByAlias' | 'save' | 'revokeGrant'>;
-  readonly findLive: Accounts['findLive'];
   /** As `findLive`, with what this request itself has changed. */
   readonly findLiveNow: Accounts['findLive'];
   readonly ended: EndedSessions;
 };
 
-type Found = Readonly<{
+export type FoundSession = Readonly<{
   uid: string;
   record: StoredRecord;
   session: AdapterPayload & { readonly place?: Place };
@@ -50,14 +49,14 @@ function createFind(parts: SessionsParts) {
   const { index, records, hash } = parts;
   const { payloadOf } = createRecordForm(SESSION, parts);
 
-  async function find(accountId: string, uid: string): Promise<Found | undefined> {
+  async function find(accountId: string, uid: string): Promise<FoundSession | undefined> {
     const record = await records.findByAlias(SESSION, hash(`uid:${uid}`));
     if (record === undefined || record.consumedAt !== undefined) return undefined;
     const session = payloadOf(record);
     return session?.accountId === accountId ? { uid, record, session } : undefined;
   }
 
-  async function findAll(accountId: string): Promise<readonly Found[]> {
+  async function findAll(accountId: string): Promise<readonly FoundSession[]> {
     const entries = await index.sessionsOf(accountId);
     const found = await Promise.all(entries.map(({ uid }) => find(accountId, uid)));
     return found.filter((one) => one !== undefined);
@@ -69,7 +68,7 @@ function createFind(parts: SessionsParts) {
 export type UserSessions = ReturnType<typeof createUserSessions>;
 
 export function createUserSessions(parts: SessionsParts) {
-  const { records, hash, clock, findLive, findLiveNow, ended } = parts;
+  const { records, clock, findLiveNow, ended } = parts;
   const { find, findAll } = createFind(parts);
 
   function changed({ key, alias, payload }: StoredRecord, members: object): NewRecord {
@@ -79,26 +78,14 @@ export function createUserSessions(parts: SessionsParts) {
     return { kind: SESSION, key, alias, payload: text, ttlSeconds: Math.max(1, ttlSeconds) };
   }
 
-  async function endFound({ record, session }: Found): Promise<void> {
+  async function endFound({ record, session }: FoundSession): Promise<void> {
     await ended.add(session);
     await revokeGrantsOf(session, parts);
     await records.save(toEnded(record));
   }
 
   return {
-    /** What a page calls a session: it opens nothing, and other services know another name. */
-    idOf: (uid: string) => hash(`session of a person:${uid}`),
-    /** Those that live, the newest first. `sessionsSince`: that of the user's factors. */
-    async list(accountId: string) {
-      const found = await findAll(accountId);
-      const isLive = ({ session }: Found) => findLive(accountId, issuedBySession(session));
-      const live = await Promise.all(found.map(isLive));
-      const listed = found.filter((_one, index) => live[index] !== undefined).toReversed();
-      return listed.map(({ uid, session }) => {
-        const { loginTs: signedInAt = 0, place } = session;
-        return { uid, signedInAt, place, sessionsSince: sessionsSinceOf(session) };
-      });
-    },
+    findAll,
     /** False: it is not one of theirs, or has ended. */
     async end(accountId: string, uid: string): Promise<boolean> {
       let found = await find(accountId, uid);

@@ -9,6 +9,8 @@ import type { AccountFields, Section, Visitor } from '../../interaction/own-page
 import { toDayText, toTimeText } from '../../interaction/time-texts.ts';
 import { toClientModel } from '../../oidc/client-model.ts';
 import { toAllowedModels } from '../../oidc/scope-words.ts';
+import { issuedBySession, sessionsSinceOf } from '../../oidc/seam/session-sign-in.ts';
+import type { FoundSession } from '../../oidc/user-sessions.ts';
 import { type Actor, noteInActivity, recordAct } from '../../users/acts.ts';
 import type { SecurityEvent } from '../../users/user-index.ts';
 import { createChangePassword } from './change-password.ts';
@@ -60,10 +62,21 @@ async function endSessions(
 /** Password and sessions: a new password ends the other sessions. */
 function createSignIns(host: Host, { userSessions }: Held, url: string): readonly [Section, Section] {
   const changePassword = createChangePassword(host);
-  const { config } = host;
+  const { config, hash, findLive } = host;
+
+  /** What the page calls a session: it opens nothing, and other services know another name. */
+  const idOf = (uid: string) => hash(`session of a person:${uid}`);
+
+  /** Those that live, the newest first. */
+  async function list(accountId: string) {
+    const found = await userSessions.findAll(accountId);
+    const isLive = ({ session }: FoundSession) => findLive(accountId, issuedBySession(session));
+    const live = await Promise.all(found.map(isLive));
+    return found.filter((_one, index) => live[index] !== undefined).toReversed();
+  }
 
   async function othersOf({ account, session }: Visitor): Promise<readonly string[]> {
-    const sessions = await userSessions.list(account.id);
+    const sessions = await list(account.id);
     return sessions.map(({ uid }) => uid).filter((uid) => uid !== session.uid);
   }
 
@@ -89,11 +102,11 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
   };
   const sessions: Section = {
     async fields({ account, session, own }, locale) {
-      const all = await userSessions.list(account.id);
-      const current = all.filter((one) => one.sessionsSince === own.sessionsSince);
+      const all = await list(account.id);
+      const current = all.filter(({ session: one }) => sessionsSinceOf(one) === own.sessionsSince);
       return {
-        sessions: current.map(({ uid, place, signedInAt }) => ({
-          id: userSessions.idOf(uid),
+        sessions: current.map(({ uid, session: { place, loginTs: signedInAt = 0 } }) => ({
+          id: idOf(uid),
           browser: place?.browser ?? '',
           network: place?.network ?? '',
           day: toDayText(signedInAt, locale),
@@ -106,7 +119,7 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
     },
     changes: {
       async 'end-session'(ctx, visitor, form) {
-        const uid = (await othersOf(visitor)).find((one) => userSessions.idOf(one) === form.field('id'));
+        const uid = (await othersOf(visitor)).find((one) => idOf(one) === form.field('id'));
         if (uid !== undefined) await end(ctx, visitor, [uid], 'session_ended');
         return undefined;
       },

@@ -1,7 +1,7 @@
 // The answer to a plain, correct client_credentials request. The engine's own answer is the reference, and
 // test/features/fast-path compares the two.
 import { randomBytes } from 'node:crypto';
-import { recordIssued } from '../../oidc/audit-trail.ts';
+import { recordIssued } from '../../oidc/engine-events.ts';
 import { type FastAnswer, type FastParts, peekRequest, type RequestState } from './plain-request.ts';
 
 const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);

@@ -6,7 +6,7 @@ import type { Client } from '../../config/config.ts';
 import { originOf } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { User } from '../../users/user.ts';
-import { recordIssued, UNCONFIRMED } from '../../oidc/audit-trail.ts';
+import { recordIssued, UNCONFIRMED } from '../../oidc/engine-events.ts';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
 import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts';
 

@@ -1,6 +1,6 @@
 // Which scopes and which resource a request may name (RFC 6749 §3.3, RFC 8707). The engine drops what it doesn't know and takes any
-// resource, so all of it is refused here. Which audience a token has is in tokens/audience.ts; a refresh is in refreshed-scope.ts.
-import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
+// resource, so all of it is refused here. Which audience a token has is in tokens/audience.ts.
+import { errors, type KoaContextWithOIDC, type RefreshToken, type ResourceServer } from 'oidc-provider';
 import { userScopes, type Client, type Resource, type ScopeSettings } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { Clients } from '../clients.ts';
@@ -20,7 +20,7 @@ type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
 
 type FindDefault = ReturnType<typeof createFindDefault>;
 
-export type ScopePolicyParts = Readonly<{
+type ScopePolicyParts = Readonly<{
   audiences: AudienceRules;
   clients: Clients;
   findDefault: FindDefault;
@@ -156,7 +156,7 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
   };
 }
 
-export const tooManyResources = (): errors.InvalidTarget =>
+const tooManyResources = (): errors.InvalidTarget =>
   new errors.InvalidTarget('only a single resource is supported');
 
 /** A sign-in that was open while the file changed must not end at an address that is gone from it; the engine looked before. */
@@ -177,7 +177,7 @@ export const scopesIn = (parameter: unknown): readonly string[] =>
   typeof parameter === 'string' ? parameter.split(' ').filter(Boolean) : [];
 
 /** Of granted scopes those that a token for `resource` can be about: this request didn't ask for the others. */
-export function scopesBeside(
+function scopesBeside(
   { ownersOf, findResource }: AudienceRules,
   granted: Iterable<string>,
   identifier: string | undefined,
@@ -188,3 +188,37 @@ export function scopesBeside(
     return identifier === undefined || owner === undefined || owner === resource;
   });
 }
+
+export type Granted = Pick<RefreshToken, 'resource'>;
+
+/**
+ * RFC 6749 §6, RFC 8707 §2.2. The engine looks at `resource` only after the refresh token is used up, and the client's second try would
+ * then look like theft; so all of it is decided before. Throws what a refresh is refused with, and sets the parameters as the engine needs them.
+ */
+export function createRefreshCheck({ audiences, clients, findRefusal }: ScopePolicyParts) {
+  return async function checkRefresh({ oidc }: KoaContextWithOIDC): Promise<void> {
+    const { client: engineClient, params = {}, entities } = oidc;
+    const client = await clients.load(engineClient?.clientId);
+    const token = entities.RefreshToken;
+    if (client === undefined || token === undefined) throw new errors.InvalidGrant();
+    const asked = askedOf(params['scope'], token);
+    const resource = grantedResource(params['resource'], token);
+    const scopes = asked ?? scopesBeside(audiences, token.scopes, resource);
+    const refusal = findRefusal({ client, scopes, resource, isForUser: true });
+    if (refusal !== undefined) throw refusal;
+    params['resource'] = resource;
+    params['scope'] = asked?.join(' ');
+  };
+}
+
+/** Only the one of the beginning, at the exchange of a code too; an earlier version allowed several. */
+export function grantedResource(requested: unknown, { resource }: Granted): string | undefined {
+  if (Array.isArray(requested) || Array.isArray(resource)) throw tooManyResources();
+  if (requested !== undefined && requested !== resource)
+    throw new errors.InvalidTarget('resource was not granted');
+  return resource;
+}
+
+/** The engine compared the two before the user's groups took scopes from the token. */
+const askedOf = (scope: unknown, token: RefreshToken): readonly string[] | undefined =>
+  scope === undefined ? undefined : scopesIn(scope).filter((one) => token.scopes.has(one));

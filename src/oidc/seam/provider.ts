@@ -3,7 +3,7 @@ import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-prov
 import { callerOf } from '../../config/endpoints.ts';
 import type { App } from '../app.ts';
 import { modelNames, modelOf } from '../models.ts';
-import { grantedResource, type Resource } from '../policies/refreshed-scope.ts';
+import { type Granted, grantedResource } from '../policies/scopes.ts';
 import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass, type ContextParts } from './context.ts';
@@ -32,7 +32,7 @@ export type SeamHooks = Readonly<{
 
 type FoundClient = { readonly clientId: string; readonly clientAuthMethod: string };
 type ClientFinder = { find(id: string): Promise<FoundClient | undefined> };
-type UsedModel = { readonly prototype: { resource?: Resource; consume: () => Promise<void> } };
+type UsedModel = { readonly prototype: Granted & { consume: () => Promise<void> } };
 type ClientPrototype = {
   clientId: string;
   compareClientSecret(secret: string): Promise<boolean>;
