@@ -1,5 +1,4 @@
-// Who may do what, compiled when the file is read: a question costs what the user's own groups cost, however many users and
-// groups there are. About users only; a service has the scopes that its entry says.
+// Who may do what. About users only; a service has the scopes that its entry says.
 import { isUrlClient } from './client-id-url.ts';
 import type { AccessSettings } from './config.ts';
 
@@ -11,59 +10,40 @@ type OfApi = { readonly resource: string };
 
 export type AccessRules = ReturnType<typeof createAccessRules>;
 
-type Names = ReadonlySet<string> | undefined;
-
 export function createAccessRules({ groups, clients, resources }: AccessSettings) {
-  const defined: ReadonlySet<string> = new Set(Object.keys(groups));
-  const ofClient = new Map(
-    clients.map(({ clientId, access, groupsClaim }) => [
-      clientId,
-      { access: namesOf(access?.groups), visible: namesOf(groupsClaim) },
-    ]),
-  );
-  const ofResource = new Map(
-    resources.map(({ resource, access, scopeGroups }) => [
-      resource,
-      {
-        access: namesOf(access?.groups),
-        scopes: new Map(Object.entries(scopeGroups).map(([scope, names]) => [scope, new Set(names)])),
-      },
-    ]),
-  );
+  const ofClient = new Map(clients.map((client) => [client.clientId, client]));
+  const ofResource = new Map(resources.map((api) => [api.resource, api]));
 
   return {
     /** False also for a client that isn't in the file, but for one by document, which can have no such rule. */
     mayUseClient(user: Grouped, { clientId }: OfClient): boolean {
-      const rule = ofClient.get(clientId);
-      return rule === undefined ? isUrlClient(clientId) : isIn(user, rule.access);
+      const client = ofClient.get(clientId);
+      return client === undefined ? isUrlClient(clientId) : isIn(user, client.access?.groups);
     },
     /** Whether the user may have tokens for this API at all. False also for an API that isn't in the file. */
     mayUseResource(user: Grouped, { resource }: OfApi): boolean {
-      const rule = ofResource.get(resource);
-      return rule !== undefined && isIn(user, rule.access);
+      const api = ofResource.get(resource);
+      return api !== undefined && isIn(user, api.access?.groups);
     },
     /**
      * `scopes` without those that `scope_groups` of `resource` keeps from the user, in the same order. Scopes that aren't of
      * this API stay. It doesn't look at `access`: that is mayUseResource.
      */
     scopesLeft(user: Grouped, { resource }: OfApi, scopes: readonly string[]): readonly string[] {
-      const rules = ofResource.get(resource)?.scopes;
-      return rules === undefined || rules.size === 0
-        ? scopes
-        : scopes.filter((scope) => isIn(user, rules.get(scope)));
+      const rules = ofResource.get(resource)?.scopeGroups ?? {};
+      return scopes.filter((scope) => !Object.hasOwn(rules, scope) || isIn(user, rules[scope]));
     },
     /** What the claim `groups` says of the user to this client: defined groups, sorted, cut to `groups_claim`. */
     groupsFor(user: Grouped, { clientId }: OfClient): readonly string[] {
-      const rule = ofClient.get(clientId);
-      if (rule === undefined && !isUrlClient(clientId)) return [];
-      const visible = user.groups.filter((name) => defined.has(name) && (rule?.visible?.has(name) ?? true));
-      return [...new Set(visible)].toSorted();
+      const client = ofClient.get(clientId);
+      if (client === undefined && !isUrlClient(clientId)) return [];
+      const isVisible = (name: string) =>
+        Object.hasOwn(groups, name) && (client?.groupsClaim?.includes(name) ?? true);
+      return [...new Set(user.groups.filter(isVisible))].toSorted();
     },
   };
 }
 
-const namesOf = (names: readonly string[] | undefined): Names => names && new Set(names);
-
 /** No rule lets everybody in. */
-const isIn = ({ groups }: Grouped, names: Names): boolean =>
-  names === undefined || groups.some((name) => names.has(name));
+const isIn = ({ groups }: Grouped, names: readonly string[] | undefined): boolean =>
+  names === undefined || groups.some((name) => names.includes(name));

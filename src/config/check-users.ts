@@ -3,8 +3,7 @@ import { DEMO_PASSWORD_HASH } from './demo.ts';
 import { toUser } from './resolve.ts';
 import { earlier, type Entry } from './rules.ts';
 import { claimsFault, type UserForm } from './schema-user.ts';
-import { lookOf } from './text.ts';
-import { canonicalUsername } from './username.ts';
+import { canonicalUsername, lookOf } from './text.ts';
 
 /** Reports every id and username that two users have, and who couldn't sign in: with `passkeys`, a password may be missing. */
 export function checkUsers(

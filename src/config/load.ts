@@ -51,9 +51,6 @@ export type LoadedConfig = Readonly<{
   readAt: number;
 }>;
 
-// Secret files that are read at the same time: enough to keep the disk busy, few enough for any limit on open files.
-const CLIENTS_AT_ONCE = 64;
-
 /** What two workers reload in 512 MiB, which is what deploy/ gives them. */
 const MOST_USERS = 16_000;
 
@@ -212,11 +209,7 @@ async function resolveSecrets({ service, clients }: Parts, context: SecretContex
   };
   const ofService = Object.values(keys).flat().map(digestOf);
   const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
-  for (let start = 0; start < clients.list.length; start += CLIENTS_AT_ONCE) {
-    const some = clients.list.slice(start, start + CLIENTS_AT_ONCE);
-    const read = async (client: Entry<ClientForm>) =>
-      clientSecrets.set(client, await resolveClientSecrets(client, context, ofService));
-    await Promise.all(some.map(read));
-  }
+  for (const client of clients.list)
+    clientSecrets.set(client, await resolveClientSecrets(client, context, ofService));
   return { store, keys, clientSecrets };
 }

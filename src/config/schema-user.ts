@@ -2,7 +2,6 @@
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
 import { phcFault } from './secret-strength.ts';
-import { customClaimSchema } from './schema-access.ts';
 import { labelFault, matching, text, usernameFault } from './text.ts';
 import { webUriFault } from './uri.ts';
 
@@ -22,6 +21,13 @@ const emailFault = matching(/^[^\s@]+@[^\s@]+$/, 'must be an email address');
 const birthdateFault = matching(
   /^\d{4}(-\d{2}-\d{2})?$/,
   'must be YYYY-MM-DD, YYYY, or 0000-MM-DD without the year',
+);
+
+const simpleClaim = z.union([z.string(), z.number(), z.boolean()]);
+
+const customClaimSchema = z.union(
+  [simpleClaim, z.array(simpleClaim)],
+  'must be text, a number, true or false, or a list of those',
 );
 
 const claim = (description: string) => text(labelFault).optional().describe(description);

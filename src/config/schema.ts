@@ -5,7 +5,6 @@ import * as z from 'zod';
 import { fold } from '../features/index.ts';
 import { group } from './camel-keys.ts';
 import { dnsNameFault } from './client-id-url.ts';
-import { groupsSchema, scopesSchema } from './schema-access.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
 import { passwordsSchema } from './schema-user.ts';
@@ -130,10 +129,18 @@ export const configSchema = z.strictObject({
     ),
   lifetimes: lifetimesSchema.prefault({}).describe('How long tokens, codes and sessions live.'),
   signing_keys: signingKeysSchema.prefault({}).describe('The keys that sign, and their rotation.'),
-  groups: groupsSchema
+  groups: z
+    .record(z.string(), text(labelFault))
     .default({})
     .describe('Every group that a person may be in, and what it is. Switches on the scope groups.'),
-  scopes: scopesSchema
+  scopes: z
+    .record(
+      z.string(),
+      z.strictObject({
+        claims: z.array(z.string()).describe('Custom claims that the scope gives.'),
+        description: text(labelFault).optional().describe('What the scope is, for the consent page.'),
+      }),
+    )
     .default({})
     .describe(
       'Claims of a person that a scope gives, besides the standard ones: a scope of your own, or more for email and profile.',

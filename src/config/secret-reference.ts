@@ -88,7 +88,7 @@ async function fromFile(
 }
 
 /** Group-readable is fine: systemd hands credentials over so, and Kubernetes with fsGroup. Windows has no such modes. */
-export function openFileFault(file: string, mode: number): string | undefined {
+function openFileFault(file: string, mode: number): string | undefined {
   const writable = mode & 0o022;
   const readable = mode & 0o004;
   if (process.platform === 'win32' || (writable === 0 && readable === 0)) return undefined;

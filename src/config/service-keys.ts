@@ -4,17 +4,10 @@ import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, rm, writeFile } from 'node:fs/promises';
 import type { StoreConfig } from './config.ts';
-import { readFault } from './document.ts';
-import { readInTime, statRegular } from './regular-file.ts';
+import { statInTime } from './regular-file.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import {
-  openFileFault,
-  type Resolved,
-  resolveReference,
-  type SecretContext,
-  type SecretFiles,
-} from './secret-reference.ts';
+import { type Resolved, resolveReference, type SecretContext, type SecretFiles } from './secret-reference.ts';
 import { weakness } from './secret-strength.ts';
 
 export const KEY_NAMES = ['encryption_keys', 'cookie_keys'] as const;
@@ -103,19 +96,16 @@ export async function generateKeys(names: readonly KeyName[], { folder, write, s
 const newKey = (): string => randomBytes(32).toString('base64url');
 
 async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {
-  try {
-    const { mode } = await statRegular(file);
-    const fault = secretFiles === 'private' ? openFileFault(file, mode) : undefined;
-    if (fault) throw new Error(fault);
-    const value = (await readInTime(file)).toString().trim();
-    // Never replaced: what this key encrypted would be lost.
-    if (!KEY.test(value)) throw new Error(`${file} does not hold a key; restore it from a backup`);
-    return value;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    if (!(error instanceof Error && 'code' in error)) throw error;
-    throw new Error(`${file} ${readFault(error)}`, { cause: error });
-  }
+  const isAbsent = await statInTime(file).then(
+    () => false,
+    (error: unknown) => hasCode(error, 'ENOENT'),
+  );
+  if (isAbsent) return undefined;
+  const resolved = await resolveReference(`file:${file}`, '', { env: {}, secretFiles });
+  if ('fault' in resolved) throw new Error(resolved.fault);
+  // Never replaced: what this key encrypted would be lost.
+  if (!KEY.test(resolved.value)) throw new Error(`${file} does not hold a key; restore it from a backup`);
+  return resolved.value;
 }
 
 /** Writes beside `file`, then gives it its name: no process ever reads half a key, and the first one wins. */

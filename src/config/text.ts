@@ -1,6 +1,5 @@
 // Text with rules of its own as a zod type, and the rules for plain text.
 import * as z from 'zod';
-import { canonicalUsername } from './username.ts';
 
 /** Returns what is wrong with a value, or nothing. Never repeats the value: it may be a secret. */
 export type Fault = (value: string) => string | undefined;
@@ -42,6 +41,12 @@ const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\u{16fe4}\u{1d15
 /** For the names that users sign in with. */
 export const usernameFault: Fault = (value) =>
   labelFault(value) ?? (INVISIBLE.test(value) ? 'must not contain invisible characters' : undefined);
+
+/** The one form of a username that is compared and counted: `Alice`, ` alice` and full-width letters are one user. */
+export function canonicalUsername(typed: string): string {
+  // Once more after the case: a lower-case letter may have a composed form that its capital lacks (J and a caron).
+  return typed.normalize('NFKC').toLowerCase().normalize('NFKC').trim();
+}
 
 /** The same for two names that can be taken for each other. */
 export const lookOf = (name: string): string => canonicalUsername(name.split(INVISIBLE).join(''));

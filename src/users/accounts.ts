@@ -1,7 +1,7 @@
 // The users who exist, their claims, and whether they may still be signed in: looked up in the file first, then in the store.
 // passwords.ts has the password, sign-in.ts the act of signing in.
 import type { Config, UserEntry } from '../config/config.ts';
-import { canonicalUsername } from '../config/username.ts';
+import { canonicalUsername } from '../config/text.ts';
 import type { AccountState } from './account-state.ts';
 import type { OpenUsers } from './open-users.ts';
 import { costOf } from './passwords.ts';

@@ -1,6 +1,6 @@
 // The act of signing in with a username and a password. Every failure looks the same from outside and costs the same;
 // attempts are counted before the password is looked at.
-import { canonicalUsername } from '../config/username.ts';
+import { canonicalUsername } from '../config/text.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
 import { type Clock, StoreUnavailable } from '../store/store.ts';

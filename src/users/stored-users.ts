@@ -3,7 +3,7 @@
 //
 // No write spans two documents. The user is written first and the name last, so the name's compare-and-set decides which write
 // wins, and a crash leaves behind at most a user whom no name leads to. Deleting leaves a tombstone under the id.
-import { canonicalUsername } from '../config/username.ts';
+import { canonicalUsername } from '../config/text.ts';
 import { changeDocument, listDocuments } from '../store/documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';

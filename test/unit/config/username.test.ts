@@ -1,6 +1,6 @@
 import { assert, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalUsername } from '../../../src/config/username.ts';
+import { canonicalUsername } from '../../../src/config/text.ts';
 
 describe('a username', () => {
   it.each(['alice', 'Alice', ' alice', 'alice\t', 'ALICE', 'ａｌｉｃｅ', 'Ａlice', '\u00a0alice'])(
