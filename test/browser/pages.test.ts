@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createAssets } from '../../src/views/assets.ts';
 import { createOneTimeCodes } from '../../src/features/second-factors/prove-code.ts';
 import { createPages } from '../../src/views/pages.ts';
-import { PAGE_STATES as MADE, type PageState } from '../../src/features/page-samples.ts';
+import { PAGE_STATES as MADE, type PageState } from '../../src/views/page-samples.ts';
 import { axeFaults, WCAG } from './axe.ts';
 
 const PICTURES = path.resolve('artifacts/pages');
