@@ -1,6 +1,7 @@
 // Every request that the service makes for the configuration or for an unknown caller: https, to addresses that were checked before
 // anything is sent, bounded in bytes and time, without redirects (OWASP SSRF Prevention).
 import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
 import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
@@ -50,26 +51,19 @@ export class OutgoingRefused extends Error {
   }
 }
 
-type OutgoingSettings = Readonly<{
-  /** `outgoing.internal_hosts`: names that may have private addresses. */
-  internalHosts: readonly string[];
-  /** Only then may internal hosts be on this machine, there also without TLS. */
-  issuerIsLoopback: boolean;
-}>;
-
 const URL_FAULT = 'only https URLs without a user name are called';
 
 type Address = { readonly address: string; readonly family: number };
 
-/** As the configuration has it. */
-export function outgoingOf({ issuer, outgoing }: Pick<Config, 'issuer' | 'outgoing'>): Outgoing {
-  const { internalHosts } = outgoing;
-  return createOutgoing({ internalHosts, issuerIsLoopback: isLoopbackUrl(issuer) });
-}
-
 export type Outgoing = ReturnType<typeof createOutgoing>;
 
-export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSettings) {
+/**
+ * `outgoing.internal_hosts` may have private addresses. Only where the issuer is on this machine may they be here too, then also
+ * without TLS.
+ */
+export function createOutgoing({ issuer, outgoing }: Pick<Config, 'issuer' | 'outgoing'>) {
+  const { internalHosts } = outgoing;
+  const issuerIsLoopback = isLoopbackUrl(issuer);
   const lookups = new Map<string, Promise<readonly Address[]>>();
 
   function mayCall({ hostname, protocol }: URL, address: string): boolean {
@@ -134,38 +128,31 @@ type Target = Readonly<{
 }>;
 
 /** A request that connects to one of `addresses` and nowhere else. */
-function send({ url, addresses, signal }: Target, asked: OutgoingRequest): Promise<OutgoingAnswer> {
-  const { method = 'GET', headers, body } = asked;
+async function send({ url, addresses, signal }: Target, asked: OutgoingRequest): Promise<OutgoingAnswer> {
+  const { method = 'GET', headers, body, maxBytes, readsBody = () => true } = asked;
   const { request, Agent } = url.protocol === 'http:' ? http : https;
-  return new Promise((resolve, reject) => {
-    const sent = request(url, {
-      method,
-      // Its own connection, and no proxy or lax certificates by the environment.
-      agent: new Agent({ keepAlive: false }),
-      rejectUnauthorized: true,
-      lookup: pinnedTo(addresses),
-      signal,
-      headers: { ...headers, 'Accept-Encoding': 'identity', 'User-Agent': 'Postern' },
-    });
-    const fail = (error: Error) => {
-      sent.destroy();
-      reject(toRefused(error, url.hostname));
-    };
-    sent.on('error', fail);
-    sent.on('response', (response) => {
-      answerOf(response, asked).then((answer) => {
-        resolve(answer);
-        sent.destroy();
-      }, fail);
-    });
-    sent.end(body);
+  const sent = request(url, {
+    method,
+    // Its own connection, and no proxy or lax certificates by the environment.
+    agent: new Agent({ keepAlive: false }),
+    rejectUnauthorized: true,
+    lookup: pinnedTo(addresses),
+    signal,
+    headers: { ...headers, 'Accept-Encoding': 'identity', 'User-Agent': 'Postern' },
   });
-}
-
-async function answerOf(response: IncomingMessage, asked: OutgoingRequest): Promise<OutgoingAnswer> {
-  const { statusCode: status = 0, headers } = response;
-  const { maxBytes, readsBody = () => true } = asked;
-  return { status, headers, body: readsBody(status) ? await readBody(response, maxBytes) : Buffer.alloc(0) };
+  // What fails once there is an answer fails its body, too.
+  sent.on('error', () => undefined);
+  sent.end(body);
+  try {
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    const { statusCode: status = 0, headers: answered } = response;
+    const read = readsBody(status) ? await readBody(response, maxBytes) : Buffer.alloc(0);
+    return { status, headers: answered, body: read };
+  } catch (error) {
+    throw toRefused(error, url.hostname);
+  } finally {
+    sent.destroy();
+  }
 }
 
 /**
@@ -197,10 +184,10 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks, length);
 }
 
-function toRefused(error: Error, hostname: string): OutgoingRefused {
+function toRefused(error: unknown, hostname: string): OutgoingRefused {
   if (error instanceof OutgoingRefused) return error;
-  const code = 'code' in error ? String(error.code) : error.name;
-  return new OutgoingRefused('connection', `${hostname} did not answer: ${code}`, { cause: error });
+  const { code, name } = error as NodeJS.ErrnoException;
+  return new OutgoingRefused('connection', `${hostname} did not answer: ${code ?? name}`, { cause: error });
 }
 
 function timeout(signal: AbortSignal, message: string): Promise<never> {

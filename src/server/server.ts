@@ -11,7 +11,7 @@ import type { Job } from '../oidc/job.ts';
 import { keySettingsOf, openKeys } from '../keys/open-keys.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
-import { type Outgoing, outgoingOf } from '../outgoing/guard.ts';
+import { createOutgoing, type Outgoing } from '../outgoing/guard.ts';
 import { createReportedLimits } from '../limits/report.ts';
 import { AUDIT_EVENTS } from '../observability/audit.ts';
 import { toText } from '../observability/metrics.ts';
@@ -110,7 +110,7 @@ async function compose(
     verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
     limitsOf: createReportedLimits({ counters: store.counters, hash, now, log, audit, metrics }),
     onSecretUsed: uses.note,
-    outgoingOf: (of) => options.outgoing ?? outgoingOf(of),
+    outgoingOf: (of) => options.outgoing ?? createOutgoing(of),
     tombstoneSecondsOf: createTombstoneSeconds(),
     longestLifetimes: new Map(),
   };

@@ -273,8 +273,8 @@ const api = {
   script: (name: string, answers: Answers) => names.script(name, answers),
 
   /** The guard by itself. */
-  async get(url: string, internalHosts: readonly string[] = [], issuerIsLoopback = false) {
-    const outgoing = createOutgoing({ internalHosts, issuerIsLoopback });
+  async get(url: string, internalHosts: readonly string[] = [], issuer = 'https://id.example') {
+    const outgoing = createOutgoing({ issuer, outgoing: { internalHosts } });
     return watch(async () => {
       try {
         const { status } = await outgoing.request(url, { maxBytes: 5120, deadlineMs: 2000 });

@@ -42,41 +42,38 @@ describeOutgoing((inside) => {
   });
 
   it.each([
-    ['10.0.0.5', false, '200'],
-    ['fd00::1', false, '200'],
-    ['127.0.0.1', false, 'address'],
-    ['169.254.169.254', false, 'address'],
-    ['127.0.0.1', true, '200'],
-    ['198.18.0.1', true, 'address'],
-    ['0.0.0.0', true, 'address'],
-    ['::ffff:10.0.0.5', true, 'address'],
-  ])(
-    'MC-03: an internal host may be at %s, issuer on loopback %s: %s',
-    async (address, isLoopback, outcome) => {
-      await inside.script('inner.example', [[address]]);
-      const answer = await inside.get('https://inner.example/c', ['inner.example'], isLoopback);
-      const connections = outcome === '200' ? [`${address} 443`] : [];
-      expect(answer).toMatchObject({ outcome, seen: { connections, strays: 0 } });
-      // Of another host the same address stays forbidden.
-      await inside.script('docs.example', [[address]]);
-      const other = await inside.get('https://docs.example/c', ['inner.example'], isLoopback);
-      expect(other).toEqual(refused({ names: ['docs.example'] }));
-      await inside.script('docs.example', [[PUBLIC]]);
-    },
-  );
+    ['10.0.0.5', 'https://id.example', '200'],
+    ['fd00::1', 'https://id.example', '200'],
+    ['127.0.0.1', 'https://id.example', 'address'],
+    ['169.254.169.254', 'https://id.example', 'address'],
+    ['127.0.0.1', 'http://localhost', '200'],
+    ['198.18.0.1', 'http://localhost', 'address'],
+    ['0.0.0.0', 'http://localhost', 'address'],
+    ['::ffff:10.0.0.5', 'http://localhost', 'address'],
+  ])('MC-03: an internal host may be at %s, issuer %s: %s', async (address, issuer, outcome) => {
+    await inside.script('inner.example', [[address]]);
+    const answer = await inside.get('https://inner.example/c', ['inner.example'], issuer);
+    const connections = outcome === '200' ? [`${address} 443`] : [];
+    expect(answer).toMatchObject({ outcome, seen: { connections, strays: 0 } });
+    // Of another host the same address stays forbidden.
+    await inside.script('docs.example', [[address]]);
+    const other = await inside.get('https://docs.example/c', ['inner.example'], issuer);
+    expect(other).toEqual(refused({ names: ['docs.example'] }));
+    await inside.script('docs.example', [[PUBLIC]]);
+  });
 
   it.each([
-    ['127.0.0.1', true, 'timeout', ['127.0.0.1 80']],
-    ['::1', true, 'timeout', ['::1 80']],
-    ['127.0.0.1', false, 'url', []],
-    ['169.254.169.254', true, 'url', []],
-    ['10.0.0.5', true, 'url', []],
-    [PUBLIC, true, 'url', []],
+    ['127.0.0.1', 'http://localhost', 'timeout', ['127.0.0.1 80']],
+    ['::1', 'http://localhost', 'timeout', ['::1 80']],
+    ['127.0.0.1', 'https://id.example', 'url', []],
+    ['169.254.169.254', 'http://localhost', 'url', []],
+    ['10.0.0.5', 'http://localhost', 'url', []],
+    [PUBLIC, 'http://localhost', 'url', []],
   ])(
-    'MC-03: without TLS, an internal host may be at %s, issuer on loopback %s: %s',
-    async (address, isLoopback, outcome, connections) => {
+    'MC-03: without TLS, an internal host may be at %s, issuer %s: %s',
+    async (address, issuer, outcome, connections) => {
       await inside.script('inner.example', [[address]]);
-      const answer = await inside.get('http://inner.example/c', ['inner.example'], isLoopback);
+      const answer = await inside.get('http://inner.example/c', ['inner.example'], issuer);
       expect(answer).toMatchObject({ outcome, seen: { connections, strays: 0 } });
     },
   );

@@ -9,7 +9,7 @@ import type { Client, Config } from '../../config/config.ts';
 import { parseJsonObject } from '../../config/parse-fields.ts';
 import { readInTime, statRegular } from '../../config/regular-file.ts';
 import { scopeFault, splitScope } from '../../config/text.ts';
-import { outgoingOf } from '../../outgoing/guard.ts';
+import { createOutgoing } from '../../outgoing/guard.ts';
 import { addVerb, checked, type VerbOptions } from '../../cli/configuration.ts';
 import { CommandError, print, type CliIo } from '../../cli/io.ts';
 
@@ -47,7 +47,7 @@ type Vet = (document: ClientDocument) => VettedDocument;
 async function vetPublished(url: string, config: Config, vet: Vet) {
   const fault = clientIdUrlFault(url);
   if (fault) throw new CommandError(`${url}: it ${fault}`);
-  const parts = { outgoing: outgoingOf(config), vet };
+  const parts = { outgoing: createOutgoing(config), vet };
   return { clientId: url, vetted: await fetchDocument(parts, url) };
 }
 

@@ -16,7 +16,7 @@ import {
 import { startTlsServer } from '../../world/tls-server.ts';
 
 const before = getCACertificates('default');
-const here = createOutgoing({ internalHosts: ['localhost'], issuerIsLoopback: true });
+const here = createOutgoing({ issuer: 'http://localhost', outgoing: { internalHosts: ['localhost'] } });
 const OPTIONS = { maxBytes: 1000, deadlineMs: 2000 };
 
 let answer: RequestListener;
@@ -124,11 +124,11 @@ describe('what is called', { retry: 2 }, () => {
   );
 
   it.each([
-    ['a name that is not listed', [], true],
-    ['a listed name on this machine, where the issuer is elsewhere', ['localhost'], false],
-    ['a listed name, spelled as another', ['localhost.'], true],
-  ])('MC-03: is not %s', async (_, internalHosts, issuerIsLoopback) => {
-    const outgoing = createOutgoing({ internalHosts, issuerIsLoopback });
+    ['a name that is not listed', [], 'http://localhost'],
+    ['a listed name on this machine, where the issuer is elsewhere', ['localhost'], 'https://id.example'],
+    ['a listed name, spelled as another', ['localhost.'], 'http://localhost'],
+  ])('MC-03: is not %s', async (_, internalHosts, issuer) => {
+    const outgoing = createOutgoing({ issuer, outgoing: { internalHosts } });
     expect(await reasonOf(outgoing.request(at('localhost'), OPTIONS))).toBe('address');
     expect(connections()).toBe(0);
   });
@@ -149,14 +149,14 @@ describe('what is called', { retry: 2 }, () => {
   });
 
   it.each([
-    ['where the issuer is elsewhere', 'localhost', ['localhost'], false],
-    ['whose name is not listed', 'localhost', [], true],
-    ['by its address', '127.0.0.1', ['localhost'], true],
-    ['at a public address', '93.184.216.34', ['93.184.216.34'], true],
-    ['at a private address', '10.0.0.5', ['10.0.0.5'], true],
-    ['of the link', '169.254.169.254', ['169.254.169.254'], true],
-  ])('MC-03: is no host without TLS %s', async (_, host, internalHosts, issuerIsLoopback) => {
-    const outgoing = createOutgoing({ internalHosts, issuerIsLoopback });
+    ['where the issuer is elsewhere', 'localhost', ['localhost'], 'https://id.example'],
+    ['whose name is not listed', 'localhost', [], 'http://localhost'],
+    ['by its address', '127.0.0.1', ['localhost'], 'http://localhost'],
+    ['at a public address', '93.184.216.34', ['93.184.216.34'], 'http://localhost'],
+    ['at a private address', '10.0.0.5', ['10.0.0.5'], 'http://localhost'],
+    ['of the link', '169.254.169.254', ['169.254.169.254'], 'http://localhost'],
+  ])('MC-03: is no host without TLS %s', async (_, host, internalHosts, issuer) => {
+    const outgoing = createOutgoing({ issuer, outgoing: { internalHosts } });
     const url = plainOrigin.replace('localhost', host);
     expect(await reasonOf(outgoing.request(url, OPTIONS))).toBe('url');
     expect(connections()).toBe(0);
@@ -213,7 +213,10 @@ describe('what is called', { retry: 2 }, () => {
   });
 
   it('is nobody whose certificate has another name', async () => {
-    const outgoing = createOutgoing({ internalHosts: ['127.0.0.1'], issuerIsLoopback: true });
+    const outgoing = createOutgoing({
+      issuer: 'http://localhost',
+      outgoing: { internalHosts: ['127.0.0.1'] },
+    });
     expect(await reasonOf(outgoing.request(at('127.0.0.1'), OPTIONS))).toBe('connection');
   });
 });
