@@ -2,15 +2,11 @@
 // and the issuer. The ring names the other two.
 import { createHmac } from 'node:crypto';
 import type { DocumentStore } from '../store/store.ts';
-import type { Installation, Ring } from './ring.ts';
+import type { Ring } from './ring.ts';
 import { KEYS_COLLECTION, KeyStoreError, opening, PEPPER_ID } from './ring-document.ts';
 import type { Vault } from './vault.ts';
 
 const SEAL_NAME = 'the pepper';
-
-export function toInstallation(pepper: Buffer, issuer: string | undefined): Installation {
-  return { pepper: pepperId(pepper), issuer };
-}
 
 /** `pepper`: the one to which the ring must belong. */
 export const belongsTo = ({ installation }: Ring, pepper: Buffer): boolean =>
@@ -49,5 +45,5 @@ export async function rewrapPepper(documents: DocumentStore, vault: Vault): Prom
 }
 
 /** Says which pepper it is and gives nothing of it away. */
-const pepperId = (pepper: Buffer): string =>
+export const pepperId = (pepper: Buffer): string =>
   createHmac('sha256', pepper).update('postern v1 pepper').digest('base64url').slice(0, 22);

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock, DocumentStore, StoredDocument } from '../store/store.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { KeyMaterial } from './generate-key.ts';
-import { assertIssuer, belongsTo, openPepper, sealPepper, toInstallation } from './installation.ts';
+import { assertIssuer, belongsTo, openPepper, pepperId, sealPepper } from './installation.ts';
 import { sealKey, toKeySet, type KeySet } from './key-set.ts';
 import { createRing, type NewKey, type Ring } from './ring.ts';
 import {
@@ -154,7 +154,7 @@ export class KeyStore {
     const pepper = randomBytes(PEPPER_BYTES);
     const keys = { active: await this.newKey(), reserve: await this.newKey() };
     const first = createRing(keys, this.#options.now(), this.timing);
-    const ring = { ...first, installation: toInstallation(pepper, this.#options.issuer) };
+    const ring = { ...first, installation: { pepper: pepperId(pepper), issuer: this.#options.issuer } };
     // Another process was first.
     if (!(await this.#write(ring, 0, pepper))) return this.ensure();
     this.#pepper = pepper;

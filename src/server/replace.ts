@@ -80,20 +80,13 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
     if (keySet !== undefined) reportKeys(keySet, old.hasNewKeys === true, process);
   }
 
-  async function replaceOrRefuse(change: Change): Promise<void> {
-    try {
-      await replaceNow(change);
-    } catch (error) {
-      if (change.config !== undefined) status.refuse(error);
-      throw error;
-    }
-  }
-
   return {
     /** One at a time. Rejects when the new application doesn't work: the old one goes on then. */
     replace: (change: Change): Promise<void> => {
-      const next = turn.then(() => replaceOrRefuse(change));
-      turn = next.catch(() => undefined);
+      const next = turn.then(() => replaceNow(change));
+      turn = next.catch((error: unknown) => {
+        if (change.config !== undefined) status.refuse(error);
+      });
       return next;
     },
     /** Undefined before the first key set. */
