@@ -152,8 +152,7 @@ export async function toText(
   const isAlone = processes.size === 1;
   const labelled = [...processes].map(([worker, metrics]) =>
     (metrics as readonly Metric[]).map((metric) =>
-      // prom-client would leave some out of a sum, or take the first.
-      ({ ...(isAlone || isSum(metric) ? metric : withLabel(metric, worker)), aggregator: 'sum' }),
+      isSum(metric) ? metric : withLabel(metric, isAlone ? {} : { worker }),
     ),
   );
   return AggregatorRegistry.aggregate([...labelled, [...missing]]).metrics();
@@ -161,9 +160,7 @@ export async function toText(
 
 /** Of several processes as one, and only what can be added up. */
 export async function addUp(processes: readonly ProcessMetrics[]): Promise<ProcessMetrics> {
-  const sums = processes.map((metrics) =>
-    (metrics as readonly Metric[]).filter(isSum).map((metric) => ({ ...metric, aggregator: 'sum' })),
-  );
+  const sums = processes.map((metrics) => (metrics as readonly Metric[]).filter(isSum));
   return AggregatorRegistry.aggregate(sums).getMetricsAsJSON();
 }
 
@@ -172,9 +169,8 @@ function isSum({ name, type }: Metric): boolean {
   return !isOfProcess && (type === 'counter' || type === 'histogram');
 }
 
-function withLabel(metric: Metric, worker: string): Metric {
-  return {
-    ...metric,
-    values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, worker } })),
-  };
+/** Summed up by prom-client, which would leave some out, or take the first. */
+function withLabel(metric: Metric, label: Readonly<Record<string, string>>) {
+  const values = metric.values.map((value) => ({ ...value, labels: { ...value.labels, ...label } }));
+  return { ...metric, values, aggregator: 'sum' };
 }
