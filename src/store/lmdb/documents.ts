@@ -1,7 +1,7 @@
 // Documents in lmdb: compare-and-set on a version, in one transaction. No time to live and no cache.
 import { toKeyName } from '../key-name.ts';
-import type { DocumentRow, LmdbTables } from './tables.ts';
-import type { DocumentStore, DocumentWrite } from '../store.ts';
+import type { LmdbTables } from './tables.ts';
+import type { DocumentStore, DocumentWrite, StoredDocument } from '../store.ts';
 
 export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
   const putAll = async (collection: string, writes: readonly DocumentWrite[]) =>
@@ -51,4 +51,4 @@ export function putDocuments(
 
 const keyOf = (collection: string, id: string): [string, string] => [toKeyName(collection), toKeyName(id)];
 
-const byId = (a: DocumentRow, b: DocumentRow): number => (a.id < b.id ? -1 : 1);
+const byId = (a: StoredDocument, b: StoredDocument): number => (a.id < b.id ? -1 : 1);

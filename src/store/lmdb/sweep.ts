@@ -1,6 +1,6 @@
 // Deletes what has expired, from the index by time. Reads never depend on it: it only keeps the file small. Every process sweeps;
 // two that meet do the same harmless thing.
-import { setTimeout as delay } from 'node:timers/promises';
+import { setInterval, setTimeout as delay } from 'node:timers/promises';
 import { dropRecord, readRow } from './records.ts';
 import type { ExpiryKey, LmdbTables } from './tables.ts';
 import type { Clock } from '../store.ts';
@@ -18,26 +18,26 @@ export function startSweep(
   { now, everyMs }: { now: Clock; everyMs: number },
 ): () => Promise<void> {
   const stopped = new AbortController();
-  let running: Promise<void> = Promise.resolve();
+  const { signal } = stopped;
 
   async function sweepAll(): Promise<void> {
     tables.forgetDeadReaders();
     for (let begin = performance.now(); await sweepBatch(tables, now()); begin = performance.now()) {
       const pauseMs = PAUSE * (performance.now() - begin);
       const ms = Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, pauseMs));
-      await delay(ms, undefined, { ref: false, signal: stopped.signal });
+      await delay(ms, undefined, { ref: false, signal });
     }
   }
 
-  const timer = setInterval(() => {
+  async function sweepAgain(): Promise<void> {
     // A failed sweep (a full disk) is repeated at the next tick; callers see the failure in their own calls.
-    running = running.then(sweepAll).catch(() => undefined);
-  }, everyMs);
-  timer.unref();
+    for await (const _ of setInterval(everyMs, undefined, { ref: false, signal }))
+      await sweepAll().catch(() => undefined);
+  }
 
+  const running = sweepAgain().catch(() => undefined);
   return async () => {
     stopped.abort();
-    clearInterval(timer);
     await running;
   };
 }

@@ -2,17 +2,9 @@
 import { open } from 'lmdb';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertRoom, toReason } from './files.ts';
-import { StoreTakesNoWrites, StoreUnavailable } from '../store.ts';
+import { type StoredDocument, type StoredRecord, StoreTakesNoWrites, StoreUnavailable } from '../store.ts';
 
-export type RecordRow = Readonly<{
-  key: string;
-  payload: string;
-  expiresAt: number;
-  consumedAt?: number | undefined;
-  grant?: string | undefined;
-  alias?: string | undefined;
-}>;
-export type DocumentRow = { readonly id: string; readonly value: string; readonly version: number };
+export type RecordRow = StoredRecord & { readonly expiresAt: number };
 export type CounterRow = { readonly count: number; readonly endsAt: number };
 
 /** Which table a row of the expiry index points into. */
@@ -57,7 +49,7 @@ export function openTables(folder: string) {
     grants: root.openDB<string, string>('grants', { dupSort: true, encoding: 'ordered-binary' }),
     /** Grant to the end of its tombstone. */
     tombstones: root.openDB<number, string>('tombstones', {}),
-    documents: root.openDB<DocumentRow, [collection: string, id: string]>('documents', {}),
+    documents: root.openDB<StoredDocument, [collection: string, id: string]>('documents', {}),
     counters: root.openDB<CounterRow, string>('counters', {}),
     /** Everything that ends, by time. */
     expiry: root.openDB<true, ExpiryKey>('expiry', {}),

@@ -1,12 +1,9 @@
 // Redis as an operator looks at it: what every master says of itself, and the documents of another store put in.
 import type { StoredDocument } from '../store.ts';
 import { connectRedis } from './connection.ts';
-import type { Finding } from './info.ts';
 import { documentsKey } from './keys.ts';
 
-type ServerFindings = { readonly server: string; readonly findings: readonly Finding[] };
-
-export async function inspectRedis(url: string): Promise<readonly ServerFindings[]> {
+export async function inspectRedis(url: string) {
   const connection = await connectRedis(url, async () => undefined);
   try {
     return (await connection.inspect()).map(({ name, findings }) => ({

@@ -1,24 +1,20 @@
 // The clock that all machines on one Redis have in common: that of its server, where a machine's own is off.
 import type { ServerReport } from './connection.ts';
-import type { Clock, StoreClock } from '../store.ts';
-
-export interface ServerClock extends StoreClock {
-  /** Takes over what a server said, asked at `askedAt` by the machine's own clock. True if the difference is another one than before. */
-  follow(reports: readonly ServerReport[], askedAt: number): boolean;
-}
+import type { Clock } from '../store.ts';
 
 /** Closer than this, two clocks are one: that long an answer may be under way. */
 const SAME_MS = 2000;
 
 /** Goes by `own` until `follow` is called. */
-export function createServerClock(own: Clock): ServerClock {
+export function createServerClock(own: Clock) {
   let ahead = 0;
   return {
     now: () => own() + ahead * 1000,
     get ahead() {
       return ahead;
     },
-    follow(reports, askedAt) {
+    /** Takes over what a server said, asked at `askedAt` by the machine's own clock. True if the difference is another one than before. */
+    follow(reports: readonly ServerReport[], askedAt: number): boolean {
       const server = serverTime(reports);
       const answeredAt = own();
       const away = answeredAt - askedAt;

@@ -24,9 +24,22 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
       return stored === null ? undefined : toDocument(id, stored);
     },
 
+    /** Page by page, each with a deadline of its own. */
     async list(collection) {
-      const documents = await readCollection(connection, documentsKey(collection));
-      return documents.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const key = documentsKey(collection);
+      // HSCAN may name a field twice while the hash grows.
+      const found = new Map<string, StoredDocument>();
+      let cursor = '0';
+      do {
+        const from = cursor;
+        const [next, page] = await connection.ask(key, (redis) => redis.hscan(key, from, 'COUNT', PAGE));
+        for (let index = 0; index + 1 < page.length; index += 2) {
+          const [id = '', stored = ''] = page.slice(index, index + 2);
+          found.set(id, toDocument(id, stored));
+        }
+        cursor = next;
+      } while (cursor !== '0');
+      return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
     },
 
     put: (collection, id, value, expectedVersion) => putAll(collection, [{ id, value, expectedVersion }]),
@@ -37,23 +50,6 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
       return isDone(await connection.confirm('removeDocument', [documentsKey(collection)], args, isDone));
     },
   };
-}
-
-/** Everything in one collection, page by page, each with a deadline of its own. In no order. */
-async function readCollection(connection: RedisConnection, key: string): Promise<readonly StoredDocument[]> {
-  // HSCAN may name a field twice while the hash grows.
-  const found = new Map<string, StoredDocument>();
-  let cursor = '0';
-  do {
-    const from = cursor;
-    const [next, page] = await connection.ask(key, (redis) => redis.hscan(key, from, 'COUNT', PAGE));
-    for (let index = 0; index + 1 < page.length; index += 2) {
-      const [id = '', stored = ''] = page.slice(index, index + 2);
-      found.set(id, toDocument(id, stored));
-    }
-    cursor = next;
-  } while (cursor !== '0');
-  return [...found.values()];
 }
 
 /** `version value`, as the script writes it. What is damaged has the version that the scripts take it to have. */

@@ -45,8 +45,8 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
       if (grant === undefined) return 'gone';
       await probe(connection, id, 'u');
       const args = [at, Math.floor(at / 1000), grant];
-      const isConsumed = (reply: unknown) => toConsumeResult(reply) === 'consumed';
-      return toConsumeResult(await connection.confirm('consumeRecord', [id], args, isConsumed));
+      const reply = await connection.confirm('consumeRecord', [id], args, (result) => result === 1);
+      return CONSUME_RESULTS[Number(reply)] ?? 'gone';
     },
 
     async destroy(kind, key) {
@@ -140,8 +140,6 @@ async function writeRecord(
   if (isConfirmed) await connection.run('settleRecord', [id], []);
   return isAlive;
 }
-
-const toConsumeResult = (reply: unknown): ConsumeResult => CONSUME_RESULTS[Number(reply)] ?? 'gone';
 
 async function findRecord(
   connection: RedisConnection,

@@ -1,7 +1,7 @@
 // The store for many machines: one Redis, Redis behind Sentinels, or a Cluster. docs/redis.md says what a failover may lose all
 // the same.
 import { connectRedis, type RedisConnection } from './connection.ts';
-import { createServerClock, type ServerClock } from './clock.ts';
+import { createServerClock } from './clock.ts';
 import { createRedisCounters } from './counters.ts';
 import { createRedisDocuments } from './documents.ts';
 import { createRedisRecords } from './records.ts';
@@ -39,7 +39,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     const warn = (message: string) => onWarning?.(`the store at ${to.label}: ${message}`);
     const askedAt = now();
     const reports = await to.check();
-    if (followsServer && clock.follow(reports, askedAt)) warn(toWarning(clock));
+    if (followsServer && clock.follow(reports, askedAt)) warn(toWarning(clock.ahead));
     // One line for each that is new, and for each that is over.
     const findings = reports.flatMap((report) => report.findings);
     const found = new Map(findings.map(({ name, message }) => [name, message]));
@@ -65,7 +65,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
   };
 }
 
-function toWarning({ ahead }: ServerClock): string {
+function toWarning(ahead: number): string {
   if (ahead === 0) return "its clock and this machine's agree again";
   const side = ahead > 0 ? 'ahead of' : 'behind';
   return `its clock is ${Math.abs(ahead)} s ${side} this machine's, which is in every token; let both follow a time server`;

@@ -21,7 +21,6 @@ type Write = Readonly<{
 
 /** The script's answer, and whether the replicas have what was written with it. */
 type Confirmed = { readonly reply: unknown; readonly isConfirmed: boolean };
-type Confirm = (write: Write) => Promise<Confirmed>;
 
 type Outcome = Confirmed & { readonly error: Error | null };
 type Waiting = Readonly<{
@@ -30,7 +29,7 @@ type Waiting = Readonly<{
   done: (outcome: Outcome) => void;
 }>;
 
-export function createConfirm(client: RedisClient, watch: Watch): Confirm {
+export function createConfirm(client: RedisClient, watch: Watch) {
   const queues = new Map<string, Waiting[]>();
 
   /** One WAIT at a time for each master; writes that come meanwhile share the next one. */
@@ -71,7 +70,7 @@ export function createConfirm(client: RedisClient, watch: Watch): Confirm {
   /** What comes of what is used up has a key of its own, on any of the masters: all must be able to keep it. */
   const areAllWhole = () => client.masters().every(({ name }) => watch.replicasOf(name) !== undefined);
 
-  return async function confirm(write) {
+  return async function confirm(write: Write): Promise<Confirmed> {
     if (write.script === 'consumeRecord' && !areAllWhole()) throw missed();
     let master = client.masterOf(write.keys[0] ?? '');
     let isAsking = false;
