@@ -5,7 +5,16 @@ import { expect, it } from 'vitest';
 import { authorize, signIn } from '../../world/app.ts';
 import { authorizationUrl } from '../../world/authorization-request.ts';
 import type { Page } from '../../world/browser.ts';
-import { begin, complete, newBrowser, type User, signInAs, silently, titleOf } from '../../world/person.ts';
+import {
+  begin,
+  codeOf,
+  complete,
+  newBrowser,
+  type User,
+  signInAs,
+  silently,
+  titleOf,
+} from '../../world/person.ts';
 import { introspect, userinfo } from '../../world/presented-tokens.ts';
 import { clientCredentials, redeem, refresh } from '../../world/token-endpoint.ts';
 import {
@@ -26,8 +35,9 @@ const OWN = { client_id: 'first-party', redirect_uri: 'https://own.example/cb' }
 const STAFF = { access: { groups: ['staff'] } };
 const APIS = 'reports.read reports.write other.read other.write';
 
+const CLIENTS_WEB = { scope: `openid email profile offline_access ${APIS}` };
 const CLIENTS = worldClients({
-  web: { scope: `openid email profile offline_access ${APIS}` },
+  web: CLIENTS_WEB,
   web2: { client_name: 'Wiki', ...STAFF },
   'first-party': STAFF,
 });
@@ -283,6 +293,31 @@ eachStore(
       await restore();
       const later = await refresh(world(), String(body['refresh_token']));
       expect(later.body['scope']).toBe('other.read');
+    });
+
+    it('AC-25, AC-26: what was lost under the rules stays lost once the file has none', async () => {
+      const { tokens } = await signIn(world(), { client: 'web2', scope: SCOPE });
+      const code = await authorize(world(), { client: 'web2', scope: SCOPE });
+      const narrowed = await signIn(world(), { person: 'bob', scope: OTHERS.scope });
+      const { browser, page } = await openAs(world(), 'bob', { scope: OTHERS.scope, prompt: 'consent' });
+      await change({});
+      await refresh(world(), tokens.refresh_token, {}, 'web2');
+      await redeem(world(), code, {}, 'web2');
+
+      const { groups: _groups, ...rest } = CONFIG;
+      const resources = CONFIG.resources.map(({ resource, scopes }) => ({ resource, scopes }));
+      await world().reload({ ...rest, resources, clients: worldClients({ web: CLIENTS_WEB }) }, {});
+      const late = await refresh(world(), tokens.refresh_token, {}, 'web2');
+      expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
+      expect((await redeem(world(), code, {}, 'web2')).body['error']).toBe('invalid_grant');
+      expect((await userinfo(world(), tokens.access_token)).status).toBe(401);
+      const { body } = await refresh(world(), narrowed.tokens.refresh_token);
+      expect(body['scope']).toBe('openid offline_access other.read');
+      // The page showed one scope less.
+      const given = await redeem(world(), { code: codeOf(await browser.submit(page, '/consent')) });
+      expect(given.body['scope']).toBe('openid offline_access other.read');
+      expect(await silently(world(), browser, { scope: OTHERS.scope })).toBe('consent_required');
+      await restore();
     });
 
     it('AC-12: rules about people are none about services', async () => {

@@ -5,6 +5,7 @@ import { Browser } from '../../world/browser.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { finishPages, newBrowser } from '../../world/person.ts';
 import { raw } from '../../world/raw.ts';
+import { GENEROUS } from '../../world/world.ts';
 
 describe('the try-out', () => {
   const world = useWorld();
@@ -30,5 +31,14 @@ describe('the try-out', () => {
     const { text: result } = await app.open(answer.url);
     // The access token has RS256.
     expect(result).toContain('&#34;alg&#34;: &#34;ES256&#34;');
+
+    // Without the demo client, what is left in both browsers opens nothing.
+    const unfinished = await browser.open((await app.open(`${tryOut}/start`)).url);
+    await world().reload(GENEROUS);
+    for (const path of ['', '/start', `/callback${new URL(answer.url).search}`])
+      expect((await app.open(`${tryOut}${path}`)).status).toBe(404);
+    const goneOn = await browser.submit(unfinished, '/consent');
+    expect([goneOn.status, goneOn.url.includes('code=')]).toEqual([400, false]);
+    expect((await browser.open(url)).status).toBe(400);
   });
 });
