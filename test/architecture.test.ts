@@ -78,14 +78,17 @@ const LAYERS: Readonly<Record<string, string>> = {
   'models.ts': 'config',
   'parts.ts': 'oidc',
   'page-parts.ts': 'interaction',
+  'own-page.ts': 'interaction',
   'running.ts': 'server',
   'commands.ts': 'cli',
 };
-/** Nothing of the first three is loaded by a service; the last stands in front of the middleware. */
+/** Nothing of those of the command line is loaded by a service; the last stands in front of the middleware. */
 const PLACES: Readonly<Record<string, string>> = {
   doctor: 'cli',
   import: 'cli',
+  init: 'cli',
   plan: 'cli',
+  'view-check': 'cli',
   'fast-path': 'http',
 };
 

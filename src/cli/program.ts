@@ -9,7 +9,6 @@ import type { CliIo } from './io.ts';
 /** Each is imported when it is asked for: loading all takes longer than most take to run, and a service would keep them in memory. */
 const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
   serve: async () => (await import('./serve.ts')).registerServe,
-  init: async () => (await import('./init.ts')).registerInit,
   check: async () => (await import('./check.ts')).registerCheck,
   schema: async () => (await import('./schema.ts')).registerSchema,
   client: async () => (await import('./client.ts')).registerClient,

@@ -11,10 +11,9 @@ import { openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts
 import { createKeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { createAccounts } from '../users/accounts.ts';
 import type { Actor } from '../users/acts.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
-import { openUsers } from '../users/open-users.ts';
+import { createAccounts, openUsers } from '../users/accounts.ts';
 import { createUserEvents } from '../users/user-events.ts';
 import { createUserIndex } from '../users/user-index.ts';
 import type { User } from '../users/user.ts';

@@ -1,10 +1,9 @@
-// `postern user invite`, `user reset`, `user enrol` and `user enable`: what an operator does for a user who can't sign in. Each but
+// `postern user invite`, `user reset` and `user enable`: what an operator does for a user who can't sign in. Each but
 // `enable` prints a one-time link.
 import type { Command } from 'commander';
 import { DAY } from '../config/notation.ts';
 import { usernameFault } from '../config/text.ts';
 import * as acts from '../users/acts.ts';
-import { hasSecondFactor } from '../users/factors.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { User } from '../users/user.ts';
 import { addVerb, checked, type VerbOptions } from './configuration.ts';
@@ -25,11 +24,6 @@ export function registerUserLinks(user: Command, io: CliIo): void {
     description: 'print a link by which a user of the store chooses a password',
     isStored: true,
     act: reset,
-  });
-  addChange(user, io, {
-    name: 'enrol',
-    description: 'print a link by which a user adds their first second factor or passkey',
-    act: enrol,
   });
   addChange(user, io, {
     name: 'enable',
@@ -58,23 +52,7 @@ async function reset(context: UserContext, user: User): Promise<Done> {
   return newLink(context)(user.hasPassword ? 'reset' : 'invite', user);
 }
 
-/** For a user of the file, too: their factors are in the store. */
-async function enrol(context: UserContext, user: User): Promise<Done> {
-  const { signIn } = context.config;
-  if (signIn?.passkeys !== true && signIn?.oneTimeCodes !== true) {
-    throw new CommandError('there is nothing to add: sign_in has neither passkeys nor one_time_codes');
-  }
-  refuseDisabled(context, user);
-  const make = newLink(context);
-  if (hasSecondFactor(await context.factors.get(user.id))) {
-    throw new CommandError(
-      `${user.username} has a second factor, and adds others with it. If it is lost: postern user factors ${user.username} --remove all`,
-    );
-  }
-  return make('factors', user);
-}
-
-function refuseDisabled({ config }: UserContext, { username, disabled }: User): void {
+export function refuseDisabled({ config }: UserContext, { username, disabled }: User): void {
   if (!disabled) return;
   throw new CommandError(`${username} is disabled in ${config.usersFrom ?? 'a file'}: change that file`);
 }
@@ -87,7 +65,7 @@ async function enable(context: UserContext, user: User): Promise<Done> {
 }
 
 /** Throws CommandError where no link can be made, before anything else is done. */
-function newLink(context: UserContext) {
+export function newLink(context: UserContext) {
   const { links } = context;
   if (links === undefined)
     throw new CommandError('a link needs a service that has been started once: start it, then repeat this');

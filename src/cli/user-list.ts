@@ -1,7 +1,7 @@
 // `postern user list`: who can sign in, and what they have.
 import type { Command } from 'commander';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
-import { findShadowed } from '../users/shadowed.ts';
+import { findShadowed } from '../users/changed-credentials.ts';
 import { type User, userOfFile } from '../users/user.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';

@@ -7,6 +7,7 @@ export type Register = (parent: Command, io: CliIo) => void | Promise<void>;
 type Commands = Readonly<Record<string, () => Promise<Register>>>;
 
 export const COMMANDS: Commands = {
+  init: async () => (await import('./init/commands.ts')).registerInit,
   plan: async () => (await import('./plan/commands.ts')).registerPlan,
   doctor: async () => (await import('./doctor/commands.ts')).registerDoctor,
   views: async () => (await import('./view-check/commands.ts')).registerViews,

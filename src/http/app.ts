@@ -3,7 +3,6 @@ import Koa, { type Middleware } from 'koa';
 import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoint-rows.ts';
 import type { PageParts } from '../features/page-parts.ts';
 import type { Host } from '../interaction/host.ts';
-import { ownPages } from '../interaction/own-pages.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
 import { createCachedDocuments } from '../oidc/cached-documents.ts';
 import { seeOther } from '../oidc/send-page.ts';
@@ -51,7 +50,9 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   app.use(unitOfWork(host));
   app.use((ctx, next) => (ctx.path === '/factors' ? seeOther(ctx, `${issuer}${FACTORS_PATH}`) : next()));
   app.use(below('/interaction/', interactionRoutes(host, features)));
-  for (const { path, handle } of ownPages(host, features)) app.use(below(path, handle));
+  const sections = features.flatMap((one) => one.sections?.(host) ?? []);
+  const routes = features.flatMap((one) => one.routes?.(host, sections) ?? []);
+  for (const { path, handle } of routes) app.use(below(path, handle));
   app.use(below(ACCOUNT_PATH, refuseUnknown));
   app.use(host.handle);
   return { callback: () => front?.(app.callback()) ?? app.callback() };

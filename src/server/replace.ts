@@ -9,6 +9,7 @@ import type { KeySet } from '../keys/key-set.ts';
 import { type FormFault, UnreadableForm } from '../store/form.ts';
 import {
   findRemoved,
+  findShadowed,
   findShutOut,
   inBatches,
   keepCredentials,
@@ -17,7 +18,6 @@ import {
 import { laterThan } from '../users/account-state.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { markAll } from '../users/factors.ts';
-import { findShadowed } from '../users/shadowed.ts';
 import { newUserEvent } from '../users/user-events.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';

@@ -12,7 +12,7 @@ import { FORM_VERSION, FormFault } from '../store/form.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { type FactorStore, sealedFor } from '../users/factors.ts';
-import { openUsers } from '../users/open-users.ts';
+import { openUsers } from '../users/accounts.ts';
 
 /** `message`: what can't be opened, if anything. `keys`: the encryption keys that it needs. */
 type Unopened = Readonly<{

@@ -22,7 +22,7 @@ import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import { createSecretUses } from '../oidc/secret-uses.ts';
 import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
-import { openUsers } from '../users/open-users.ts';
+import { openUsers } from '../users/accounts.ts';
 import { createUserEvents } from '../users/user-events.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { createViews } from '../views/views.ts';

@@ -2,9 +2,12 @@
 // passwords.ts has the password, sign-in.ts the act of signing in.
 import type { Config, UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/text.ts';
-import type { AccountState } from './account-state.ts';
-import type { OpenUsers } from './open-users.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { DocumentStore } from '../store/store.ts';
+import { type AccountState, createAccountStates } from './account-state.ts';
+import { createFactorStore } from './factors.ts';
 import { costOf } from './passwords.ts';
+import { createStoredUsers } from './stored-users.ts';
 import { type User, userOfFile } from './user.ts';
 
 /** When the sign-in was that something came of. */
@@ -31,6 +34,15 @@ export type Found = Readonly<{
 
 /** One of the hashes that an attempt is compared with. Undefined: of no user, at the cost of the policy. */
 export type Comparison = { readonly hash: string | undefined; readonly isOwn: boolean };
+
+export type OpenUsers = ReturnType<typeof openUsers>;
+
+/** What the store has of users, opened once for a process. */
+export const openUsers = (documents: DocumentStore, hash: KeyedHash) => ({
+  states: createAccountStates(documents),
+  storedUsers: createStoredUsers(documents),
+  factors: createFactorStore(documents, hash),
+});
 
 export type Accounts = ReturnType<typeof createAccounts>;
 

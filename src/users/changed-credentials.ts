@@ -1,5 +1,6 @@
 // What a change of the file means for users: whose password or state is another, while the service ran or not (account-state.ts stores
-// what is compared), who is gone, and whom an app lets in no more.
+// what is compared), who is gone, whom an app lets in no more, and whose login name
+// both the file and the store have.
 import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules, type Grouped } from '../config/access-rules.ts';
 import type { Config, UserEntry } from '../config/config.ts';
@@ -128,4 +129,27 @@ export async function findShutOut(
       .filter((client) => !is.mayUseClient(user, client));
     return left.length === 0 ? [] : [[user.id, left.map(({ clientId }) => clientId)] as const];
   });
+}
+
+/** A user of the store who can't sign in, because a user of the file has the same login name or id. */
+type Shadowed = { readonly fileId: string; readonly storeId: string };
+
+/**
+ * The file wins: its keeper decides who may have a name. Asks the store for the users of the file alone: it may have many
+ * more itself. Throws StoreUnavailable.
+ */
+export async function findShadowed(
+  users: readonly UserEntry[],
+  storedUsers: Pick<StoredUsers, 'findById' | 'findByUsername'>,
+): Promise<readonly Shadowed[]> {
+  const shadowed = new Map<string, Shadowed>();
+  await inBatches(users, async ({ id: fileId, username }) => {
+    for (const user of await Promise.all([
+      storedUsers.findById(fileId),
+      storedUsers.findByUsername(username),
+    ])) {
+      if (user !== undefined) shadowed.set(user.id, { fileId, storeId: user.id });
+    }
+  });
+  return [...shadowed.values()];
 }

@@ -1,7 +1,9 @@
 // Compares password hashes: argon2id in a bounded queue, so that a wave of sign-ins can't starve the rest of the process.
 import { hash } from '@node-rs/argon2';
+import type { Config } from '../config/config.ts';
+import type { Limits } from '../limits/limits.ts';
 import { createHashingThreads, HashingStopped } from './hashing-threads.ts';
-import { normalizePassword } from './password-rules.ts';
+import { judgePassword, normalizePassword, passwordContext, type PasswordOwner } from './password-rules.ts';
 
 /** OWASP Password Storage: argon2id, 19 MiB, t=2, p=1. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
@@ -86,6 +88,25 @@ export function createPasswords(concurrency: number, queueLimit: number) {
       }
       await threads.close();
     },
+  };
+}
+
+/** `by`: the link or the user. */
+type Wanted = Readonly<Record<'password' | 'by' | 'address', string>> & { readonly owner: PasswordOwner };
+
+/** A wait longer than these take is refused: try again later. */
+const MAX_WAITING = 10;
+
+/** New passwords that users choose on a page: checked and hashed one at a time. */
+export function createMakePassword(config: Config, limits: Pick<Limits, 'takeNewPassword'>) {
+  const queue = createPasswords(1, MAX_WAITING);
+  /** Throws PasswordQueueFull and TooManyRequests. */
+  return async ({ password, owner, by, address }: Wanted) => {
+    await limits.takeNewPassword(by, address);
+    return queue.run(async () => {
+      const fault = await judgePassword(password, passwordContext(config, owner));
+      return fault === undefined ? { passwordHash: await hashPassword(password) } : { fault };
+    });
   };
 }
 

@@ -14,6 +14,7 @@ export const REMOVABLE = [
   'client-documents',
   'import',
   'doctor',
+  'init',
   'plan',
   'view-check',
   'try-out',

@@ -1,14 +1,14 @@
 // The operator's folder of views on a running service.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Page } from '../world/browser.ts';
 import { begin, newBrowser, signInAs, titleOf } from '../world/person.ts';
 import { get } from '../world/requests.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 import { type OpenWorld, PASSWORDS, startWorld } from '../world/world.ts';
 
-let folder: string;
+const folder = tempFolder();
 
 function put(name: string, text: string): void {
   const file = path.join(folder, 'views', name);
@@ -26,7 +26,6 @@ async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean):
 describe('a folder of views, while the service runs', () => {
   let world: OpenWorld;
   beforeAll(async () => {
-    folder = mkdtempSync(path.join(tmpdir(), 'postern-live-views-'));
     world = await startWorld({
       config: {
         views: path.join(folder, 'views'),
@@ -42,10 +41,7 @@ describe('a folder of views, while the service runs', () => {
       },
     });
   });
-  afterAll(async () => {
-    await world.stop();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => world.stop());
 
   const openLogin = async (): Promise<Page> => (await begin(world)).page;
 

@@ -10,7 +10,7 @@ import { toPlan, type Plan, type PlanSide } from './plan.ts';
 import { isStoreMade, withStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { canReach, type Factors, hasSecondFactor, NO_FACTORS } from '../../users/factors.ts';
-import { openUsers } from '../../users/open-users.ts';
+import { openUsers } from '../../users/accounts.ts';
 import { addVerb, noSecretsOption, type SecretsOptions } from '../../cli/configuration.ts';
 import { Ended, print, type CliIo } from '../../cli/io.ts';
 

@@ -1,17 +1,48 @@
-// `postern user factors`: what a user has besides a password, and how an operator removes what is lost.
+// `postern user enrol` and `user factors`: a link for a first factor, what a user has besides a password, and how an operator removes what
+// is lost.
 import type { Command } from 'commander';
 import { type Factors, hasSecondFactor, orDamaged } from '../../users/factors.ts';
 import { clearDamagedFactors, clearFactors, ONE_TIME_CODES } from './factor-acts.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
 import { CommandError, print, type CliIo } from '../../cli/io.ts';
-import { findUser, OPERATOR, type UserContext, withUsers } from '../../cli/user-context.ts';
+import {
+  addChange,
+  type Done,
+  findUser,
+  OPERATOR,
+  type UserContext,
+  withUsers,
+} from '../../cli/user-context.ts';
+import { newLink, refuseDisabled } from '../../cli/user-links.ts';
+import type { User } from '../../users/user.ts';
 
 const ALL = 'all';
 const RECOVERY_CODES = 'recovery-codes';
 
 type FactorsOptions = VerbOptions & { readonly remove?: string };
 
+/** For a user of the file, too: their factors are in the store. */
+async function enrol(context: UserContext, user: User): Promise<Done> {
+  const { signIn } = context.config;
+  if (signIn?.passkeys !== true && signIn?.oneTimeCodes !== true) {
+    throw new CommandError('there is nothing to add: sign_in has neither passkeys nor one_time_codes');
+  }
+  refuseDisabled(context, user);
+  const make = newLink(context);
+  if (hasSecondFactor(await context.factors.get(user.id))) {
+    throw new CommandError(
+      `${user.username} has a second factor, and adds others with it. If it is lost: postern user factors ${user.username} --remove all`,
+    );
+  }
+  return make('factors', user);
+}
+
 export function registerUserFactors(verbs: Command, io: CliIo): void {
+  addChange(verbs, io, {
+    name: 'enrol',
+    description: 'print a link by which a user adds their first second factor or passkey',
+    act: enrol,
+  });
   addVerb(verbs, 'factors', "list or remove a user's second factors")
     .argument('<username>', 'the login name, or the id, also that of a user who is gone')
     .option('--remove <what>', `${ALL}, ${ONE_TIME_CODES}, ${RECOVERY_CODES}, or the id of a passkey`)

@@ -10,11 +10,13 @@ import {
   recordAct,
   voidAll,
 } from '../../users/acts.ts';
+import { type Amr, hasKey, isRecovered, levelOf } from '../../users/authentication-methods.ts';
 import {
   canReach,
   type Factors,
   type FactorStore,
   hasSecondFactor,
+  isProvisional,
   type Method,
 } from '../../users/factors.ts';
 import { newUserEvent } from '../../users/user-events.ts';
@@ -115,4 +117,19 @@ export function clearDamagedFactors(parts: ActsParts, actor: Actor, accountId: s
     await parts.factors.remove(accountId);
     noteChange(parts, actor, accountId, 'factors');
   });
+}
+
+/** A user who has a passkey changes their factors with it, or after a recovery. */
+export function mayChangeFactors(
+  signIn: SignInSettings,
+  { amr }: { readonly amr: Amr },
+  own: Factors,
+  at: number,
+) {
+  if (isRecovered(amr)) return true;
+  // With a provisional one alone, the owner can still remove it by a code.
+  const passkeys = own.passkeys.filter((one) => !isProvisional(one, at));
+  const keys = { ...own, passkeys, oneTimeCode: undefined };
+  if (canReach(signIn, keys, 'passkey', at)) return levelOf(amr) === 'passkey';
+  return hasKey(amr) || !canReach(signIn, keys, 'second_factor', at);
 }

@@ -6,8 +6,7 @@ import { pageContextOf, seeOther, sendPage } from '../../oidc/send-page.ts';
 import { isRecovered, levelOf, withProof } from '../../users/authentication-methods.ts';
 import { type Method, type Passkey, hasSecondFactor } from '../../users/factors.ts';
 import { noticesFor } from './notices.ts';
-import { mayChangeFactors } from '../../users/recent-proof.ts';
-import { noteFactor, ONE_TIME_CODES, removeFactor } from './factor-acts.ts';
+import { mayChangeFactors, noteFactor, ONE_TIME_CODES, removeFactor } from './factor-acts.ts';
 import type { PageModels } from '../../views/models.ts';
 import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { Refusal } from '../../views/refusal.ts';
@@ -22,9 +21,9 @@ import {
   type Visitor,
   createOwnPage,
   routeOf,
-} from '../../interaction/own-page.ts';
+} from '../own-page.ts';
 import { toNoticeModel } from './second-step-routes.ts';
-import { toTimeText } from '../../interaction/time-texts.ts';
+import { toTimeText } from '../time-texts.ts';
 
 type List = Extract<PageModels['factors'], { outcome: 'list' }>;
 type Refused = Readonly<{

@@ -1,8 +1,8 @@
 // `postern views`: copies a built-in view, and checks an operator's folder.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { testFolder } from '../../world/temp-folder.ts';
 import { postern } from '../../world/terminal.ts';
 
 let folder: string;
@@ -16,11 +16,10 @@ function put(name: string, text: string): void {
 describe('postern views', () => {
   let config: string;
   beforeEach(() => {
-    folder = mkdtempSync(path.join(tmpdir(), 'postern-cli-views-'));
+    folder = testFolder();
     config = path.join(folder, 'postern.json');
     writeFileSync(config, JSON.stringify({ issuer: 'http://localhost:3000', views: 'views' }));
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const views = (...args: string[]) => postern(['views', ...args, '--config', config]);
 

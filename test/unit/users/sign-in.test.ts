@@ -2,8 +2,7 @@
 // is noted on the way.
 import { hash } from '@node-rs/argon2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAccounts } from '../../../src/users/accounts.ts';
-import { openUsers } from '../../../src/users/open-users.ts';
+import { createAccounts, openUsers } from '../../../src/users/accounts.ts';
 import { createTrustedBrowsers } from '../../../src/users/trusted-browsers.ts';
 import { costOf, createPasswords, hashPassword } from '../../../src/users/passwords.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';

@@ -4,16 +4,16 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Option, type Command } from 'commander';
-import { hashPassword } from '../users/passwords.ts';
-import { commandName } from '../config/command-name.ts';
-import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_PATH } from '../config/demo.ts';
-import { toJsonSchema } from '../config/schema.ts';
-import { usernameFault } from '../config/text.ts';
-import { issuerFault } from '../config/uri.ts';
-import { list } from '../features/index.ts';
-import { checked } from './configuration.ts';
-import { CommandError, type CliIo } from './io.ts';
-import { newUserId } from './user-context.ts';
+import { hashPassword } from '../../users/passwords.ts';
+import { commandName } from '../../config/command-name.ts';
+import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_PATH } from '../../config/demo.ts';
+import { toJsonSchema } from '../../config/schema.ts';
+import { usernameFault } from '../../config/text.ts';
+import { issuerFault } from '../../config/uri.ts';
+import { list } from '../index.ts';
+import { checked } from '../../cli/configuration.ts';
+import { CommandError, type CliIo } from '../../cli/io.ts';
+import { newUserId } from '../../cli/user-context.ts';
 
 type InitOptions = { readonly issuer: string; readonly username: string };
 

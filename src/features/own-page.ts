@@ -5,18 +5,37 @@ import type { BrowserSession } from '../oidc/browser-session.ts';
 import { ownSignInUrl } from '../oidc/own-client.ts';
 import { seeOther } from '../oidc/send-page.ts';
 import type { User } from '../users/user.ts';
-import { type Factors, NO_FACTORS } from '../users/factors.ts';
-import { isFresh } from '../users/recent-proof.ts';
+import { type Amr, levelOf } from '../users/authentication-methods.ts';
+import { type Factors, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import type { PageModels } from '../views/models.ts';
 import { FormRefusal } from '../views/refusal.ts';
-import { type Form, readFormBody } from './form.ts';
-import { type Host, secondsOf } from './host.ts';
+import { type Form, readFormBody } from '../interaction/form.ts';
+import { type Host, secondsOf } from '../interaction/host.ts';
+
+const FRESH_SECONDS = 300;
+
+/** `issued` has the time of the first factor, `factorAt` is that of the last second factor. */
+type Proved = Readonly<{
+  amr: Amr;
+  issued: { readonly at: number } | undefined;
+  factorAt?: number | undefined;
+}>;
+
+/**
+ * What a session has to have proved before its user's factors or password change (NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1): both factors lately. A passkey
+ * that verified its user is both. `at`: epoch seconds.
+ */
+export function isFresh({ amr, issued, factorAt }: Proved, own: Factors, at: number): boolean {
+  const isLate = (time = 0) => at - time > FRESH_SECONDS;
+  if (hasSecondFactor(own) && isLate(factorAt)) return false;
+  return (hasSecondFactor(own) && levelOf(amr) === 'passkey') || !isLate(issued?.at);
+}
 
 export type Visitor = Readonly<{
   session: BrowserSession;
   account: User;
   own: Factors;
-  /** Enough for a change (users/recent-proof.ts). */
+  /** Enough for a change (isFresh). */
   isFresh: boolean;
 }>;
 
