@@ -16,12 +16,20 @@ export function checkService(
   resources: readonly Entry<ResourceForm>[],
   context: ClientContext,
 ): void {
-  const { listen, management, trusted_proxies: proxies } = service.value;
+  const {
+    listen,
+    management,
+    trusted_proxies: proxies,
+    lifetimes,
+    signing_keys: signingKeys,
+  } = service.value;
   const hosts = [listen.host, management.host];
   const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => ANY_HOST.includes(host));
   if (listen.port !== 0 && listen.port === management.port && isOneHost)
     service.report(['management'], 'must not be the same as listen');
-  checkKeyTimes(service, resources);
+  const apis = resources.map(({ value }) => ({ accessToken: value.access_token }));
+  for (const message of timingProblems(toTimingInput({ lifetimes, signingKeys, resources: apis })))
+    service.report(['signing_keys'], message);
   for (const { at, fault } of RULES) {
     const message = fault(service.value, context);
     if (message) service.report(at.split('.'), message);
@@ -47,16 +55,4 @@ export function trustOf(proxies: readonly string[]): (address: string) => boolea
     else trusted.addSubnet(address, Number(prefix), familyOf(address));
   }
   return (address) => trusted.check(address, familyOf(address));
-}
-
-function checkKeyTimes(
-  { value, report }: Entry<ServiceForm>,
-  resources: readonly Entry<ResourceForm>[],
-): void {
-  const input = toTimingInput({
-    lifetimes: value.lifetimes,
-    signingKeys: value.signing_keys,
-    resources: resources.map((resource) => ({ accessToken: resource.value.access_token })),
-  });
-  for (const message of timingProblems(input)) report(['signing_keys'], message);
 }

@@ -20,15 +20,20 @@ export async function resolveClientSecrets(
   ofService: readonly Buffer[],
 ): Promise<readonly ClientSecret[]> {
   const secrets: ClientSecret[] = [];
-  for (const { form, path } of formsOf(entry)) {
-    const hash = await resolveHash(entry, { form, path }, context);
+  const { client_id: id, client_secret: single, client_secrets: many } = entry.value;
+  const forms: readonly Located[] = [
+    ...(single === undefined ? [] : [[{ value: single }, ['client_secret']] as const]),
+    ...many.map((form, index) => [form, ['client_secrets', index]] as const),
+  ];
+  for (const [form, path] of forms) {
+    const hash = await resolveHash(entry, [form, path], context);
     if (!hash) continue;
     if (hash.kind === 'sha256' && ofService.some((digest) => digest.equals(hash.digest)))
       entry.report(path, 'is also a key of the service: make one with "postern client secret"');
     if (isDemoSecret(hash) && !context.issuerIsLoopback) {
       entry.report(
         path,
-        `client ${entry.value.client_id} has the demo secret that everybody knows: it is only for an issuer on this machine. Remove the client, or give it another secret`,
+        `client ${id} has the demo secret that everybody knows: it is only for an issuer on this machine. Remove the client, or give it another secret`,
       );
     }
     secrets.push({ ...hash, name: form.name, notBefore: form.notBefore, expiresAt: form.expiresAt });
@@ -36,19 +41,11 @@ export async function resolveClientSecrets(
   return secrets;
 }
 
-type Located = { readonly form: SecretForm; readonly path: Path };
-
-function formsOf(entry: Entry<ClientForm>): Located[] {
-  const { client_secret: single, client_secrets: many } = entry.value;
-  return [
-    ...(single === undefined ? [] : [{ form: { value: single }, path: ['client_secret'] }]),
-    ...many.map((form, index) => ({ form, path: ['client_secrets', index] })),
-  ];
-}
+type Located = readonly [form: SecretForm, path: Path];
 
 async function resolveHash(
   entry: Entry<ClientForm>,
-  { form, path }: Located,
+  [form, path]: Located,
   context: SecretContext,
 ): Promise<SecretHash | undefined> {
   if (form.hash !== undefined) return parseHash(form.hash);

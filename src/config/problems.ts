@@ -43,7 +43,6 @@ export function formatProblem({ file, line, column, path, message }: ConfigProbl
 
 export class ProblemList {
   readonly #problems: ConfigProblem[] = [];
-  readonly #files: string[] = [];
   /** What is no problem, and worth a line. */
   readonly notices: string[] = [];
 
@@ -52,7 +51,6 @@ export class ProblemList {
   }
 
   add(problem: ConfigProblem): void {
-    if (!this.#files.includes(problem.file)) this.#files.push(problem.file);
     this.#problems.push(problem);
   }
 
@@ -65,11 +63,11 @@ export class ProblemList {
 
   /** File by file, each from top to bottom. */
   list(): readonly ConfigProblem[] {
-    return this.#problems.toSorted(
-      (left, right) =>
-        this.#files.indexOf(left.file) - this.#files.indexOf(right.file) ||
-        (left.line ?? 0) - (right.line ?? 0) ||
-        (left.column ?? 0) - (right.column ?? 0),
+    const byFile = Map.groupBy(this.#problems, ({ file }) => file).values();
+    return [...byFile].flatMap((some) =>
+      some.toSorted(
+        (left, right) => (left.line ?? 0) - (right.line ?? 0) || (left.column ?? 0) - (right.column ?? 0),
+      ),
     );
   }
 }

@@ -9,13 +9,11 @@ export const matching =
   (value) =>
     pattern.test(value) ? undefined : message;
 
-/** The zod type of text that obeys every rule; each broken one is reported. */
-export function text(...faults: readonly Fault[]) {
+/** The zod type of text that obeys the rule. */
+export function text(faultOf: Fault) {
   return z.string().superRefine((value, context) => {
-    for (const fault of faults) {
-      const message = fault(value);
-      if (message) context.addIssue(message);
-    }
+    const fault = faultOf(value);
+    if (fault) context.addIssue(fault);
   });
 }
 

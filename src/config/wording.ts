@@ -1,4 +1,4 @@
-// Names in messages: "did you mean …?" for a misspelt one, and many of them in one line.
+// "did you mean …?" for a misspelt name.
 
 /** `: did you mean staff?` of the word that was most likely meant, or nothing. */
 export function didYouMean(word: string, candidates: readonly string[]): string {
@@ -25,12 +25,4 @@ function distance(left: string, right: string): number {
     row = next;
   }
   return row[right.length] ?? 0;
-}
-
-const MOST = 10;
-
-/** `alice, bob, and 37 more` */
-export function listedNames(names: readonly string[]): string {
-  const more = names.length - MOST;
-  return [...names.slice(0, MOST), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
 }

@@ -1,7 +1,7 @@
 // What another configuration would change, and which users lose or gain something by it. Both sides are loaded already.
 import { relative } from 'node:path';
 import type { ClientSecret, Config, StoreConfig } from '../../config/config.ts';
-import { type Difference, differences } from '../../config/diff.ts';
+import { type Difference, differences } from './diff.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { formatInstant } from '../../config/notation.ts';
 import { isRecord } from '../../config/parse-fields.ts';

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules } from '../../config/access-rules.ts';
 import type { AccessSettings, SignInSettings, UserEntry } from '../../config/config.ts';
 import { type Level, reaches } from '../../config/sign-in-levels.ts';
-import { listedNames } from '../../config/wording.ts';
 
 export type PlanItem = Readonly<{
   /** info: worth knowing, nothing changes. change: something changes. breaking: something that works now stops working. */
@@ -76,6 +75,14 @@ function say(
 ): PlanItem[] {
   const names = pairs.map(([user]) => user?.username ?? '');
   return names.length === 0 ? [] : [{ severity, path, message: `users who ${what}: ${listedNames(names)}` }];
+}
+
+const MOST = 10;
+
+/** `alice, bob, and 37 more` */
+function listedNames(names: readonly string[]): string {
+  const more = names.length - MOST;
+  return [...names.slice(0, MOST), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
 }
 
 /** Everything that a rule can keep from a user, by its place in the file. */

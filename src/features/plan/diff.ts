@@ -1,7 +1,7 @@
 // The differences between two configurations, key by key, with the names that the file has for them.
 import { isDeepStrictEqual } from 'node:util';
-import { toFileKey } from './camel-keys.ts';
-import { isRecord } from './parse-fields.ts';
+import { toFileKey } from '../../config/camel-keys.ts';
+import { isRecord } from '../../config/parse-fields.ts';
 
 /** `from` is undefined for what is new, `to` for what is removed: a value, or an element of a list. */
 export type Difference = Readonly<{
