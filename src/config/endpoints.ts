@@ -26,6 +26,9 @@ export const PARTS: Readonly<Record<string, string>> = {
 /** The issuer itself. */
 export const HOME_PATH = '/';
 
+/** Browsers ask for it where no page has named an icon. */
+export const FAVICON_PATH = '/favicon.ico';
+
 const SPECIFIED = {
   authorization: { ...BROWSER, path: '/oauth/authorize', route: 'authorization', limit: 'authorization' },
   token: { ...CLIENT, path: '/oauth/token', route: 'token', limit: 'token' },
@@ -43,6 +46,8 @@ const SPECIFIED = {
   metadata: { ...METADATA, path: '/.well-known/oauth-authorization-server' },
   jwks: { ...DOCUMENT, path: '/oauth/jwks.json', route: 'jwks' },
 } as const satisfies Readonly<Record<string, Row>>;
+
+const ASSET = { ...DOCUMENT, name: 'assets', route: undefined, isScriptable: false } as const;
 
 /** What comes between an authorization or sign-out request and its answer, and what those pages load. */
 const STEPS: readonly Endpoint[] = [
@@ -63,7 +68,7 @@ const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'interaction', path: '/interaction/done/:purpose', methods: ['GET', 'HEAD'] },
   /** Where it was until the last release: http/app.ts sends bookmarks on. */
   { ...PAGE, name: 'factors', path: '/factors', methods: ['GET'] },
-  { ...DOCUMENT, name: 'assets', path: '/assets/:file', route: undefined, isScriptable: false },
+  ...['/assets/:file', FAVICON_PATH].map((path) => ({ ...ASSET, path })),
 ];
 
 export const ENDPOINT_TABLE: readonly Endpoint[] = [

@@ -18,6 +18,9 @@ export type Assets = ReturnType<typeof createAssets>;
 /** The operator's colour, made from `branding.color`. */
 export const COLORS_CSS = 'colors.css';
 
+/** The icon of the pages. */
+export const ICON = 'icon.svg';
+
 // Files of another kind aren't served.
 const TYPES = new Map([
   ['.css', 'text/css; charset=utf-8'],

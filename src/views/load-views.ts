@@ -1,6 +1,6 @@
 // Reads the built-in views, and the operator's over them, file by file. pages.ts renders the result.
 import { existsSync, readFileSync } from 'node:fs';
-import { COLORS_CSS } from './assets.ts';
+import { COLORS_CSS, ICON } from './assets.ts';
 import type { BrandingModel } from './models.ts';
 import { compileTemplate, type Template, type TemplateSet } from './templates.ts';
 import { createTexts, loadLocaleFiles } from './texts.ts';
@@ -74,6 +74,6 @@ function resolveBranding({ branding, assetUrl }: ViewsOptions, report: Report): 
   return {
     ...rest,
     logo: urlOf(logo),
-    favicon: assetUrl('icon.svg'),
+    favicon: assetUrl(ICON),
   };
 }

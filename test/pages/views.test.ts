@@ -99,6 +99,17 @@ describe('a folder of views, while the service runs', () => {
     expect((await get(world, path1)).text).toBe('body { color: blue }');
   });
 
+  it('has an icon at every address that a browser asks, and its colour for the bars of a phone', async () => {
+    const { text } = await openLogin();
+    const icon = /rel="icon" href="([^"]+)"/.exec(text)?.[1] ?? '';
+    const touch = /rel="apple-touch-icon" href="([^"]+)"/.exec(text)?.[1] ?? '';
+    const at = (url: string) => get(world, url.slice(world.issuer.length));
+    expect((await at(icon)).headers.get('content-type')).toBe('image/svg+xml');
+    expect((await at(touch)).headers.get('content-type')).toBe('image/png');
+    expect(await get(world, '/favicon.ico')).toMatchObject({ status: 200, text: (await at(icon)).text });
+    expect(text.match(/<meta name="theme-color"/g)).toHaveLength(2);
+  });
+
   it('is branded by the configuration alone', async () => {
     const { text } = await until(openLogin, (page) => page.text.includes('logo.'));
     expect(text).toContain('<title>Welcome · Acme ID</title>');

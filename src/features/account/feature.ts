@@ -5,6 +5,9 @@ import type { Declaration } from '../feature.ts';
 import { accountSections } from './models.ts';
 
 const ROW = { ...PAGE, name: 'account', path: ACCOUNT_PATH, methods: ['GET'] } as const;
+/** W3C, A Well-Known URL for Changing Passwords: password managers open it. */
+export const CHANGE_PASSWORD_PATH = '/.well-known/change-password';
+
 const CHANGES = ['password', 'end-session', 'end-others', 'withdraw'] as const;
 
 export const account = {
@@ -20,6 +23,7 @@ export const account = {
   endpoints: [
     ROW,
     { ...ROW, path: `${ACCOUNT_PATH}/callback`, isCallback: true },
+    { ...ROW, path: CHANGE_PASSWORD_PATH },
     ...CHANGES.map((change) => ({ ...ROW, path: `${ACCOUNT_PATH}/${change}`, methods: ['POST'] }) as const),
   ],
   sections: accountSections,

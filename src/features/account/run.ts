@@ -17,6 +17,7 @@ import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
 import type { PageModels } from '../../views/models.ts';
 import { joinParts } from '../index.ts';
 import type { PageParts } from '../page-parts.ts';
+import { CHANGE_PASSWORD_PATH } from './feature.ts';
 import { createSections } from './sections.ts';
 
 /** HTTP says for how long; the page says why. */
@@ -24,7 +25,13 @@ const STATUSES: Partial<Record<AccountError, number>> = { too_many_attempts: 429
 
 export const open = ({ held }: App): PageParts => ({
   guard: { isPlain: () => true },
-  routes: (host, others) => (held ? [accountPage(host, [...createSections(host, held), ...others])] : []),
+  routes: (host, others) =>
+    held ? [accountPage(host, [...createSections(host, held), ...others]), changePassword(host)] : [],
+});
+
+const changePassword = ({ config }: Host): Route => ({
+  path: CHANGE_PASSWORD_PATH,
+  handle: (ctx) => seeOther(ctx, `${config.issuer}${ACCOUNT_PATH}`),
 });
 
 function accountPage(host: Host, sections: readonly Section[]): Route {

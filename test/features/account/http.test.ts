@@ -56,6 +56,9 @@ anyStore(
         expect(page.text).toContain(text);
       }
       expect(page.text).not.toContain('postern:account');
+      // A password manager asks here.
+      const changing = await browser.open(`${world.issuer}/.well-known/change-password`);
+      expect(changing.url).toBe('https://id.example/account');
     });
 
     it('MF-39: ends another session, after a sign-in of a moment ago alone, and its ids open nothing', async () => {

@@ -141,6 +141,7 @@ describe('where the page is off', () => {
     expect(isAccountPage(await openAccount(world, browser, bob))).toBe(true);
     await world.reload(GENEROUS);
     expect([await at(''), await at('/callback'), await at('/factors')]).toEqual([404, 404, 404]);
+    expect((await browser.open(`${world.issuer}/.well-known/change-password`)).status).toBe(404);
     expect((await newBrowser(world).open(signIn)).status).toBe(400);
     expect(await world.openedStore.documents.list('person-sessions')).toHaveLength(1);
     await world.reload({ ...GENEROUS, account: true });
