@@ -56,7 +56,7 @@ export interface Process extends Telemetry, OpenUsers {
 
 export type ApplicationParts = { readonly config: Config; readonly keySet: KeySet; readonly views: Views };
 
-type OpenParts = ApplicationParts & { readonly ends: readonly SessionEnds[] };
+type OpenParts = ApplicationParts & { readonly ends: SessionEnds | undefined };
 
 export type App = ReturnType<typeof openApp>;
 
@@ -99,7 +99,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   const revoked = createRevokedTokens(records, hash, now);
 
   // Pages of the engine.
-  const enginePages = createEnginePages({ pages, issuer, clients });
+  const enginePages = createEnginePages(pages, clients, issuer);
 
   return {
     ...process,

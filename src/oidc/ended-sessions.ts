@@ -25,18 +25,16 @@ const toEach = ({ accountId, authorizations = {} }: Ending): readonly EndedSessi
 
 export type EndedSessions = ReturnType<typeof createEndedSessions>;
 
-export function createEndedSessions(ends: readonly SessionEnds[]) {
+export function createEndedSessions(ends: SessionEnds | undefined) {
+  const clientIds: ReadonlySet<string> = ends?.clientIds ?? new Set();
   const noted = new WeakMap<object, readonly EndedSession[]>();
 
-  async function addAll(ended: readonly EndedSession[]): Promise<void> {
-    const addTo = ({ clientIds, add }: SessionEnds) =>
-      add(ended.filter(({ clientId }) => clientIds.has(clientId)));
-    await Promise.all(ends.map(addTo));
-  }
+  const addAll = async (ended: readonly EndedSession[]) =>
+    ends?.add(ended.filter(({ clientId }) => clientIds.has(clientId)));
 
   return {
     /** The clients of which anything hears. */
-    clientIds: new Set(ends.flatMap(({ clientIds }) => [...clientIds])) as ReadonlySet<string>,
+    clientIds,
     add: async (ending: Ending) => addAll(toEach(ending)),
     note: (ctx: object, ending: Ending) =>
       void noted.set(ctx, [...(noted.get(ctx) ?? []), ...toEach(ending)]),

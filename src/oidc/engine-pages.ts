@@ -23,9 +23,7 @@ const SIGN_OUT_REFUSED = {
 
 export type EnginePages = ReturnType<typeof createEnginePages>;
 
-type EnginePagesParts = { readonly pages: Pages; readonly issuer: string; readonly clients: Clients };
-
-export function createEnginePages({ pages, issuer, clients }: EnginePagesParts) {
+export function createEnginePages(pages: Pages, clients: Clients, issuer: string) {
   const clientModel = async ({ oidc: { client } }: KoaContextWithOIDC) =>
     toUsersClient(await clients.load(client?.clientId), issuer);
 

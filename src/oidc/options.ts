@@ -1,6 +1,5 @@
 // Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
 import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
-import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import { joinParts } from '../features/index.ts';
 import type { Parts } from '../features/parts.ts';
@@ -33,14 +32,12 @@ import {
 
 type ToMetadata = ReturnType<typeof clientMetadataOf>;
 
-type OpenAdapter = (name: string, app: App, metadataOf: ToMetadata) => Adapter;
-
-/** Those that are more than records. */
-const ADAPTERS: Readonly<Partial<Record<string, OpenAdapter>>> = {
-  Session: (_name, app) => createSessionAdapter(app),
-  Grant: (name, app) => endImplicitGrants(createAdapter(name, app), app),
-  Client: (name, app, metadataOf) => withConfiguredClients(createAdapter(name, app), app.clients, metadataOf),
-};
+function openAdapter(name: string, app: App, metadataOf: ToMetadata): Adapter {
+  if (name === 'Session') return createSessionAdapter(app);
+  const adapter = createAdapter(name, app);
+  if (name === 'Grant') return endImplicitGrants(adapter, app);
+  return name === 'Client' ? withConfiguredClients(adapter, app.clients, metadataOf) : adapter;
+}
 
 type Hooked = ReturnType<typeof withFeatures>;
 
@@ -63,11 +60,11 @@ export function createConfiguration(app: Hooked): Configuration {
     adapter(name: string) {
       const { traits } = modelOf(name);
       const [own] = features.flatMap(({ adapter }) => adapter?.(name) ?? []);
-      const stored = own ?? (ADAPTERS[name] ?? createAdapter)(name, app, metadataOf);
+      const stored = own ?? openAdapter(name, app, metadataOf);
       return traits.includes('scoped') ? narrowScopes(stored, app.stillAllowed) : stored;
     },
     jwks: toEngineKeys(keySet),
-    cookies: cookies(config),
+    cookies: { names: cookieNames(issuer), long: SIGNED, short: SIGNED, keys: [...config.cookieKeys] },
     routes: ENGINE_PATHS,
     ...claimsAndLevels(app),
     // What an ID token holds is decided for each client, below.
@@ -207,8 +204,4 @@ function featuresOf(app: Hooked, restoreScope: RestoreScope): NonNullable<Config
       postLogoutSuccessSource: enginePages.postLogoutSuccessSource,
     },
   };
-}
-
-function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['cookies']> {
-  return { names: cookieNames(issuer), long: SIGNED, short: SIGNED, keys: [...cookieKeys] };
 }

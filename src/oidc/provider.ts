@@ -27,7 +27,6 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
   const configuration = createConfiguration(app);
   const provider = new PosternProvider(issuer, configuration, app, clientHooks(app, features));
   for (const { seam } of features) seam?.(provider);
-  const engine = { ...app, provider };
   rememberFaults(provider);
   logEvents(provider, log);
   recordEvents(provider, audit, records.afterwards);
@@ -43,7 +42,8 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
     ...(provider.middleware as Middleware[]),
   ]);
   return {
-    ...engine,
+    ...app,
+    provider,
     /** Runs inside the host's own Koa context. */
     handle: (ctx: Context, next: Next) => handle(ctx, next),
   };

@@ -45,8 +45,10 @@ export type FoundSession = Readonly<{
   session: AdapterPayload & { readonly place?: Place };
 }>;
 
-function createFind(parts: SessionsParts) {
-  const { index, records, hash } = parts;
+export type UserSessions = ReturnType<typeof createUserSessions>;
+
+export function createUserSessions(parts: SessionsParts) {
+  const { index, records, hash, clock, findLiveNow, ended } = parts;
   const { payloadOf } = createRecordForm(SESSION, parts);
 
   async function find(accountId: string, uid: string): Promise<FoundSession | undefined> {
@@ -61,15 +63,6 @@ function createFind(parts: SessionsParts) {
     const found = await Promise.all(entries.map(({ uid }) => find(accountId, uid)));
     return found.filter((one) => one !== undefined);
   }
-
-  return { find, findAll };
-}
-
-export type UserSessions = ReturnType<typeof createUserSessions>;
-
-export function createUserSessions(parts: SessionsParts) {
-  const { records, clock, findLiveNow, ended } = parts;
-  const { find, findAll } = createFind(parts);
 
   function changed({ key, alias, payload }: StoredRecord, members: object): NewRecord {
     const form = parseForm(payload, 'a Session');

@@ -18,7 +18,7 @@ export type Application = Awaited<ReturnType<typeof createApplication>>;
 export async function createApplication(process: Process, given: ApplicationParts) {
   const config = withOwnClient(given.config);
   const loaded = await running(config);
-  const ends = loaded.flatMap(({ sessionEnds }) => sessionEnds?.(config, process) ?? []);
+  const [ends] = loaded.flatMap(({ sessionEnds }) => sessionEnds?.(config, process) ?? []);
   const app = openApp(process, { ...given, config, ends });
   const features = loaded.map(({ open }) => open(app));
   const engine = await createEngine(app, features);
