@@ -32,25 +32,8 @@ const customClaimSchema = z.union(
 
 const claim = (description: string) => text(labelFault).optional().describe(description);
 
-/** One user; the claims have their OIDC Core §5.1 names. */
-export const userSchema = z.strictObject({
-  id: text(userIdFault).describe('The sub of this person, for ever. Never give it to somebody else.'),
-  username: text(usernameFault).describe(
-    'What the person types to sign in. Upper and lower case are the same.',
-  ),
-  password_hash: text(passwordHashFault)
-    .optional()
-    .describe(
-      'argon2id hash of the password, from "postern user hash". Required, unless sign_in.passkeys is on: a person without one has a passkey, by "postern user enrol".',
-    ),
-  disabled: z.boolean().default(false).describe('true ends every session and token of this person.'),
-  groups: z.array(z.string()).default([]).describe('The groups that the person is in, of those in groups.'),
-  claims: z
-    .record(z.string(), customClaimSchema)
-    .default({})
-    .describe(
-      'Custom claims, for apps with a scope that gives them (scopes): text, numbers, true or false, and lists of those.',
-    ),
+/** By their OIDC Core §5.1 names. */
+const claimsSchema = z.strictObject({
   email: text(emailFault).optional().describe('Email address (scope email).'),
   email_verified: z
     .boolean()
@@ -76,6 +59,28 @@ export const userSchema = z.strictObject({
     .describe('When the profile changed, in epoch seconds.'),
 });
 
+/** One user. */
+export const userSchema = z.strictObject({
+  id: text(userIdFault).describe('The sub of this person, for ever. Never give it to somebody else.'),
+  username: text(usernameFault).describe(
+    'What the person types to sign in. Upper and lower case are the same.',
+  ),
+  password_hash: text(passwordHashFault)
+    .optional()
+    .describe(
+      'argon2id hash of the password, from "postern user hash". Required, unless sign_in.passkeys is on: a person without one has a passkey, by "postern user enrol".',
+    ),
+  disabled: z.boolean().default(false).describe('true ends every session and token of this person.'),
+  groups: z.array(z.string()).default([]).describe('The groups that the person is in, of those in groups.'),
+  claims: z
+    .record(z.string(), customClaimSchema)
+    .default({})
+    .describe(
+      'Custom claims, for apps with a scope that gives them (scopes): text, numbers, true or false, and lists of those.',
+    ),
+  ...claimsSchema.shape,
+});
+
 export type UserForm = z.output<typeof userSchema>;
 
 /** What new passwords have to be; the rest of the rules is users/password-rules.ts. */
@@ -88,16 +93,6 @@ export const passwordsSchema = group({
     .describe(
       'Characters that a new password has at least. NIST SP 800-63B-4 wants 15 where, as here, the password is all that is asked for; 8 is the least it ever allows.',
     ),
-});
-
-// `omit` keeps it strict: an unknown name is a fault.
-const claimsSchema = userSchema.omit({
-  id: true,
-  username: true,
-  password_hash: true,
-  disabled: true,
-  groups: true,
-  claims: true,
 });
 
 /** The claims of OpenID Connect Core §5.1 that a user can have. */
