@@ -1,5 +1,6 @@
 // What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
 import type { Context } from 'koa';
+import { StoreUnavailable } from '../store/store.ts';
 import { setPassword } from '../users/acts.ts';
 import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
@@ -8,7 +9,6 @@ import type { User } from '../users/user.ts';
 import type { EnrolmentModel } from '../views/shared-models.ts';
 import type { Form } from './form.ts';
 import type { Host } from './host.ts';
-import { tidyUp } from './tidy-up.ts';
 
 /** Of the link that an invitation leads on to. */
 const NEXT_LINK_SECONDS = 15 * 60;
@@ -44,6 +44,13 @@ export const linkBinding = (token: string) => `link:${token}`;
 const done = ({ config }: Host, { purpose }: OneTimeLink) => ({
   destination: `${config.issuer}/interaction/done/${purpose}`,
 });
+
+/** What is left to do when something is done: an outage of the store then must not make it a failure. */
+export async function tidyUp(...work: readonly Promise<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(work)) {
+    if (result.status === 'rejected' && !(result.reason instanceof StoreUnavailable)) throw result.reason;
+  }
+}
 
 export function createFollowLink(host: Host, firstFactor: FirstFactor | undefined) {
   const { config, links, makePassword } = host;

@@ -9,7 +9,7 @@ import { isFresh } from '../own-page.ts';
 import { mayChangeFactors } from './factor-acts.ts';
 import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { actorOf } from '../../interaction/actor.ts';
-import { addFromForm, toEnrolmentModel } from './enrolment-form.ts';
+import { addFromForm, toEnrolmentModel } from './enrolment.ts';
 import { goOn } from '../../interaction/go-on.ts';
 import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { SignInPages } from '../../interaction/pending-sign-in.ts';

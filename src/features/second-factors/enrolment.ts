@@ -1,5 +1,5 @@
-// Adding factors to a user: what that does to their sessions, and what they read on the next page. Who may is decided by the caller: by a link of an
-// operator, or a sign-in of a moment ago.
+// Adding factors to a user, from the forms of any page: what that does to their sessions, and what they read on the next page. Who may is
+// decided by the caller: by a link of an operator, or a sign-in of a moment ago.
 import type { App } from '../../oidc/app.ts';
 import { randomBytes } from 'node:crypto';
 import type { SignInSettings } from '../../config/config.ts';
@@ -8,21 +8,24 @@ import type { Proof } from '../../users/authentication-methods.ts';
 import { type Factors, hasSecondFactor, type Method } from '../../users/factors.ts';
 import { withNotice } from './notices.ts';
 import { type createOneTimeCodes, newRecoveryCode, recoveryCodeHash } from './prove-code.ts';
+import type { Actor, ActsParts } from '../../users/acts.ts';
+import type { EnrolmentModel } from '../../views/shared-models.ts';
+import { noteFactor } from './factor-acts.ts';
 import { MAX_PASSKEYS, type PasskeyRegistration } from './passkeys.ts';
 
 const MAX_NAME = 64;
 
 /** ended: what allowed it is used up. not_first: somebody added one meanwhile, and this was for a user without any; or it is one passkey too many. */
-export type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first' | 'ended';
+type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first' | 'ended';
 
-export type Enrolled = Readonly<{
+type Enrolled = Readonly<{
   what: 'factor_added' | 'authenticator_replaced';
   method: Method;
   proof: Proof;
   factors: Factors;
 }>;
 
-export type EnrolmentFor = Readonly<{
+type EnrolmentFor = Readonly<{
   id: string;
   /** As for the form. */
   binding: string;
@@ -89,8 +92,8 @@ function createAdd({ factors, now }: EnrolmentParts) {
   };
 }
 
-export type Enrolment = ReturnType<typeof createEnrolment>;
-export type NewFactor = Partial<Awaited<ReturnType<Enrolment['begin']>>>;
+type Enrolment = ReturnType<typeof createEnrolment>;
+type NewFactor = Partial<Awaited<ReturnType<Enrolment['begin']>>>;
 
 export function createEnrolment(parts: EnrolmentParts) {
   const { signIn, factors, codes, passkeys, hash, now } = parts;
@@ -140,7 +143,7 @@ export function createEnrolment(parts: EnrolmentParts) {
 
     /** What the form of a new factor sent: `sealed` and `code`, or `response`, `handle` and `name`. `accept` is asked once that is right. */
     async add(of: EnrolmentFor, form: Form, accept: Accept): Promise<Enrolled | EnrolmentFault> {
-      const isCode = form.field('response') === '' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
+      const isCode = methodIn(form) === 'one_time_code' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
       return isCode ? addCode(of, form, accept) : addPasskey(of, form, accept);
     },
 
@@ -155,4 +158,38 @@ export function createEnrolment(parts: EnrolmentParts) {
       return made;
     },
   };
+}
+
+export function toEnrolmentModel(
+  { oneTimeCode, passkey }: NewFactor,
+  { action, csrf }: { readonly action: string; readonly csrf: string },
+  error?: EnrolmentModel['error'],
+): EnrolmentModel {
+  return {
+    csrf,
+    oneTimeCode: oneTimeCode && { ...oneTimeCode, action },
+    passkey: passkey && { ...passkey, action },
+    error,
+  };
+}
+
+/** What the form is for, in the audit trail. */
+export const methodIn = (form: Form): Method => (form.field('response') === '' ? 'one_time_code' : 'passkey');
+
+type Sent = { readonly actor: Actor; readonly form: Form; readonly clientId?: string };
+
+/** Adds what the form sent; a string says why it didn't. `accept` is asked once the answer is right. */
+export async function addFromForm(
+  parts: ActsParts,
+  enrolment: Enrolment,
+  { actor, form, clientId }: Sent,
+  of: EnrolmentFor,
+  accept: () => Promise<boolean> = async () => true,
+): Promise<Enrolled | EnrolmentFault> {
+  const enrolled = await enrolment.add(of, form, accept);
+  const [what, reason] =
+    typeof enrolled === 'string' ? (['factor_added', enrolled] as const) : [enrolled.what];
+  const [account_id, client_id] = [of.id, clientId];
+  await noteFactor(parts, actor, { account_id, client_id, what, method: methodIn(form), reason });
+  return enrolled;
 }

@@ -11,7 +11,7 @@ import type { PageModels } from '../../views/models.ts';
 import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { Refusal } from '../../views/refusal.ts';
 import { actorOf } from '../../interaction/actor.ts';
-import { addFromForm, methodIn, toEnrolmentModel } from './enrolment-form.ts';
+import { addFromForm, methodIn, toEnrolmentModel } from './enrolment.ts';
 import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { SecondFactors } from './second-factors.ts';
 import {

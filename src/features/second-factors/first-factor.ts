@@ -1,11 +1,10 @@
 // The first factor of a user, by a one-time link: its form on the page of the link, and what that sends.
 import type { Context } from 'koa';
 import { actorOf } from '../../interaction/actor.ts';
-import { type FirstFactor, linkBinding, type OpenLink } from '../../interaction/follow-link.ts';
+import { type FirstFactor, linkBinding, type OpenLink, tidyUp } from '../../interaction/follow-link.ts';
 import type { Host } from '../../interaction/host.ts';
-import { tidyUp } from '../../interaction/tidy-up.ts';
 import { type Factors, hasSecondFactor } from '../../users/factors.ts';
-import { addFromForm, toEnrolmentModel } from './enrolment-form.ts';
+import { addFromForm, toEnrolmentModel } from './enrolment.ts';
 import type { SecondFactors } from './second-factors.ts';
 
 /** The session of this browser goes on, as strong as it was; those of others end. */

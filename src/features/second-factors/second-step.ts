@@ -16,7 +16,7 @@ import type { Form } from '../../interaction/form.ts';
 import type { PendingSignIn } from '../../interaction/pending-sign-in.ts';
 import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { SecondFactors } from './second-factors.ts';
-import { tidyUp } from '../../interaction/tidy-up.ts';
+import { tidyUp } from '../../interaction/follow-link.ts';
 
 export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
