@@ -66,7 +66,11 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
       const lifeMs = toLifeMs(ttlSeconds);
       await tables.write(() => {
         bury(tables, name, now() + lifeMs);
-        dropGrant(tables, name);
+        // Copied first: a cursor must not walk over what is being deleted.
+        for (const id of Array.from(tables.grants.getValues(name))) {
+          const row = readRow(tables, id);
+          if (row !== undefined) dropRecord(tables, id, row);
+        }
       });
     },
   };
@@ -154,18 +158,8 @@ export function dropRecord(tables: LmdbTables, id: string, row: RecordRow): void
   if (row.alias !== undefined && tables.aliases.get(row.alias) === id) void tables.aliases.remove(row.alias);
 }
 
-function dropGrant(tables: LmdbTables, grant: string): void {
-  // Copied first: a cursor must not walk over what is being deleted.
-  for (const id of Array.from(tables.grants.getValues(grant))) {
-    const row = readRow(tables, id);
-    if (row !== undefined) dropRecord(tables, id, row);
-  }
-}
-
-function isRevoked(tables: LmdbTables, grant: string, at: number): boolean {
-  const end = tables.tombstones.get(grant);
-  return end !== undefined && end > at;
-}
+const isRevoked = ({ tombstones }: LmdbTables, grant: string, at: number): boolean =>
+  (tombstones.get(grant) ?? at) > at;
 
 /** A second revocation may lengthen the tombstone, never shorten it. */
 function bury(tables: LmdbTables, grant: string, end: number): void {

@@ -70,17 +70,23 @@ async function save(connection: RedisConnection, record: NewRecord, at: number):
   const { kind, key, grant = '' } = record;
   const span = { at, lifeMs: toLifeMs(record.ttlSeconds) };
   // In one round trip, and where one connection has them all in this order.
-  const [isIndexed, isAlive, hasAlias] = await Promise.all([
-    grant === '' || indexRecord(connection, grant, [at, at + span.lifeMs, `${kind}:${key}`]),
+  const [indexed, isAlive, hasAlias] = await Promise.all([
+    grant === '' ||
+      connection.run(
+        'indexRecord',
+        [grantIndexKey(grant), grantDeadKey(grant)],
+        [at, at + span.lifeMs, `${kind}:${key}`],
+      ),
     writeRecord(connection, record, span),
     record.alias === undefined || writeAlias(connection, record, span),
   ]);
-  if (!isIndexed) {
+  if (indexed !== true && indexed !== 1) {
     await drop(connection, record, grant);
     return 'grant_revoked';
   }
   if (isAlive && hasAlias) return 'saved';
-  if (!isAlive && record.alias !== undefined) await dropAlias(connection, record, key);
+  if (!isAlive && record.alias !== undefined)
+    await connection.run('dropAlias', [aliasKey(kind, record.alias)], [key]);
   // It was made to follow a record that another one has followed: nobody has its key.
   if (!hasAlias && record.follows !== undefined) await drop(connection, record);
   return 'ended';
@@ -93,34 +99,19 @@ async function writeAlias(
   { at, lifeMs }: Span,
 ): Promise<boolean> {
   const { kind, key, alias = '', follows = '', isConsumed = false } = record;
+  const pointer = aliasKey(kind, alias);
+  const dropFrom = (holder: string) => connection.run('dropAlias', [pointer], [holder]);
   if (isConsumed) {
-    await dropAlias(connection, record, key);
+    await dropFrom(key);
     return true;
   }
-  const pointer = aliasKey(kind, alias);
   const take = async () => (await connection.run('takeAlias', [pointer], [key, follows, lifeMs])) === 1;
   if (await take()) return true;
   const holder = await connection.ask(pointer, (redis) => redis.get(pointer));
   if (holder === null || (await findRecord(connection, { kind, key: holder }, at))) return false;
   // By the caller's clock it is over, or its grant is dead.
-  await dropAlias(connection, record, holder);
+  await dropFrom(holder);
   return take();
-}
-
-/** Where it is still that record's. */
-async function dropAlias(
-  connection: RedisConnection,
-  { kind, alias = '' }: NewRecord,
-  holder: string,
-): Promise<void> {
-  await connection.run('dropAlias', [aliasKey(kind, alias)], [holder]);
-}
-
-type Args = (string | number)[];
-
-/** False: the grant is dead. */
-async function indexRecord(connection: RedisConnection, grant: string, args: Args): Promise<boolean> {
-  return (await connection.run('indexRecord', [grantIndexKey(grant), grantDeadKey(grant)], args)) === 1;
 }
 
 /** False: it was consumed before. */
