@@ -190,8 +190,7 @@ function toRefused(error: unknown, hostname: string): OutgoingRefused {
   return new OutgoingRefused('connection', `${hostname} did not answer: ${code ?? name}`, { cause: error });
 }
 
-function timeout(signal: AbortSignal, message: string): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new OutgoingRefused('timeout', message)));
-  });
+async function timeout(signal: AbortSignal, message: string): Promise<never> {
+  await once(signal, 'abort');
+  throw new OutgoingRefused('timeout', message);
 }

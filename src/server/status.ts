@@ -102,24 +102,22 @@ type SnapshotParts = Readonly<{
 
 /** Secrets that have an end: the first to end are shown. */
 const MOST_SECRETS = 200;
+const SECRET_ENDS = 'client_secret_expiry_timestamp_seconds';
 
 export function snapshotOf({ config, status, views, rotation, timing, store }: SnapshotParts): Snapshot {
   const step = nextFamilyStep(rotation.ring(), config.signingKeys.algorithms, store.clock.now(), timing);
   const ends = config.clients.flatMap(({ clientId, secrets }) =>
-    secrets.flatMap(({ expiresAt, ...secret }) =>
-      expiresAt === undefined
-        ? []
-        : [[expiresAt, { client_id: clientId, secret: secret.name ?? secretId(secret) }] as const],
-    ),
+    secrets.flatMap(({ expiresAt, ...secret }) => {
+      if (expiresAt === undefined) return [];
+      const labels = { client_id: clientId, secret: secret.name ?? secretId(secret) };
+      return [[SECRET_ENDS, expiresAt, labels] as const];
+    }),
   );
   return [
     ...summaryOf(status),
     // Nothing is later or earlier than that, so no alert is.
     ['signing_key_next_step_timestamp_seconds', (step?.at ?? Number.NaN) / 1000],
-    ...ends
-      .toSorted(([one], [other]) => one - other)
-      .slice(0, MOST_SECRETS)
-      .map(([at, labels]) => ['client_secret_expiry_timestamp_seconds', at, labels] as const),
+    ...ends.toSorted(([, one], [, other]) => one - other).slice(0, MOST_SECRETS),
     ['view_faults', views.faultCount()],
     ...(store.warnings?.() ?? []).map((warning) => ['store_warning', 1, { warning }] as const),
   ];
