@@ -156,7 +156,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     for (const by of [4, 5]) serve(by, DONE);
     await isEmpty();
     expect(posted).toHaveLength(4);
-    expect(told).toEqual(['web0 cut_off 4 given up']);
+    await until(() => expect(told).toEqual(['web0 cut_off 4 given up']));
     hang.resolve('done');
     await stopAll();
   });
