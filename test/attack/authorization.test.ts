@@ -4,7 +4,6 @@ import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { authorize, exchange, takeCode } from '../world/app.ts';
 import { authorizationUrl, type CodeClient, REDIRECT_URIS } from '../world/authorization-request.ts';
-import { formOf } from '../world/browser.ts';
 import { ask, newBrowser, redirectOf } from '../world/person.ts';
 import { redeem } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
@@ -339,16 +338,7 @@ describe('the person is asked', () => {
   it('AZ-19: no redirect after the password is a 307 or a 308', async () => {
     const browser = newBrowser(world);
     const login = await browser.open(authorizationUrl(world, { scope: 'openid email' }));
-    const form = formOf(login, '/login');
-    let page = await browser.request(form.action, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({
-        ...form.fields,
-        username: 'alice',
-        password: PASSWORDS.alice,
-      }).toString(),
-    });
+    let page = await browser.send(login, '/login', { username: 'alice', password: PASSWORDS.alice });
     const statuses = [page.status];
     for (let location = page.headers.get('location'); location?.startsWith(world.issuer);) {
       page = await browser.request(location);

@@ -8,7 +8,6 @@ import { createServer, type Server } from '../../src/server/server.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { authorize, exchange, signIn } from '../world/app.ts';
-import { formOf } from '../world/browser.ts';
 import { begin as beginSignIn, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import {
@@ -43,16 +42,7 @@ describe('RT-10: a password that was right before everything of the person was e
   /** Types the right password, and holds the redirect that follows. */
   async function typePassword() {
     const { browser, page } = await beginSignIn(world, { scope: 'openid', response_mode: 'form_post' });
-    const form = formOf(page, '/login');
-    const answer = await browser.request(form.action, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({
-        ...form.fields,
-        username: 'alice',
-        password: PASSWORDS.alice,
-      }).toString(),
-    });
+    const answer = await browser.send(page, '/login', { username: 'alice', password: PASSWORDS.alice });
     expect(answer.status).toBe(303);
     return { browser, next: answer.headers.get('location') ?? '' };
   }

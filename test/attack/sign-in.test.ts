@@ -5,7 +5,7 @@ import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { complete, finishPages, newBrowser, redirectOf, signOut } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
-import { textOf } from '../world/requests.ts';
+import { formPost, textOf, toQuery } from '../world/requests.ts';
 import { changeAccount } from '../world/store-access.ts';
 import { redeem } from '../world/token-endpoint.ts';
 import {
@@ -25,7 +25,6 @@ import { useWorld } from '../world/each-store.ts';
 
 const world = useWorld({ config: GENEROUS });
 
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const ALICE = { username: 'alice', password: PASSWORDS.alice };
 
 async function openLogin(browser: Browser = newBrowser(world()), at: World = world()): Promise<Page> {
@@ -40,12 +39,6 @@ async function openConsent(browser: Browser, person: keyof typeof PASSWORDS = 'a
   expect(consent.text).toContain('/consent"');
   return consent;
 }
-
-async function send(browser: Browser, action: string, body: string, headers: Record<string, string> = FORM) {
-  return browser.request(action, { method: 'POST', headers, body });
-}
-
-const bodyOf = (fields: Readonly<Record<string, string>>) => new URLSearchParams(fields).toString();
 
 function sessionOf(browser: Browser): string | undefined {
   return browser.cookies.find(({ name }) => name === 'postern_session')?.value;
@@ -70,12 +63,12 @@ describe('forms of other sites', () => {
     const consented = formOf(await openConsent(stranger, 'bob'), '/consent').fields['csrf'] ?? '';
     expect(foreign).not.toBe(fields['csrf']);
     for (const csrf of [undefined, '', 'x', foreign, consented, `${fields['csrf']}x`]) {
-      const answer = await send(browser, action, bodyOf({ ...ALICE, ...(csrf !== undefined && { csrf }) }));
+      const answer = await browser.post(action, { ...ALICE, csrf });
       expect([answer.status, answer.headers.get('location')], String(csrf)).toEqual([403, null]);
       expect(sessionOf(browser)).toBeUndefined();
     }
-    const twice = `${bodyOf({ ...fields, ...ALICE })}&csrf=x`;
-    expect((await send(browser, action, twice)).status).toBe(400);
+    const twice = `${toQuery({ ...fields, ...ALICE })}&csrf=x`;
+    expect((await browser.post(action, twice)).status).toBe(400);
     // The interaction is as it was.
     expect((await browser.submit(page, '/login', ALICE)).text).toContain('/consent"');
   });
@@ -86,7 +79,7 @@ describe('forms of other sites', () => {
     for (const step of ['/consent', '/cancel']) {
       const { action } = formOf(page, step);
       for (const csrf of ['', 'x', SECRETS.web]) {
-        const answer = await send(browser, action, bodyOf({ csrf }));
+        const answer = await browser.post(action, { csrf });
         expect([answer.status, answer.headers.get('location')], step).toEqual([403, null]);
       }
     }
@@ -97,7 +90,7 @@ describe('forms of other sites', () => {
     const browser = newBrowser(world());
     const page = await openLogin(browser);
     const { action, fields } = formOf(page, '/login');
-    const body = bodyOf({ ...fields, ...ALICE });
+    const form = { ...fields, ...ALICE };
     for (const headers of [
       { origin: 'https://evil.example' },
       { origin: 'null' },
@@ -108,22 +101,18 @@ describe('forms of other sites', () => {
       { 'sec-fetch-site': 'same-site' },
       { origin: world().issuer, 'sec-fetch-site': 'cross-site' },
     ]) {
-      const answer = await send(browser, action, body, { ...FORM, ...headers });
+      const answer = await browser.post(action, form, { ...headers });
       expect([answer.status, answer.headers.get('location')], JSON.stringify(headers)).toEqual([403, null]);
       expect(sessionOf(browser)).toBeUndefined();
     }
-    const own = await send(browser, action, body, {
-      ...FORM,
-      origin: world().issuer,
-      'sec-fetch-site': 'same-origin',
-    });
+    const own = await browser.post(action, form, { origin: world().issuer, 'sec-fetch-site': 'same-origin' });
     expect(own.status).toBe(303);
   });
 
   it('LG-04: a sign-in that is no form is 415', async () => {
     const browser = newBrowser(world());
     const { action, fields } = formOf(await openLogin(browser), '/login');
-    const body = bodyOf({ ...fields, ...ALICE });
+    const form = { ...fields, ...ALICE };
     for (const type of [
       'text/plain',
       'application/json',
@@ -131,27 +120,27 @@ describe('forms of other sites', () => {
       'application/x-www-form-urlencoded2',
       '',
     ]) {
-      const answer = await send(browser, action, body, { 'content-type': type });
+      const answer = await browser.post(action, form, { 'content-type': type });
       expect([answer.status, answer.headers.get('location')], type).toEqual([415, null]);
     }
-    const json = JSON.stringify({ ...fields, ...ALICE });
-    expect((await send(browser, action, json, { 'content-type': 'application/json' })).status).toBe(415);
+    const json = JSON.stringify(form);
+    expect((await browser.post(action, json, { 'content-type': 'application/json' })).status).toBe(415);
     expect(sessionOf(browser)).toBeUndefined();
   });
 
   it('LG-02: no other method signs anybody in, also when a header or a field says so', async () => {
     const browser = newBrowser(world());
     const { action, fields } = formOf(await openLogin(browser), '/login');
-    const query = bodyOf({ ...fields, ...ALICE });
+    const query = toQuery({ ...fields, ...ALICE });
     const get = await browser.request(`${action}?${query}`);
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
-    const put = await browser.request(action, { method: 'PUT', headers: FORM, body: query });
+    const put = await browser.request(action, { ...formPost(query), method: 'PUT' });
     expect(put.status).toBe(405);
     const overridden = await browser.request(`${action}?${query}&_method=POST`, {
       headers: { 'x-http-method-override': 'POST' },
     });
     expect(overridden.status).toBe(405);
-    const inQuery = await send(browser, `${action}?${query}`, '');
+    const inQuery = await browser.post(`${action}?${query}`, '');
     expect(inQuery.status).toBe(403);
     expect(sessionOf(browser)).toBeUndefined();
   });
@@ -311,7 +300,7 @@ describe('cookies', () => {
       const changes = { client_id: 'first-party', response_mode: 'form_post' };
       const page = await thief.open(authorizationUrl(place, changes));
       const form = formOf(page, '/login');
-      const init = { method: 'POST', headers: FORM, body: bodyOf({ ...form.fields, ...ALICE }) };
+      const init = formPost({ ...form.fields, ...ALICE });
       const victim = newBrowser(place);
       // The victim has a sign-in of their own under way, and all that a neighbour can plant: no cookie with __Host-.
       await victim.open(authorizationUrl(place));
@@ -399,13 +388,8 @@ describe('cookies', () => {
     const first = await browser.request(authorizationUrl(secure));
     const page = await browser.open(first.headers.get('location') ?? '');
     expect(page.headers.get('content-security-policy')).toContain("img-src 'self' https: data:;");
-    const form = formOf(page, '/login');
     const inGerman = await browser.request(`${page.url}?lang=de`);
-    const signedIn = await browser.request(form.action, {
-      method: 'POST',
-      headers: FORM,
-      body: bodyOf({ ...form.fields, ...ALICE }),
-    });
+    const signedIn = await browser.send(page, '/login', ALICE);
     // What the pages set besides the engine's own.
     const isOurs = (cookie: string) => /^__Host-postern_(device|language)=/.test(cookie);
     const ofForm = signedIn.headers.getSetCookie();
@@ -450,10 +434,10 @@ describe('steps', () => {
     const login = await openLogin(browser);
     const form = formOf(login, '/login');
     const asConsent = form.action.replace('/login', '/consent');
-    const skipped = await send(browser, asConsent, bodyOf(form.fields));
+    const skipped = await browser.post(asConsent, form.fields);
     expect([skipped.status, skipped.headers.get('location')]).toEqual([400, null]);
     for (const step of ['mfa', 'confirm', 'submit', 'abort', 'done']) {
-      const answer = await send(browser, form.action.replace('/login', `/${step}`), bodyOf(form.fields));
+      const answer = await browser.post(form.action.replace('/login', `/${step}`), form.fields);
       expect(answer.status, step).toBe(404);
     }
     // Straight to where a finished sign-in would go on: back to the page.
@@ -466,7 +450,7 @@ describe('steps', () => {
     const consent = await openConsent(newBrowser(world()));
     const asLogin = formOf(consent, '/consent').action.replace('/consent', '/login');
     const fields = { ...formOf(consent, '/consent').fields, ...ALICE };
-    const back = await send(browser, asLogin, bodyOf(fields));
+    const back = await browser.post(asLogin, fields);
     expect([back.status, back.headers.get('location')]).toEqual([400, null]);
   });
 
@@ -532,7 +516,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
       ];
       const answers = await Promise.all(
         people.map((person, index) =>
-          send(index % 2 === 0 ? browser : other, action, bodyOf({ ...fields, ...person })),
+          (index % 2 === 0 ? browser : other).post(action, { ...fields, ...person }),
         ),
       );
       const statuses = answers.map(({ status }) => status);

@@ -155,15 +155,10 @@ eachStore(
         const uid = page.url.split('/').at(-1) ?? '';
         const { action, fields } = formOf(page, '/login');
         await damage(world, 'Interaction', uid, payload);
-        const body = new URLSearchParams({
-          ...fields,
-          username: 'alice',
-          password: PASSWORDS.alice,
-        }).toString();
-        const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+        const form = { ...fields, username: 'alice', password: PASSWORDS.alice };
         for (const answer of [
           await browser.request(page.url),
-          await browser.request(action, { method: 'POST', headers, body }),
+          await browser.post(action, form),
           await browser.request(`${world.issuer}/oauth/authorize/${uid}`),
         ]) {
           expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);

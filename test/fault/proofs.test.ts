@@ -4,38 +4,17 @@ import { randomUUID } from 'node:crypto';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { takeCode } from '../world/app.ts';
-import { formOf, type Page } from '../world/browser.ts';
 import { begin, newBrowser, signInAs } from '../world/person.ts';
-import {
-  type Answer,
-  bobSignedIn,
-  type Proof,
-  type Proofs,
-  twice,
-  type Use,
-  useProofs,
-} from '../world/proofs.ts';
+import { bobSignedIn, type Proof, type Proofs, twice, type Use, useProofs } from '../world/proofs.ts';
 import { giveOneTimeCodes, newRecoveryCodes } from '../world/second-factors.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, type OpenWorld } from '../world/world.ts';
 import { newLink } from '../world/one-time-link.ts';
 
-/** Sends the form of a page, and follows nothing. */
-async function send(
-  browser: ReturnType<typeof newBrowser>,
-  page: Page,
-  to: string,
-  given: object,
-): Promise<Answer> {
-  const { action, fields } = formOf(page, to);
-  const body = new URLSearchParams({ ...fields, ...given });
-  return browser.request(action, { method: 'POST', body });
-}
-
 async function atSecondStep(world: OpenWorld, field: string, value: string): Promise<Use> {
   const { browser, page } = await begin(world);
   const step = await signInAs(browser, page, 'alice');
-  return () => send(browser, step, '/code', { [field]: value });
+  return () => browser.send(step, '/code', { [field]: value });
 }
 
 async function ofCode(world: OpenWorld, field: string, value: string): Promise<Proof> {
@@ -55,7 +34,7 @@ async function ofLink(world: OpenWorld): Promise<Proof> {
     const browser = newBrowser(world);
     const page = await browser.open(oneTimeLinkUrl(world.issuer, token));
     if (page.status !== 200) return () => Promise.resolve(page);
-    return () => send(browser, page, token, { password, again: password });
+    return () => browser.send(page, token, { password, again: password });
   }
   return { use: await open(), again: async () => (await open())() };
 }
@@ -71,7 +50,7 @@ const PROOFS: Proofs = {
     const app = await giveOneTimeCodes(world);
     const { browser, page } = await begin(world);
     const step = await signInAs(browser, page, 'alice');
-    const done = await send(browser, step, '/code', { code: app.code() });
+    const done = await browser.send(step, '/code', { code: app.code() });
     return twice(() => browser.request(done.headers.get('location') ?? ''));
   },
   'a link for a first password': ofLink,

@@ -12,7 +12,7 @@ import {
 import { Browser } from '../world/browser.ts';
 import { authorizationError, codeOf, finishPages, newBrowser, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { post, toQuery } from '../world/requests.ts';
+import { formPost, post } from '../world/requests.ts';
 import { basic, redeem, refresh } from '../world/token-endpoint.ts';
 import { API, CALLBACK, OTHER_API, PEOPLE, startWorld, type World, worldClients } from '../world/world.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
@@ -98,11 +98,7 @@ describe('GET /oauth/authorize', () => {
 
   it('takes the same request as POST, as OIDC Core §3.1.2.1 wants', async () => {
     const browser = newBrowser(world());
-    const page = await browser.open(`${world().issuer}/oauth/authorize`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: toQuery(AUTHORIZATION_REQUEST),
-    });
+    const page = await browser.open(`${world().issuer}/oauth/authorize`, formPost(AUTHORIZATION_REQUEST));
     const left = new URL((await finishPages(browser, page, 'alice')).url);
     expect(left.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
     expect(left.searchParams.get('state')).toBe(AUTHORIZATION_REQUEST.state);

@@ -119,11 +119,7 @@ describe('an issuer with a path', () => {
     const login = await browser.open(start.headers.get('location') ?? '');
     const form = formOf(login, '/login');
     expect(form.action).toBe(`${ISSUER}/interaction/${uid}/login`);
-    const answered = await browser.request(form.action, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ ...form.fields, username: 'alice', password: PASSWORDS.alice }).toString(),
-    });
+    const answered = await browser.send(login, '/login', { username: 'alice', password: PASSWORDS.alice });
     expect(answered.status).toBe(303);
     const session = answered.headers
       .getSetCookie()

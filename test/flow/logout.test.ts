@@ -4,7 +4,7 @@ import { authorize, signIn } from '../world/app.ts';
 import type { Browser } from '../world/browser.ts';
 import { authorizationError, newBrowser, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { get, post } from '../world/requests.ts';
+import { formPost, get, post } from '../world/requests.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import type { OpenWorld, World } from '../world/world.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
@@ -139,14 +139,8 @@ describe('GET /oauth/logout', () => {
 
   it('takes the same request as POST, as RP-Initiated Logout §2 wants', async () => {
     const { browser, tokens } = await signIn(world(), { scope: 'openid' });
-    const ask = await browser.open(`${world().issuer}/oauth/logout`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({
-        id_token_hint: tokens.id_token ?? '',
-        post_logout_redirect_uri: OUT,
-      }).toString(),
-    });
+    const form = { id_token_hint: tokens.id_token, post_logout_redirect_uri: OUT };
+    const ask = await browser.open(`${world().issuer}/oauth/logout`, formPost(form));
     expect((await browser.submit(ask, CONFIRM, { logout: 'yes' })).url).toBe(OUT);
     expect(await isSignedIn(world(), browser)).toBe(false);
   });

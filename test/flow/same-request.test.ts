@@ -3,7 +3,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { signIn } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
-import { type Browser, formOf, type Page } from '../world/browser.ts';
+import type { Page } from '../world/browser.ts';
 import { useWorld } from '../world/each-store.ts';
 import { begin, redirectOf, silently } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
@@ -18,27 +18,21 @@ afterEach(() => saving.set(undefined));
 const ALICE = { username: 'alice', password: PASSWORDS.alice };
 const BOB = { username: 'bob', password: PASSWORDS.bob };
 
-/** Sends the form, and follows nothing. */
-async function send(browser: Browser, page: Page, to: string, typed: object = {}): Promise<Page> {
-  const { action, fields } = formOf(page, to);
-  return browser.request(action, { method: 'POST', body: new URLSearchParams({ ...fields, ...typed }) });
-}
-
 it('the answer to a form leads to the app, or to the next page', async () => {
   const own = await begin(world(), { client_id: 'first-party' });
-  expect(redirectOf(await send(own.browser, own.page, '/login', ALICE)).query).toHaveProperty('code');
+  expect(redirectOf(await own.browser.send(own.page, '/login', ALICE)).query).toHaveProperty('code');
 
   const { browser, page } = await begin(world());
-  const signedIn = await send(browser, page, '/login', ALICE);
+  const signedIn = await browser.send(page, '/login', ALICE);
   const next = signedIn.headers.get('location') ?? '';
   expect(next).toMatch(/\/interaction\/[\w-]{43}$/);
   expect(next).not.toBe(page.url);
   const consent = await browser.open(next);
-  const allowed = redirectOf(await send(browser, consent, '/consent'));
+  const allowed = redirectOf(await browser.send(consent, '/consent'));
   expect([allowed.target, Object.keys(allowed.query)]).toEqual([CALLBACK, ['code', 'state', 'iss']]);
 
   const again = await browser.open(authorizationUrl(world(), { prompt: 'consent' }));
-  const declined = redirectOf(await send(browser, again, '/cancel'));
+  const declined = redirectOf(await browser.send(again, '/cancel'));
   expect([declined.target, declined.query['error']]).toEqual([CALLBACK, 'access_denied']);
 });
 
@@ -48,13 +42,13 @@ it('F1-06: a form whose answer could not be saved is answered 503, and works whe
   saving.set((records) => {
     if (records.some(({ kind }) => kind === 'AuthorizationCode')) throw new StoreUnavailable();
   });
-  const refused = await send(browser, page, '/login', ALICE);
+  const refused = await browser.send(page, '/login', ALICE);
   expect([refused.status, refused.headers.get('location')]).toEqual([503, null]);
   expect(refused.headers.getSetCookie().join()).not.toContain('session');
   const events = world().recorded.audit().slice(recorded);
   expect(events.map(({ event, outcome }) => `${event} ${outcome}`)).toEqual(['sign_in failure']);
   saving.set(undefined);
-  expect(redirectOf(await send(browser, page, '/login', ALICE)).query).toHaveProperty('code');
+  expect(redirectOf(await browser.send(page, '/login', ALICE)).query).toHaveProperty('code');
 });
 
 it('LG-11: of two forms at once, the one that loses signs nobody in, and ends nothing', async () => {
@@ -64,9 +58,9 @@ it('LG-11: of two forms at once, the one that loses signs nobody in, and ends no
   saving.set(async () => {
     saving.set(undefined);
     // When everything has been looked at that the other form needs.
-    cancelled = await send(browser, page, '/cancel');
+    cancelled = await browser.send(page, '/cancel');
   });
-  const lost = await send(browser, page, '/login', BOB);
+  const lost = await browser.send(page, '/login', BOB);
   expect(redirectOf(cancelled ?? page).query['error']).toBe('access_denied');
   expect([lost.status, lost.headers.get('location')]).toEqual([400, null]);
   expect(lost.headers.getSetCookie().join()).not.toContain('session');

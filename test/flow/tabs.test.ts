@@ -115,12 +115,7 @@ async function lastStep(world: OpenWorld, browser: Browser, url: string): Promis
   const page = await browser.open(url);
   const form = /<form[^>]*action="([^"]*\/consent)"/.exec(page.text)?.[1] ?? '';
   const csrf = /name="csrf" value="([^"]*)"/.exec(page.text.slice(page.text.indexOf(form)))?.[1] ?? '';
-  const send = () =>
-    browser.request(form, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ csrf }).toString(),
-    });
+  const send = () => browser.post(form, { csrf });
   if (world.openedStore.records.exchange !== undefined) return send;
   const next = (await send()).headers.get('location') ?? '';
   return () => browser.request(next);

@@ -19,7 +19,6 @@ import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts'
 
 const PASSWORD = 'river otter jazz 47';
 const OTHER = 'quiet lantern moss 12';
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 useEnvironment(() => WORLD_ENV);
 
@@ -205,16 +204,16 @@ eachStore(
         expect(page.text).not.toContain(fields.password);
       }
       const { action, fields } = formOf(page, tokenOf(reset));
-      const send = (body: Record<string, string>, headers: Record<string, string>) =>
-        browser.request(action, { method: 'POST', headers, body: new URLSearchParams(body).toString() });
+      const send = (form: Record<string, string>, headers: Record<string, string> = {}) =>
+        browser.post(action, form, headers);
       const all = { ...fields, ...chosen() };
-      expect((await send(chosen(), FORM)).status).toBe(403);
-      expect((await send({ ...all, csrf: 'x' }, FORM)).status).toBe(403);
-      expect((await send(all, { ...FORM, origin: 'https://evil.example' })).status).toBe(403);
-      expect((await send(all, { ...FORM, 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+      expect((await send(chosen())).status).toBe(403);
+      expect((await send({ ...all, csrf: 'x' })).status).toBe(403);
+      expect((await send(all, { origin: 'https://evil.example' })).status).toBe(403);
+      expect((await send(all, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
       expect((await send(all, { 'content-type': 'text/plain' })).status).toBe(415);
       expect((await tryPassword(world(), 'ida', PASSWORD)).status).toBe(401);
-      const { status, headers } = await send(all, FORM);
+      const { status, headers } = await send(all);
       expect([status, headers.get('location')]).toEqual([303, `${world().issuer}/interaction/done/invite`]);
       expect(isIn(await tryPassword(world(), 'ida', PASSWORD))).toBe(true);
     });

@@ -10,7 +10,6 @@ import { useWorld } from '../world/each-store.ts';
 
 const HOME = 'https://app.example/';
 const config = { ...GENEROUS, clients: worldClients({ web: { client_uri: 'https://app.example/' } }) };
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 describe('the sign-in page', () => {
   const world = useWorld({ config });
@@ -58,13 +57,7 @@ describe('the sign-in page', () => {
 
   it('LG-31: refuses a huge form before any work, and takes a long password for what it is', async () => {
     const { browser, page } = await begin(world());
-    const { action, fields } = formOf(page, '/login');
-    const send = (password: string) =>
-      browser.request(action, {
-        method: 'POST',
-        headers: FORM,
-        body: new URLSearchParams({ ...fields, username: 'alice', password }).toString(),
-      });
+    const send = (password: string) => browser.send(page, '/login', { username: 'alice', password });
     expect((await send('x'.repeat(1_000_000))).status).toBe(413);
     for (const length of [64, 256, 1025, 10_000]) expect((await send('x'.repeat(length))).status).toBe(401);
     expect((await signInAs(browser, page, 'alice')).status).toBe(200);
@@ -150,12 +143,8 @@ describe('choosing an account', () => {
     const { browser, page } = await begin(world());
     const consent = await signInAs(browser, page, 'alice');
     const { action, fields } = formOf(consent, '/consent');
-    const body = new URLSearchParams({ ...fields, username: 'bob', password: PASSWORDS.bob }).toString();
-    const answer = await browser.request(action.replace('/consent', '/switch'), {
-      method: 'POST',
-      headers: FORM,
-      body,
-    });
+    const form = { ...fields, username: 'bob', password: PASSWORDS.bob };
+    const answer = await browser.post(action.replace('/consent', '/switch'), form);
     expect(answer.status).toBe(403);
   });
 });
@@ -216,11 +205,8 @@ describe('never a dead end', () => {
     const elsewhere = await newBrowser(world()).open(page.url);
     expect([elsewhere.status, titleOf(elsewhere)]).toEqual([400, 'Cookies are required']);
     const { action, fields } = formOf(page, '/login');
-    const posted = await newBrowser(world()).open(action, {
-      method: 'POST',
-      headers: FORM,
-      body: new URLSearchParams({ ...fields, username: 'alice', password: PASSWORDS.alice }).toString(),
-    });
+    const form = { ...fields, username: 'alice', password: PASSWORDS.alice };
+    const posted = await newBrowser(world()).post(action, form);
     expect([posted.status, titleOf(posted)]).toEqual([400, 'Cookies are required']);
   });
 

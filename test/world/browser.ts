@@ -1,5 +1,6 @@
 // A browser as far as these tests need one: cookies with their paths, redirects one at a time, and forms as they stand
 // in the page. Speaks real HTTP; knows nothing of the service but its address.
+import { formPost, type Parameters } from './requests.ts';
 
 export type Page = {
   readonly url: string;
@@ -69,11 +70,18 @@ export class Browser {
   /** Submits the form of `page` whose action ends with `action`, with its hidden fields and the given ones. */
   async submit(page: Page, action: string, fields: Fields = {}, headers: Fields = {}): Promise<Page> {
     const form = formOf(page, action);
-    return this.open(form.action, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-      body: new URLSearchParams({ ...form.fields, ...fields }).toString(),
-    });
+    return this.open(form.action, formPost({ ...form.fields, ...fields }, headers));
+  }
+
+  /** The same, no redirect followed. */
+  async send(page: Page, action: string, fields: Parameters = {}): Promise<Page> {
+    const form = formOf(page, action);
+    return this.post(form.action, { ...form.fields, ...fields });
+  }
+
+  /** Posts a form that stands on no page; no redirect followed. */
+  async post(url: string, form: Parameters | string, headers: Fields = {}): Promise<Page> {
+    return this.request(url, formPost(form, headers));
   }
 
   #keep(header: string, requestPath: string): void {

@@ -18,6 +18,15 @@ export function toQuery(parameters: Parameters): string {
   return new URLSearchParams(present).toString();
 }
 
+/** What fetch sends a form with. */
+export function formPost(form: Parameters | string, headers: Readonly<Record<string, string>> = {}) {
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    body: typeof form === 'string' ? form : toQuery(form),
+  };
+}
+
 /** A form post to an endpoint of the service. */
 export async function post(
   world: Pick<World, 'base'>,
@@ -25,13 +34,8 @@ export async function post(
   form: Parameters | string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
-  const response = await fetch(`${world.base}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-    body: typeof form === 'string' ? form : toQuery(form),
-    redirect: 'manual',
-  });
-  return toAnswer(response);
+  const init = { ...formPost(form, headers), redirect: 'manual' } as const;
+  return toAnswer(await fetch(`${world.base}${path}`, init));
 }
 
 export async function get(

@@ -146,11 +146,7 @@ eachStore(
         expect(titleOf(page)).toBe(NO_ACCESS);
 
         const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
-        const byHand = await browser.open(`${page.url}/consent`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/x-www-form-urlencoded' },
-          body: new URLSearchParams({ csrf }).toString(),
-        });
+        const byHand = await browser.post(`${page.url}/consent`, { csrf });
         expect(byHand.status).toBe(400);
 
         const other = await browser.open(`${page.url}?account=other`);

@@ -33,11 +33,6 @@ const newPassword = (password: string) => ({ password, again: password });
 standingClock();
 useEnvironment(() => WORLD_ENV);
 
-const postOf = (fields: Readonly<Record<string, string>>) => ({
-  method: 'POST',
-  headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  body: new URLSearchParams(fields).toString(),
-});
 const sessionOf = ({ cookies }: Browser) => cookies.find(({ name }) => name.endsWith('session'))?.value ?? '';
 
 /** Who has copied all that this browser has. */
@@ -214,9 +209,7 @@ eachStore(
         browsers.map((one, index) => {
           const { action, fields } = formOf(pages[index] as Page, '/password');
           const password = `umbrella of number ${index}`;
-          const body = new URLSearchParams({ ...fields, current, ...newPassword(password) }).toString();
-          const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-          return one.request(action, { method: 'POST', headers, body });
+          return one.post(action, { ...fields, current, ...newPassword(password) });
         }),
       );
       const won = answers.findIndex(({ status }) => status === 303);
@@ -320,14 +313,14 @@ eachStore(
       'an app’s silent request': async (browser) => () => browser.request(silent()),
       'a consent': async (browser) => {
         const consent = formOf(await consentOf(browser), '/consent');
-        const answer = await browser.request(consent.action, postOf(consent.fields));
+        const answer = await browser.post(consent.action, consent.fields);
         return () => browser.request(answer.headers.get('location') ?? '');
       },
       'a new password': async (browser) => {
         const { action, fields } = formOf(await openAccount(place(), browser, { password }), '/password');
         const form = { ...fields, current: password, ...newPassword(`umbrella of number ${(made += 1)}`) };
         password = form.password;
-        return () => browser.request(action, postOf(form));
+        return () => browser.post(action, form);
       },
       'the page of a sign-out': async (browser) => () => browser.request(`${place().issuer}/oauth/logout`),
     };

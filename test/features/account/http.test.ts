@@ -149,10 +149,10 @@ describe('who may do it', () => {
     expect([isAccountPage(page), page.text.includes('name="current"')]).toEqual([true, false]);
     expect(page.text).toContain('contact the people who run Postern');
     const csrf = /name="csrf" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
-    const forged = await browser.request(`${world.issuer}/account/password`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ csrf, current: CAROL.password, ...NEW }).toString(),
+    const forged = await browser.post(`${world.issuer}/account/password`, {
+      csrf,
+      current: CAROL.password,
+      ...NEW,
     });
     expect(forged.status).toBe(403);
   });
@@ -166,14 +166,9 @@ describe('who may do it', () => {
     const bobs = await openAccount(world, newBrowser(world), { username: 'bob', password: PASSWORDS.bob });
     const csrfOf = ({ text }: Page) => /name="csrf" value="([^"]*)"/.exec(text)?.[1] ?? '';
     const [id = ''] = idsOf(page, '/end-session');
-    const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
     const right = { csrf: csrfOf(page), id };
     const post = (act: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
-      browser.request(`${world.issuer}/account/${act}`, {
-        method: 'POST',
-        headers: { ...FORM, ...headers },
-        body: new URLSearchParams(fields).toString(),
-      });
+      browser.post(`${world.issuer}/account/${act}`, fields, headers);
     for (const act of ['password', 'end-session', 'end-others', 'withdraw']) {
       const answers = [
         await post(act, { id }),

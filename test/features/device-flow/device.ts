@@ -3,7 +3,7 @@ import { DEVICE_CODE_GRANT } from '../../../src/features/device-flow/feature.ts'
 import type { Browser, Page } from '../../world/browser.ts';
 import { finishPages, newBrowser, type User } from '../../world/person.ts';
 import { basic } from '../../world/token-endpoint.ts';
-import { type Answer, type Parameters, post, textOf } from '../../world/requests.ts';
+import { type Answer, formPost, type Parameters, post, textOf } from '../../world/requests.ts';
 import { GENEROUS, type World, worldClients } from '../../world/world.ts';
 
 type Place = Pick<World, 'issuer' | 'base'>;
@@ -71,11 +71,7 @@ export async function postToDevice(
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Page> {
-  return browser.open(`${issuer}/device`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-    body,
-  });
+  return browser.open(`${issuer}/device`, formPost(body, headers));
 }
 
 export const isConfirmPage = ({ status, text }: Page) => status === 200 && text.includes('name="confirm"');

@@ -258,12 +258,7 @@ eachStore(
         const browser = newBrowser(world());
         const confirm = await typeCode(browser, world(), asked.userCode);
         const consent = await browser.submit(confirm, '/device', { confirm: 'yes' });
-        const { action, fields } = formOf(consent, '/consent');
-        const answered = await browser.request(action, {
-          method: 'POST',
-          headers: { 'content-type': 'application/x-www-form-urlencoded' },
-          body: new URLSearchParams(fields).toString(),
-        });
+        const answered = await browser.send(consent, '/consent');
         const back = answered.headers.get('location') ?? '';
         const pages = await Promise.all([back, back].map((url) => browser.request(url)));
         expect(pages.filter(isDonePage), `round ${round}`).toHaveLength(1);

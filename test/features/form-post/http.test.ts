@@ -7,7 +7,7 @@ import { formOf, type Page } from '../../world/browser.ts';
 import { anyStore, useWorld } from '../../world/each-store.ts';
 import { ask, begin, complete, finishPages, newBrowser, redirectOf, silently } from '../../world/person.ts';
 import { StoreUnavailable } from '../../../src/store/store.ts';
-import { get } from '../../world/requests.ts';
+import { formPost, get } from '../../world/requests.ts';
 import { watchSaving } from '../../world/saving.ts';
 import { CALLBACK, GENEROUS, type OpenWorld, worldClients } from '../../world/world.ts';
 
@@ -157,11 +157,7 @@ describe('what the form says', () => {
   it('PR-01: a request by POST ends on the same page', async () => {
     const browser = newBrowser(world());
     const { search } = new URL(authorizationUrl(world(), FORM_POST));
-    const first = await browser.open(`${world().issuer}/oauth/authorize`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: search.slice(1),
-    });
+    const first = await browser.open(`${world().issuer}/oauth/authorize`, formPost(search.slice(1)));
     expectFormPage(await finishPages(browser, first, 'alice'), 200);
   });
 

@@ -10,7 +10,7 @@ import { HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
 import { introspect, userinfo } from '../../world/presented-tokens.ts';
-import { type Parameters, post, textOf, toQuery } from '../../world/requests.ts';
+import { formPost, type Parameters, post, textOf, toQuery } from '../../world/requests.ts';
 import {
   factorsOf,
   giveOneTimeCodes,
@@ -46,7 +46,6 @@ const SELF = {
   sign_in: { one_time_codes: true, recovery_codes: 10, enrolment: 'self' },
   clients: worldClients({ web2: { sign_in: { require: 'second_factor' } } }),
 };
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const REQUEST = { scope: 'openid' };
 
 /** The right password, and where that leads. */
@@ -69,10 +68,6 @@ async function expectNobody(world: OpenWorld, browser: Browser): Promise<void> {
   expect(await silently(world, browser, REQUEST)).toBe('login_required');
 }
 
-async function send(browser: Browser, action: string, fields: Parameters, method = 'POST') {
-  return browser.request(action, { method, headers: FORM, body: toQuery(fields) });
-}
-
 describe('a half sign-in', () => {
   const world = useWorld(OPTIONS);
   standingClock();
@@ -91,7 +86,7 @@ describe('a half sign-in', () => {
     const { action, fields } = formOf(page, '/code');
     const base = action.slice(0, -'/code'.length);
     for (const step of ['consent', 'continue', 'notice', 'enrol', 'switch']) {
-      const answer = await send(browser, `${base}/${step}`, fields);
+      const answer = await browser.post(`${base}/${step}`, fields);
       expect(answer.status, step).toBe(400);
     }
     const resumed = await browser.open(base.replace('/interaction/', '/oauth/authorize/'));
@@ -148,13 +143,13 @@ describe('a half sign-in', () => {
       second_factor: '{}',
     };
     for (const code of [undefined, '000000', 'true'])
-      expect((await send(browser, action, { ...forged, code })).headers.get('location')).toBeNull();
+      expect((await browser.post(action, { ...forged, code })).headers.get('location')).toBeNull();
     const twice = `${toQuery({ ...fields, code: app.code() })}&code=${app.code()}`;
-    expect((await browser.request(action, { method: 'POST', headers: FORM, body: twice })).status).toBe(400);
+    expect((await browser.post(action, twice)).status).toBe(400);
     for (const method of ['GET', 'HEAD', 'PUT']) {
-      const init = method === 'PUT' ? { body: toQuery({ ...fields, code: app.code() }), headers: FORM } : {};
+      const init = method === 'PUT' ? formPost({ ...fields, code: app.code() }) : {};
       const query = method === 'PUT' ? '' : `?${toQuery({ ...fields, code: app.code() })}`;
-      const answer = await browser.request(`${action}${query}`, { method, ...init });
+      const answer = await browser.request(`${action}${query}`, { ...init, method });
       expect([404, 405], method).toContain(answer.status);
     }
     await expectNobody(world(), browser);
@@ -167,7 +162,7 @@ describe('a half sign-in', () => {
     for (const code of wrong) {
       const { browser, page } = await half(world());
       const { action, fields } = formOf(page, '/code');
-      const answer = await send(browser, action, { ...fields, code });
+      const answer = await browser.post(action, { ...fields, code });
       expect(answer.status, code.slice(0, 20)).toBeLessThan(500);
       expect(answer.headers.get('location')).toBeNull();
       await expectNobody(world(), browser);
@@ -183,7 +178,7 @@ describe('a half sign-in', () => {
     const { action, fields } = formOf(attacker.page, '/code');
     for (const cookies of [[], attacker.browser.cookies.filter(({ name }) => !name.includes('device'))]) {
       for (const cookie of cookies) if (cookie.path !== '/') victim.setCookie(cookie);
-      expect((await send(victim, action, { ...fields, code: app.code() })).status).toBe(400);
+      expect((await victim.post(action, { ...fields, code: app.code() })).status).toBe(400);
     }
     await expectNobody(world(), victim);
     await expectNobody(world(), attacker.browser);
@@ -204,7 +199,7 @@ describe('a half sign-in', () => {
     const { action, fields } = formOf(again.page, '/passkey');
     for (const userHandle of [key.handle, own.handle]) {
       const response = key.assert(world(), again.page, { userHandle });
-      const answer = await send(again.browser, action, { ...fields, response });
+      const answer = await again.browser.post(action, { ...fields, response });
       expect(answer.headers.get('location')).toBeNull();
     }
     await expectNobody(world(), again.browser);
@@ -228,7 +223,7 @@ describe('a half sign-in', () => {
     const { action, fields } = formOf(cancelled.page, '/code');
     await cancelled.browser.submit(cancelled.page, '/cancel');
     moveClock(MINUTE);
-    expect((await send(cancelled.browser, action, { ...fields, code: app.code() })).status).toBe(400);
+    expect((await cancelled.browser.post(action, { ...fields, code: app.code() })).status).toBe(400);
   });
 
   it.each([
@@ -242,7 +237,7 @@ describe('a half sign-in', () => {
     const form = formOf(page, action);
     const statuses: number[] = [];
     for (let tried = 0; tried < 200; tried += 1)
-      statuses.push((await send(browser, form.action, { ...form.fields, ...wrong })).status);
+      statuses.push((await browser.post(form.action, { ...form.fields, ...wrong })).status);
     expect([statuses.slice(0, 6), new Set(statuses.slice(6))]).toEqual([
       [401, 401, 401, 401, 401, 303],
       new Set([400]),
@@ -536,12 +531,11 @@ describe('the page for factors', () => {
       [{ ...fields, sealed: '', code: '000000' }, 422],
     ];
     for (const [form, status] of wrong)
-      expect((await send(alice.browser, action, form)).status, JSON.stringify(form)).toBe(status);
-    const elsewhere = { ...FORM, origin: 'https://evil.example' };
-    const good = toQuery({ ...fields, code: codeFrom(alice.page) });
-    const init = { method: 'POST', headers: elsewhere, body: good };
-    expect((await alice.browser.request(action, init)).status).toBe(403);
-    expect((await newBrowser(world()).request(action, { ...init, headers: FORM })).status).toBe(403);
+      expect((await alice.browser.post(action, form)).status, JSON.stringify(form)).toBe(status);
+    const good = { ...fields, code: codeFrom(alice.page) };
+    const elsewhere = { origin: 'https://evil.example' };
+    expect((await alice.browser.post(action, good, elsewhere)).status).toBe(403);
+    expect((await newBrowser(world()).post(action, good)).status).toBe(403);
     expect((await own()).oneTimeCode).toBeUndefined();
   });
 
@@ -550,13 +544,13 @@ describe('the page for factors', () => {
     const before = await list();
     const { action, fields } = formOf(before.page, '/add');
     await world().reload({ ...SELF, sign_in: { ...SELF.sign_in, enrolment: 'link' } });
-    const forged = await send(before.browser, action, { ...fields, code: codeFrom(before.page) });
+    const forged = await before.browser.post(action, { ...fields, code: codeFrom(before.page) });
     expect(forged.status).toBe(403);
     expect((await before.browser.open(url())).text).not.toContain('name="sealed"');
     const { page } = await begin(world(), { client_id: 'web2', ...REQUEST }, { browser: before.browser });
     expect(page.status).toBe(403);
     const step = page.url.replace(/[?#].*/, '');
-    const answer = await send(before.browser, `${step}/enrol`, { ...fields, code: codeFrom(before.page) });
+    const answer = await before.browser.post(`${step}/enrol`, { ...fields, code: codeFrom(before.page) });
     expect(answer.status).toBe(403);
     expect((await own()).oneTimeCode).toBeUndefined();
   });
@@ -569,7 +563,7 @@ describe('the page for factors', () => {
     const login = await browser.open(`${world().issuer}/oauth/authorize?${toQuery(parameters)}`);
     const { action, fields } = formOf(login, '/login');
     const form = { ...fields, username: 'alice', password: PASSWORDS.alice };
-    const back = await send(browser, action, form);
+    const back = await browser.post(action, form);
     const code = codeOf({ url: back.headers.get('location') ?? '' });
     expect(code).toBeDefined();
     const exchange = {
@@ -604,7 +598,7 @@ describe('a passkey that somebody else shows', () => {
     const key = await givePasskey(world());
     const captured = await open();
     const response = key.assert(world(), captured.page);
-    const good = await send(captured.browser, captured.form.action, { ...captured.form.fields, response });
+    const good = await captured.browser.post(captured.form.action, { ...captured.form.fields, response });
     expect(good.headers.get('location')).not.toBeNull();
 
     const { browser, page, form } = await open();
@@ -634,14 +628,14 @@ describe('a passkey that somebody else shows', () => {
       'x'.repeat(20_000),
     ];
     for (const [index, one] of wrong.entries()) {
-      const answer = await send(browser, form.action, { ...form.fields, response: one, challenge });
+      const answer = await browser.post(form.action, { ...form.fields, response: one, challenge });
       expect([answer.headers.get('location'), answer.status < 500], String(index)).toEqual([null, true]);
     }
     await expectNobody(world(), browser);
     const late = await open();
     const inTime = key.assert(world(), late.page);
     moveClock(5 * MINUTE + 1);
-    const answer = await send(late.browser, late.form.action, { ...late.form.fields, response: inTime });
+    const answer = await late.browser.post(late.form.action, { ...late.form.fields, response: inTime });
     expect(answer.headers.get('location')).toBeNull();
     await expectNobody(world(), late.browser);
   });
@@ -652,19 +646,19 @@ describe('a passkey that somebody else shows', () => {
     const opened = await Promise.all(Array.from({ length: 6 }, open));
     const answers = await Promise.all(
       opened.map(async ({ browser, page, form }) =>
-        send(browser, form.action, { ...form.fields, response: key.assert(world(), page, { counter: 7 }) }),
+        browser.post(form.action, { ...form.fields, response: key.assert(world(), page, { counter: 7 }) }),
       ),
     );
     expect(answers.filter(({ headers }) => headers.get('location') !== null)).toHaveLength(1);
     const back = await open();
     const copied = key.assert(world(), back.page, { counter: 5 });
-    const refused = await send(back.browser, back.form.action, { ...back.form.fields, response: copied });
+    const refused = await back.browser.post(back.form.action, { ...back.form.fields, response: copied });
     expect(refused.headers.get('location')).toBeNull();
     const { passkeys, notices } = await (await factorsOf(world())).get(PEOPLE.alice);
     expect([passkeys[0]?.suspect, notices.map(({ what }) => what)]).toEqual([true, ['passkey_refused']]);
     const forward = await open();
     const later = key.assert(world(), forward.page, { counter: 100 });
-    const still = await send(forward.browser, forward.form.action, {
+    const still = await forward.browser.post(forward.form.action, {
       ...forward.form.fields,
       response: later,
     });

@@ -9,7 +9,7 @@ import { type Browser, formOf, type Page } from '../../world/browser.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
-import { type Parameters, toQuery } from '../../world/requests.ts';
+import { formPost, type Parameters } from '../../world/requests.ts';
 import {
   factorsOf,
   giveOneTimeCodes,
@@ -46,7 +46,6 @@ const CONFIG = {
 const turns = createTurns();
 const OPTIONS = { issuer: 'https://id.example', config: CONFIG, rotationTimer: turns.timer };
 const BANK = { client_id: 'post', scope: 'openid' };
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 /** A key has the handle of the form that added it; where it is known whose it is, it may send none. */
 const NAMES_NOBODY = { userHandle: undefined };
@@ -137,8 +136,7 @@ describe('whoever has a passkey', () => {
       ['/recovery-codes', {}],
     ] as const) {
       const form = formOf(before, action === '/remove' ? '/remove' : action);
-      const body = toQuery({ ...form.fields, ...fields });
-      const answer = await browser.request(form.action, { method: 'POST', headers: FORM, body });
+      const answer = await browser.post(form.action, { ...form.fields, ...fields });
       expect([action, answer.status, isPasskeyNeeded(answer)]).toEqual([action, 403, true]);
     }
     expect(await own()).toEqual(stored);
@@ -244,9 +242,9 @@ describe('a recovery', () => {
     const { browser, page } = await signedIn(recovery, BANK);
     expect([page.status, page.text.includes('/enrol"')]).toEqual([403, false]);
     const uid = new URL(page.url).pathname.split('/')[2] ?? '';
-    const body = toQuery({ ...fields, response: uv().create(world(), honest.page) });
+    const form = { ...fields, response: uv().create(world(), honest.page) };
     const forged = action.replace(/interaction\/[^/]*/, `interaction/${uid}`);
-    const answer = await browser.request(forged, { method: 'POST', headers: FORM, body });
+    const answer = await browser.post(forged, form);
     expect([answer.status, (await own()).passkeys]).toEqual([403, []]);
   });
 
@@ -259,8 +257,7 @@ describe('a recovery', () => {
       const { action, fields } = formOf(page, '');
       const response = key.create(world(), page);
       const handle = /name="handle" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
-      const body = toQuery({ ...fields, response, handle });
-      const done = await browser.open(action, { method: 'POST', headers: FORM, body });
+      const done = await browser.open(action, formPost({ ...fields, response, handle }));
       expect([done.status, (await own()).passkeys.length], done.text).toEqual([200, 1]);
     };
     const { by } = await owner();

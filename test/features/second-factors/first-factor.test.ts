@@ -29,7 +29,6 @@ const OPTIONS = {
     }),
   },
 };
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 standingClock();
 
@@ -67,14 +66,7 @@ eachStore(
       expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject(refused);
       const fields = { csrf: field(page, 'csrf'), ...appIn(page) };
       const answers = await Promise.all(
-        Array.from({ length: 4 }, async () =>
-          fetch(urlOf(world, token).replace(world.issuer, world.base), {
-            method: 'POST',
-            headers: FORM,
-            body: new URLSearchParams(fields),
-            redirect: 'manual',
-          }),
-        ),
+        Array.from({ length: 4 }, async () => newBrowser(world).post(urlOf(world, token), fields)),
       );
       const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
       expect(statuses).toEqual([303, 410, 410, 410]);

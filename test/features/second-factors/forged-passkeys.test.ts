@@ -7,7 +7,6 @@ import { formOf, type Page } from '../../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { begin, newBrowser, signInAs } from '../../world/person.ts';
-import { toQuery } from '../../world/requests.ts';
 import {
   factorsOf,
   givePasskey,
@@ -26,7 +25,6 @@ const OPTIONS = {
   people: { bob: { password_hash: undefined } },
   config: { ...GENEROUS, sign_in: { passkeys: true, enrolment: 'self' } },
 };
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 standingClock();
 
@@ -40,8 +38,7 @@ async function atFactors(world: OpenWorld) {
   const page = await signInAs(browser, await browser.open(`${world.issuer}/account/factors`), 'alice');
   const form = formOf(page, '/add');
   async function send(response: string): Promise<number> {
-    const body = toQuery({ ...form.fields, response });
-    return (await browser.request(form.action, { method: 'POST', headers: FORM, body })).status;
+    return (await browser.post(form.action, { ...form.fields, response })).status;
   }
   return { browser, page, handle: form.fields['handle'] ?? '', send };
 }
@@ -152,8 +149,8 @@ describe('the passkeys of one person', () => {
     const keys = Array.from({ length: 4 }, () => new SoftwareKey());
     const statuses = await Promise.all(
       keys.map(async (key) => {
-        const body = toQuery({ ...form.fields, response: key.create(world, list) });
-        return (await browser.request(form.action, { method: 'POST', headers: FORM, body })).status;
+        const response = key.create(world, list);
+        return (await browser.post(form.action, { ...form.fields, response })).status;
       }),
     );
     expect(statuses.toSorted((a, b) => a - b)).toEqual([303, 422, 422, 422]);

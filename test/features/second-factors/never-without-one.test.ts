@@ -13,7 +13,7 @@ import { type Browser, type Page } from '../../world/browser.ts';
 import { standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { begin, codeOf, complete, newBrowser, signInAs, silently, signOut } from '../../world/person.ts';
-import { toQuery } from '../../world/requests.ts';
+import { formPost, toQuery } from '../../world/requests.ts';
 import {
   type AuthenticatorApp,
   factorsOf,
@@ -45,7 +45,6 @@ const isLogin = (page: Page) => page.text.includes('name="password"');
 const sessionsIn = ({ cookies }: Browser) => cookies.filter(({ name }) => name.endsWith('session'));
 /** What is tried as a code, and may be repeated. */
 const NO_CODE = 'made-up';
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 /** A browser where alice has signed in with everything before, allowed the app, and signed out. */
 async function ownBrowser(world: OpenWorld, app: AuthenticatorApp): Promise<Browser> {
@@ -202,7 +201,7 @@ describe('at every endpoint', () => {
       const query = toQuery(fields);
       answers.push(
         method === 'POST'
-          ? await browser.request(target, { method, headers: FORM, body: query })
+          ? await browser.request(target, { ...formPost(query), method })
           : await browser.request(`${target}?${query}`, { method }),
       );
       await expectNobody(world, browser, answers);
