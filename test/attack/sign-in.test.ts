@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { authorize, takeCode } from '../world/app.ts';
 import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { complete, finishPages, newBrowser, redirectOf, signOut } from '../world/person.ts';
+import { complete, finishPages, newBrowser, redirectOf, sessionOf, signOut } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { formPost, textOf, toQuery } from '../world/requests.ts';
 import { changeAccount } from '../world/store-access.ts';
@@ -38,10 +38,6 @@ async function openConsent(browser: Browser, person: keyof typeof PASSWORDS = 'a
   const consent = await browser.submit(page, '/login', { username: person, password: PASSWORDS[person] });
   expect(consent.text).toContain('/consent"');
   return consent;
-}
-
-function sessionOf(browser: Browser): string | undefined {
-  return browser.cookies.find(({ name }) => name === 'postern_session')?.value;
 }
 
 /** The `error` of a silent request, or the subject that it signs in. */

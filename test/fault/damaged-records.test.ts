@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { authorize, signIn, takeCode } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
-import { newBrowser, redirectOf } from '../world/person.ts';
+import { enterPassword, newBrowser, redirectOf } from '../world/person.ts';
 import { introspect, revoke, userinfo } from '../world/presented-tokens.ts';
 import { post } from '../world/requests.ts';
 import { hashOf } from '../world/stored.ts';
@@ -110,8 +110,7 @@ eachStore(
       for (const payload of ['{"v":1', '{"v":1}', '{"v":1,"scopes":7,"resourceScopes":{},"at":1}']) {
         await signIn(world, { person: 'bob' });
         await world.openedStore.records.save({ kind: 'Consent', key, payload, ttlSeconds: 600 });
-        const { browser, page } = await begin(world);
-        const asked = await signInAs(browser, page, 'bob');
+        const { page: asked } = await enterPassword(world, {}, { person: 'bob' });
         expect([asked.text.includes('/consent"'), payload]).toEqual([true, payload]);
       }
     });
@@ -215,8 +214,7 @@ anyStore(
       return { code, text: stdout + stderr };
     };
     async function statusOf(world: OpenWorld, person: 'alice' | 'bob') {
-      const { browser, page } = await begin(world, { scope: 'openid' });
-      return (await signInAs(browser, page, person)).status;
+      return (await enterPassword(world, { scope: 'openid' }, { person })).page.status;
     }
 
     it('F1-16: as factors keeps that user out alone, is named, and can be removed', async () => {

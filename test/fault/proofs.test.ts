@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { takeCode } from '../world/app.ts';
-import { begin, newBrowser, signInAs } from '../world/person.ts';
+import { enterPassword, newBrowser } from '../world/person.ts';
 import { bobSignedIn, type Proof, type Proofs, twice, type Use, useProofs } from '../world/proofs.ts';
 import { giveOneTimeCodes, newRecoveryCodes } from '../world/second-factors.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
@@ -12,8 +12,7 @@ import { GENEROUS, type OpenWorld } from '../world/world.ts';
 import { newLink } from '../world/one-time-link.ts';
 
 async function atSecondStep(world: OpenWorld, field: string, value: string): Promise<Use> {
-  const { browser, page } = await begin(world);
-  const step = await signInAs(browser, page, 'alice');
+  const { browser, page: step } = await enterPassword(world);
   return () => browser.send(step, '/code', { [field]: value });
 }
 
@@ -48,8 +47,7 @@ const PROOFS: Proofs = {
   'a one-time code': async (world) => ofCode(world, 'code', (await giveOneTimeCodes(world)).code()),
   'the way back from a second step': async (world) => {
     const app = await giveOneTimeCodes(world);
-    const { browser, page } = await begin(world);
-    const step = await signInAs(browser, page, 'alice');
+    const { browser, page: step } = await enterPassword(world);
     const done = await browser.send(step, '/code', { code: app.code() });
     return twice(() => browser.request(done.headers.get('location') ?? ''));
   },

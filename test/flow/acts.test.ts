@@ -2,7 +2,7 @@
 import { afterAll, expect, it } from 'vitest';
 import { idsOf, openAccount } from '../world/account-page.ts';
 import { signIn, type SignedIn } from '../world/app.ts';
-import type { Browser, Page } from '../world/browser.ts';
+import { type Browser, fieldOf } from '../world/browser.ts';
 import { runVerb } from '../world/command-line.ts';
 import { eachStore } from '../world/each-store.ts';
 import { type Act, AUDIT_FILE, expectAct, isAlive, type Living, type Outcome } from '../world/expect-act.ts';
@@ -34,8 +34,6 @@ const RENEWED = ['postern_session /', 'postern_session.sig /'];
 
 const session = ({ browser }: SignedIn): Living => ({ session: browser });
 const tokens = (app: SignedIn): Living => ({ tokens: app });
-const sealedIn = ({ text }: Page) =>
-  /name="sealed" value="([^"]*)"/.exec(text)?.[1]?.replaceAll('&#61;', '=') ?? '';
 
 eachStore(
   'acts on users',
@@ -287,7 +285,7 @@ eachStore(
       await expectOf(
         {
           browser,
-          run: () => browser.submit(page, '/add', { code: codeFor(page), sealed: sealedIn(page) }),
+          run: () => browser.submit(page, '/add', { code: codeFor(page), sealed: fieldOf(page, 'sealed') }),
         },
         {
           answer: { status: 200 },
@@ -381,7 +379,7 @@ eachStore(
       const link = String((await user(world, 'enrol', username))['link']);
       const { browser } = here;
       const page = await browser.open(link);
-      const fields = { code: codeFor(page), sealed: sealedIn(page) };
+      const fields = { code: codeFor(page), sealed: fieldOf(page, 'sealed') };
       await expectOf(
         { browser, run: () => browser.submit(page, link.slice(-43), fields) },
         {

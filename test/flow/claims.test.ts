@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { type AuthorizeOptions, signIn } from '../world/app.ts';
 import { VERIFIER } from '../world/authorization-request.ts';
-import { begin, signInAs } from '../world/person.ts';
+import { begin, enterPassword, signInAs } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { get, post } from '../world/requests.ts';
 import { basic, type ClientId, refresh } from '../world/token-endpoint.ts';
@@ -220,8 +220,7 @@ anyStore(
 
     it('AC-36: the consent page lists what is granted, each line of it, and nothing else is granted', async () => {
       const parameters = { scope: 'openid email offline_access reports.read storage', prompt: 'consent' };
-      const { browser, page } = await begin(world(), { ...parameters, resource: API });
-      const consent = await signInAs(browser, page, 'alice');
+      const { browser, page: consent } = await enterPassword(world(), { ...parameters, resource: API });
       expect(consent.text).toContain(`<bdi>${API}</bdi>`);
       expect([...consent.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text)).toEqual([
         'Know who you are',

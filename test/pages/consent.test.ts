@@ -2,7 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { exchange, signIn, takeCode } from '../world/app.ts';
 import type { Page } from '../world/browser.ts';
-import { begin, complete, newBrowser, signInAs, silently, titleOf, signOut } from '../world/person.ts';
+import {
+  begin,
+  complete,
+  enterPassword,
+  newBrowser,
+  signInAs,
+  signOut,
+  silently,
+  titleOf,
+} from '../world/person.ts';
 import { introspect, revoke } from '../world/presented-tokens.ts';
 import { changeAccount } from '../world/store-access.ts';
 import { refresh } from '../world/token-endpoint.ts';
@@ -60,8 +69,7 @@ describe('the words of a consent', () => {
   });
 
   it('are plain, for our scopes and for those of an API, with the account and the app', async () => {
-    const { browser, page } = await begin(world(), { scope: 'openid email reports.read' });
-    const consent = await signInAs(browser, page, 'alice');
+    const { page: consent } = await enterPassword(world(), { scope: 'openid email reports.read' });
     expect(titleOf(consent)).toBe(ASKS);
     expect(consent.text).toContain('You’re signed in as <strong><bdi>alice</bdi></strong>.');
     const items = [...consent.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words);
@@ -70,8 +78,7 @@ describe('the words of a consent', () => {
   });
 
   it('decline is access_denied at the app, and nothing is remembered', async () => {
-    const { browser, page } = await begin(world());
-    const consent = await signInAs(browser, page, 'alice');
+    const { browser, page: consent } = await enterPassword(world());
     const declined = new URL((await browser.submit(consent, '/cancel')).url);
     expect(declined.searchParams.get('error')).toBe('access_denied');
     expect(declined.searchParams.get('state')).toBe('state-of-the-client');
@@ -100,19 +107,19 @@ anyStore(
   (world) => {
     it('is remembered in another browser, for that person, that app and those scopes alone', async () => {
       await complete(world());
-      const again = await begin(world());
-      expect((await signInAs(again.browser, again.page, 'alice')).url).toContain('code=');
+      expect((await enterPassword(world())).page.url).toContain('code=');
 
-      const more = await begin(world(), { scope: 'openid email profile reports.read' });
-      const asked = await signInAs(more.browser, more.page, 'alice');
+      const asked = (await enterPassword(world(), { scope: 'openid email profile reports.read' })).page;
       expect(titleOf(asked)).toBe(ASKS);
       expect(asked.text).not.toContain('See your email address');
 
-      const bob = await begin(world());
-      expect(titleOf(await signInAs(bob.browser, bob.page, 'bob'))).toBe(ASKS);
+      expect(titleOf((await enterPassword(world(), {}, { person: 'bob' })).page)).toBe(ASKS);
 
-      const otherApp = await begin(world(), { client_id: 'web2', redirect_uri: 'https://app2.example/cb' });
-      expect(titleOf(await signInAs(otherApp.browser, otherApp.page, 'alice'))).toBe(ASKS);
+      expect(
+        titleOf(
+          (await enterPassword(world(), { client_id: 'web2', redirect_uri: 'https://app2.example/cb' })).page,
+        ),
+      ).toBe(ASKS);
     });
 
     it('grows by what is allowed later, also in a browser that is signed in', async () => {
@@ -124,8 +131,7 @@ anyStore(
     it('of an API without scopes is remembered in another browser', async () => {
       const request = { scope: 'openid', resource: BARE };
       await complete(world(), 'bob', request);
-      const again = await begin(world(), request);
-      expect((await signInAs(again.browser, again.page, 'bob')).url).toContain('code=');
+      expect((await enterPassword(world(), request, { person: 'bob' })).page.url).toContain('code=');
     });
 
     it('survives signing out', async () => {
@@ -150,12 +156,10 @@ anyStore(
       const foreign = await revoke(world(), token, 'web2');
       expect(foreign.status).toBe(400);
       expect(await introspect(world(), token, 'web')).toMatchObject({ active: true });
-      const kept = await begin(world(), { scope: 'openid email' });
-      expect((await signInAs(kept.browser, kept.page, 'alice')).url).toContain('code=');
+      expect((await enterPassword(world(), { scope: 'openid email' })).page.url).toContain('code=');
 
       await revoke(world(), token);
-      const asked = await begin(world(), { scope: 'openid email' });
-      expect(titleOf(await signInAs(asked.browser, asked.page, 'alice'))).toBe(ASKS);
+      expect(titleOf((await enterPassword(world(), { scope: 'openid email' })).page)).toBe(ASKS);
     });
   },
   {
@@ -178,8 +182,7 @@ describe('the memory of a consent', () => {
     await complete(world());
     moveClock(10);
     await changeAccount(world(), PEOPLE.alice, { validAfter: Math.floor(Date.now() / 1000) });
-    const { browser, page } = await begin(world());
-    expect(titleOf(await signInAs(browser, page, 'alice'))).toBe(ASKS);
+    expect(titleOf((await enterPassword(world())).page)).toBe(ASKS);
   });
 
   it('RT-10: is not begun by a page of a sign-in that has ended', async () => {
@@ -189,8 +192,7 @@ describe('the memory of a consent', () => {
     await changeAccount(world(), PEOPLE.bob, { validAfter: Math.floor(Date.now() / 1000) + 1 });
     moveClock(10);
     await browser.submit(asked, '/consent');
-    const next = await begin(world());
-    expect(titleOf(await signInAs(next.browser, next.page, 'bob'))).toBe(ASKS);
+    expect(titleOf((await enterPassword(world(), {}, { person: 'bob' })).page)).toBe(ASKS);
   });
 
   it('RT-10: brings back nothing that ended before when more is allowed', async () => {
@@ -198,18 +200,17 @@ describe('the memory of a consent', () => {
     await changeAccount(world(), PEOPLE.bob, { validAfter: Math.floor(Date.now() / 1000) + 1 });
     moveClock(10);
     await complete(world(), 'bob', { scope: 'openid' });
-    const { browser, page } = await begin(world(), { scope: 'openid email' });
-    expect(titleOf(await signInAs(browser, page, 'bob'))).toBe(ASKS);
+    expect(titleOf((await enterPassword(world(), { scope: 'openid email' }, { person: 'bob' })).page)).toBe(
+      ASKS,
+    );
   });
 
   it('ends after its time', async () => {
     await complete(world());
     moveClock(10 * DAY - 5);
-    const still = await begin(world());
-    expect((await signInAs(still.browser, still.page, 'alice')).url).toContain('code=');
+    expect((await enterPassword(world())).page.url).toContain('code=');
     moveClock(10);
-    const { browser, page } = await begin(world());
-    expect(titleOf(await signInAs(browser, page, 'alice'))).toBe(ASKS);
+    expect(titleOf((await enterPassword(world())).page)).toBe(ASKS);
   });
 
   it('is none with 0s', async () => {

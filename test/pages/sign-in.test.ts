@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
-import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
+import { begin, complete, enterPassword, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
 import { changeAccount } from '../world/store-access.ts';
 import { CALLBACK, GENEROUS, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
@@ -127,8 +127,7 @@ describe('choosing an account', () => {
   });
 
   it('is offered on the consent page too: the other person is asked, and grants for themselves', async () => {
-    const { browser, page } = await begin(world());
-    const consent = await signInAs(browser, page, 'alice');
+    const { browser, page: consent } = await enterPassword(world());
     const login = await browser.open(`${consent.url}?account=other`);
     expect(titleOf(login)).toBe('Sign in');
     const next = await signInAs(browser, login, 'bob', '/switch');
@@ -140,8 +139,7 @@ describe('choosing an account', () => {
   });
 
   it('LG-01: the token of the consent is not one for changing the account', async () => {
-    const { browser, page } = await begin(world());
-    const consent = await signInAs(browser, page, 'alice');
+    const { browser, page: consent } = await enterPassword(world());
     const { action, fields } = formOf(consent, '/consent');
     const form = { ...fields, username: 'bob', password: PASSWORDS.bob };
     const answer = await browser.post(action.replace('/consent', '/switch'), form);

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Page } from '../world/browser.ts';
-import { begin, newBrowser, signInAs, titleOf } from '../world/person.ts';
+import { begin, enterPassword, newBrowser, titleOf } from '../world/person.ts';
 import { get } from '../world/requests.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 import { type OpenWorld, PASSWORDS, startWorld } from '../world/world.ts';
@@ -128,8 +128,7 @@ describe('a folder of views, while the service runs', () => {
 
   it("LO-10, LO-13: the pages of a sign-out can't be framed, follow the issuer alone, and write no hint anywhere", async () => {
     world.recorded.log.length = 0;
-    const { browser, page } = await begin(world);
-    const consent = await signInAs(browser, page, 'alice');
+    const { browser, page: consent } = await enterPassword(world);
     await browser.submit(consent, '/consent');
     const hint = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.canary';
     for (const one of [

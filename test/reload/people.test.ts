@@ -6,7 +6,7 @@ import { hashPassword } from '../../src/users/passwords.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { exchange, signIn, takeCode } from '../world/app.ts';
 import { eachStore } from '../world/each-store.ts';
-import { begin, idOf, silently, signInAs } from '../world/person.ts';
+import { begin, enterPassword, idOf, signInAs, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { givePasskey } from '../world/second-factors.ts';
 import { startRedis } from '../world/servers.ts';
@@ -72,8 +72,7 @@ eachStore(
       const { validAfter } = await states.get(PEOPLE.alice);
       await world().reload(CONFIG, GONE);
       expect(await alive(world(), before)).toEqual(NOTHING);
-      const { browser, page } = await begin(world());
-      expect((await signInAs(browser, page, 'alice')).status).toBe(401);
+      expect((await enterPassword(world())).page.status).toBe(401);
       expect((await states.get(PEOPLE.alice)).validAfter).toBe(validAfter);
 
       await world().reload(CONFIG, {});

@@ -125,11 +125,16 @@ export function formOf(page: Page, action: string): HtmlForm {
   throw new Error(`no form for ${action} on ${page.status} ${page.url}:\n${page.text.slice(0, 2000)}`);
 }
 
+/** The value of the first field of this name, or ''. */
+export function fieldOf({ text }: Pick<Page, 'text'>, name: string): string {
+  const [, attributes = ''] = new RegExp(`<input([^>]*\\bname="${name}"[^>]*)>`).exec(text) ?? [];
+  return attributeOf(attributes, 'value') ?? '';
+}
+
 function attributeOf(attributes: string, name: string): string | undefined {
   const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1];
   return value
-    ?.replaceAll('&#34;', '"')
-    .replaceAll('&#39;', "'")
+    ?.replaceAll(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');

@@ -40,12 +40,25 @@ export async function signInAs(browser: Browser, page: Page, person: User, actio
   return browser.submit(page, action, { username: person, password });
 }
 
+/** Begins a sign-in and types the password; the page after it. */
+export async function enterPassword(
+  world: Place,
+  changes: Parameters = {},
+  {
+    browser = newBrowser(world),
+    person = 'alice',
+  }: { readonly browser?: Browser | undefined; readonly person?: User } = {},
+): Promise<{ readonly browser: Browser; readonly page: Page }> {
+  const { page } = await begin(world, changes, { browser });
+  return { browser, page: await signInAs(browser, page, person) };
+}
+
 /** Signs in and consents until the browser leaves for the app or meets another page. */
 export async function finishPages(browser: Browser, first: Page, person: User): Promise<Page> {
   let page = first;
   for (let step = 0; step < 4; step += 1) {
-    if (page.text.includes('name="password"')) page = await signInAs(browser, page, person);
-    else if (page.text.includes('/consent"')) page = await browser.submit(page, '/consent');
+    if (isLogin(page)) page = await signInAs(browser, page, person);
+    else if (isConsent(page)) page = await browser.submit(page, '/consent');
     else return page;
   }
   return page;
@@ -62,6 +75,13 @@ export async function complete(
   const answer = new URL((await finishPages(browser, page, person)).url);
   return { browser, answer, code: codeOf({ url: answer.href }) };
 }
+
+/** The value of the session cookie. */
+export const sessionOf = ({ cookies }: Browser): string | undefined =>
+  cookies.find(({ name }) => name.endsWith('session'))?.value;
+
+export const isLogin = ({ text }: Pick<Page, 'text'>): boolean => text.includes('name="password"');
+export const isConsent = ({ text }: Pick<Page, 'text'>): boolean => text.includes('/consent"');
 
 export function codeOf({ url }: Pick<Page, 'url'>): string | undefined {
   return new URL(url).searchParams.get('code') ?? undefined;

@@ -19,6 +19,10 @@ export async function factorsOf({ openedStore }: Place): Promise<FactorStore> {
   return createFactorStore(openedStore.documents, await hashOf(openedStore));
 }
 
+export async function ownFactors(world: Place, person: User = 'alice'): Promise<Factors> {
+  return (await factorsOf(world)).get(idOf(person));
+}
+
 /** In the place of all that the person had. */
 export async function setFactors(world: Place, person: User, factors: Partial<Factors> = {}): Promise<void> {
   const store = await factorsOf(world);

@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import { authorize, signIn } from '../../world/app.ts';
 import { authorizationUrl } from '../../world/authorization-request.ts';
-import type { Page } from '../../world/browser.ts';
+import { fieldOf, type Page } from '../../world/browser.ts';
 import {
   begin,
   codeOf,
@@ -145,7 +145,7 @@ eachStore(
         const { page } = await begin(world(), WIKI, { browser });
         expect(titleOf(page)).toBe(NO_ACCESS);
 
-        const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+        const csrf = fieldOf(page, 'csrf');
         const byHand = await browser.post(`${page.url}/consent`, { csrf });
         expect(byHand.status).toBe(400);
 

@@ -7,7 +7,7 @@ import { authorizationUrl } from '../../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { eachStore, useWorld } from '../../world/each-store.ts';
-import { begin, newBrowser, signInAs, silently } from '../../world/person.ts';
+import { begin, newBrowser, sessionOf, signInAs, silently } from '../../world/person.ts';
 import { postern, useEnvironment } from '../../world/terminal.ts';
 import { get, post } from '../../world/requests.ts';
 import {
@@ -32,8 +32,6 @@ const newPassword = (password: string) => ({ password, again: password });
 
 standingClock();
 useEnvironment(() => WORLD_ENV);
-
-const sessionOf = ({ cookies }: Browser) => cookies.find(({ name }) => name.endsWith('session'))?.value ?? '';
 
 /** Who has copied all that this browser has. */
 function thiefOf(world: OpenWorld, { cookies }: Browser): Browser {
@@ -285,7 +283,7 @@ eachStore(
       await bobs.submit({ ...his, text: his.text.replaceAll('/end-session', '/withdraw') }, '/withdraw', {
         id: 'web',
       });
-      for (const id of [...ids, sessionOf(other)]) {
+      for (const id of [...ids, sessionOf(other) ?? '']) {
         const made = newBrowser(world);
         for (const { name, path } of other.cookies) made.setCookie({ name, path, value: id });
         expect(isLoginPage(await made.open(`${world.issuer}/account`))).toBe(true);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { signIn } from '../../world/app.ts';
 import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../../world/account-page.ts';
-import type { Browser, Page } from '../../world/browser.ts';
+import { type Browser, fieldOf, type Page } from '../../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { anyStore, useWorld } from '../../world/each-store.ts';
 import { begin, newBrowser, signInAs, silently, signOut } from '../../world/person.ts';
@@ -148,7 +148,7 @@ describe('who may do it', () => {
     const page = await openAccount(world, browser, alice);
     expect([isAccountPage(page), page.text.includes('name="current"')]).toEqual([true, false]);
     expect(page.text).toContain('contact the people who run Postern');
-    const csrf = /name="csrf" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
+    const csrf = fieldOf(page, 'csrf');
     const forged = await browser.post(`${world.issuer}/account/password`, {
       csrf,
       current: CAROL.password,
@@ -164,15 +164,14 @@ describe('who may do it', () => {
     const browser = newBrowser(world);
     const page = await openAccount(world, browser);
     const bobs = await openAccount(world, newBrowser(world), { username: 'bob', password: PASSWORDS.bob });
-    const csrfOf = ({ text }: Page) => /name="csrf" value="([^"]*)"/.exec(text)?.[1] ?? '';
     const [id = ''] = idsOf(page, '/end-session');
-    const right = { csrf: csrfOf(page), id };
+    const right = { csrf: fieldOf(page, 'csrf'), id };
     const post = (act: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
       browser.post(`${world.issuer}/account/${act}`, fields, headers);
     for (const act of ['password', 'end-session', 'end-others', 'withdraw']) {
       const answers = [
         await post(act, { id }),
-        await post(act, { ...right, csrf: csrfOf(bobs) }),
+        await post(act, { ...right, csrf: fieldOf(bobs, 'csrf') }),
         await post(act, right, { origin: 'https://evil.example' }),
         await post(act, right, { origin: SPA_ORIGIN }),
         await post(act, right, { origin: 'null' }),

@@ -7,7 +7,7 @@ import { addCarol, CAROL, idsOf, openAccount } from '../../world/account-page.ts
 import { formOf } from '../../world/browser.ts';
 import { standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { begin, finishPages, idOf, newBrowser, signInAs } from '../../world/person.ts';
+import { enterPassword, finishPages, idOf, newBrowser } from '../../world/person.ts';
 import { userinfo } from '../../world/presented-tokens.ts';
 import { textOf } from '../../world/requests.ts';
 import { givePasskey, isSecondStep, newAuthenticatorApp } from '../../world/second-factors.ts';
@@ -106,8 +106,7 @@ describe('with second factors', () => {
   it('asks for what the device wishes without openid, too (RFC 9470)', async () => {
     const app = newAuthenticatorApp('alice');
     await givePasskey(world(), 'alice', { oneTimeCode: app.factor });
-    const { browser, page } = await begin(world());
-    const step = await signInAs(browser, page, 'alice');
+    const { browser, page: step } = await enterPassword(world());
     await finishPages(browser, await browser.submit(step, '/code', { code: app.code() }), 'alice');
     const asked = await askForCodes(world(), {
       scope: 'reports.read',

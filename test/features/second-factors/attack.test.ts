@@ -8,7 +8,15 @@ import { authorizationUrl, CHALLENGE, VERIFIER } from '../../world/authorization
 import { type Browser, formOf, type Page } from '../../world/browser.ts';
 import { HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
+import {
+  begin,
+  codeOf,
+  enterPassword,
+  finishPages,
+  newBrowser,
+  signInAs,
+  silently,
+} from '../../world/person.ts';
 import { introspect, userinfo } from '../../world/presented-tokens.ts';
 import { formPost, type Parameters, post, textOf, toQuery } from '../../world/requests.ts';
 import {
@@ -18,6 +26,7 @@ import {
   isSecondStep,
   newAuthenticatorApp,
   newRecoveryCodes,
+  ownFactors,
   passkeyOptionsOf,
   setFactors,
   SoftwareKey,
@@ -49,10 +58,8 @@ const SELF = {
 const REQUEST = { scope: 'openid' };
 
 /** The right password, and where that leads. */
-async function half(world: OpenWorld, browser: Browser = newBrowser(world), request: Parameters = REQUEST) {
-  const { page } = await begin(world, request, { browser });
-  return { browser, page: await signInAs(browser, page, 'alice') };
-}
+const half = (world: OpenWorld, browser?: Browser, request: Parameters = REQUEST) =>
+  enterPassword(world, request, { browser });
 
 async function whole(world: OpenWorld, code: string, browser?: Browser, request?: Parameters) {
   const begun = await half(world, browser, request);
@@ -448,7 +455,7 @@ describe('a session of less than the person has', () => {
     expect(list.text).toContain('/remove"');
     const asked = { ...list, text: list.text.replaceAll('/remove"', '/recovery-codes"') };
     expect((await browser.submit(asked, '/recovery-codes')).status).toBe(403);
-    expect((await (await factorsOf(world())).get(PEOPLE.alice)).recoveryCodes).toEqual(recoveryCodes);
+    expect((await ownFactors(world())).recoveryCodes).toEqual(recoveryCodes);
     await world().reload(CONFIG);
   });
 });
@@ -468,7 +475,7 @@ describe('the page for factors', () => {
     await setFactors(world(), 'bob');
     await world().reload(config);
   };
-  const own = async () => (await factorsOf(world())).get(PEOPLE.alice);
+  const own = () => ownFactors(world());
   /** The list, after a sign-in by the password and, where asked, this code. */
   async function list(person: 'alice' | 'bob' = 'alice', code = '', browser = newBrowser(world())) {
     const login = await browser.open(url());
@@ -654,7 +661,7 @@ describe('a passkey that somebody else shows', () => {
     const copied = key.assert(world(), back.page, { counter: 5 });
     const refused = await back.browser.post(back.form.action, { ...back.form.fields, response: copied });
     expect(refused.headers.get('location')).toBeNull();
-    const { passkeys, notices } = await (await factorsOf(world())).get(PEOPLE.alice);
+    const { passkeys, notices } = await ownFactors(world());
     expect([passkeys[0]?.suspect, notices.map(({ what }) => what)]).toEqual([true, ['passkey_refused']]);
     const forward = await open();
     const later = key.assert(world(), forward.page, { counter: 100 });

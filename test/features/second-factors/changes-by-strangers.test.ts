@@ -5,33 +5,30 @@ import { describe, expect, it } from 'vitest';
 import type { Factors } from '../../../src/users/factors.ts';
 import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
 import { removeFactor } from '../../../src/features/second-factors/factor-acts.ts';
-import { type Browser, formOf, type Page } from '../../world/browser.ts';
+import { type Browser, fieldOf, formOf, type Page } from '../../world/browser.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
+import { begin, codeOf, finishPages, isLogin, newBrowser, signInAs, silently } from '../../world/person.ts';
 import { formPost, type Parameters } from '../../world/requests.ts';
 import {
+  codeFor,
   factorsOf,
   giveOneTimeCodes,
   givePasskey,
   isSecondStep,
   newAuthenticatorApp,
   newRecoveryCodes,
+  ownFactors,
+  secretIn,
   setFactors,
   SoftwareKey,
-  codeFor,
-  secretIn,
 } from '../../world/second-factors.ts';
 import { redeem, refresh } from '../../world/token-endpoint.ts';
 import { createTurns } from '../../world/turns.ts';
 import { GENEROUS, PEOPLE, worldClients } from '../../world/world.ts';
 import { newLink } from '../../world/one-time-link.ts';
+import { isList, NAMES } from './factors.ts';
 
-const NAMES = {
-  password: 'urn:postern:acr:password',
-  second_factor: 'urn:postern:acr:second-factor',
-  passkey: 'urn:postern:acr:passkey',
-};
 const CLIENTS = {
   post: { sign_in: { require: 'passkey' } },
   'first-party': { sign_in: { require: 'passkey', max_age: '1h' } },
@@ -57,13 +54,12 @@ type Owner = {
   readonly by: (key: SoftwareKey) => Prove;
 };
 
-const isList = ({ text, status }: Page) => status === 200 && text.includes('class="page-factors"');
 const isPasskeyNeeded = ({ text }: Page) => text.includes('<h1>Use your passkey</h1>');
 
 function useOwner() {
   const world = useWorld(OPTIONS);
   standingClock();
-  const own = async () => (await factorsOf(world())).get(PEOPLE.alice);
+  const own = () => ownFactors(world());
   const pass = async (seconds = 2 * MINUTE) => {
     moveClock(seconds);
     await turns.turn();
@@ -256,7 +252,7 @@ describe('a recovery', () => {
       );
       const { action, fields } = formOf(page, '');
       const response = key.create(world(), page);
-      const handle = /name="handle" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
+      const handle = fieldOf(page, 'handle');
       const done = await browser.open(action, formPost({ ...fields, response, handle }));
       expect([done.status, (await own()).passkeys.length], done.text).toEqual([200, 1]);
     };
@@ -321,7 +317,6 @@ describe('a recovery', () => {
 
 describe('the page for factors', () => {
   const { world, own, owner, pass, step, signedIn, open, factorsPage } = useOwner();
-  const isLogin = ({ text }: Page) => text.includes('name="password"');
 
   it('F1-11: asks for both factors of the last five minutes; a passkey that verified its user is both', async () => {
     const { code } = await owner();

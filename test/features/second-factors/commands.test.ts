@@ -6,9 +6,17 @@ import { parse, stringify } from 'yaml';
 import { parseForm } from '../../../src/store/form.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { until } from '../../world/clock.ts';
-import { type Browser, formOf, type Page } from '../../world/browser.ts';
+import { type Browser, formOf } from '../../world/browser.ts';
 import { anyStore, eachStore } from '../../world/each-store.ts';
-import { begin, complete, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
+import {
+  begin,
+  complete,
+  enterPassword,
+  finishPages,
+  isConsent,
+  newBrowser,
+  silently,
+} from '../../world/person.ts';
 import { runVerb } from '../../world/command-line.ts';
 import {
   type AuthenticatorApp,
@@ -18,6 +26,7 @@ import {
   isSecondStep,
   newAuthenticatorApp,
   newRecoveryCodes,
+  ownFactors,
   setFactors,
   SoftwareKey,
 } from '../../world/second-factors.ts';
@@ -46,12 +55,8 @@ async function printed(world: OpenWorld, args: readonly string[], input = ''): P
   return JSON.parse(stdout) as unknown;
 }
 
-async function passwordOf(world: OpenWorld, person: 'alice' | 'bob', browser: Browser = newBrowser(world)) {
-  const { page } = await begin(world, { scope: 'openid' }, { browser });
-  return { browser, page: await signInAs(browser, page, person) };
-}
-
-const isConsent = (page: Page) => page.text.includes('/consent"');
+const passwordOf = (world: OpenWorld, person: 'alice' | 'bob', browser?: Browser) =>
+  enterPassword(world, { scope: 'openid' }, { browser, person });
 
 anyStore(
   'second factors on the command line',
@@ -128,7 +133,7 @@ anyStore(
       await giveOneTimeCodes(world(), 'alice', { recoveryCodes });
       const remove = ['factors', 'alice', '--remove', 'recovery-codes'];
       expect(await printed(world(), remove)).toMatchObject({ one_time_codes: {}, recovery_codes: 0 });
-      expect((await (await factorsOf(world())).get(PEOPLE.alice)).sessionsSince).toBe(0);
+      expect((await ownFactors(world())).sessionsSince).toBe(0);
       expect((await user(world(), remove)).code).toBe(1);
     });
 
@@ -144,9 +149,9 @@ anyStore(
       const { recoveryCodes } = await newRecoveryCodes(world());
       const app = newAuthenticatorApp('alice');
       await givePasskey(world(), 'alice', { oneTimeCode: app.factor, recoveryCodes });
-      const since = (await (await factorsOf(world())).get(PEOPLE.alice)).sessionsSince;
+      const since = (await ownFactors(world())).sessionsSince;
       await printed(world(), ['factors', 'alice', '--remove', 'all']);
-      const own = await (await factorsOf(world())).get(PEOPLE.alice);
+      const own = await ownFactors(world());
       expect([own.passkeys, own.oneTimeCode, own.recoveryCodes]).toEqual([[], undefined, []]);
       expect(own.sessionsSince).toBeGreaterThan(since);
     });

@@ -1,14 +1,23 @@
 // A person who lacks the factor that an app needs adds it within the sign-in, where the file or a factor of theirs allows it.
 import { describe, expect, it } from 'vitest';
-import type { Browser, Page } from '../../world/browser.ts';
+import { type Browser, fieldOf, type Page } from '../../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { begin, complete, newBrowser, signInAs, silently } from '../../world/person.ts';
+import {
+  begin,
+  complete,
+  enterPassword,
+  isConsent,
+  isLogin,
+  newBrowser,
+  signInAs,
+  silently,
+} from '../../world/person.ts';
 import {
   codeFor,
-  factorsOf,
   giveOneTimeCodes,
   isSecondStep,
+  ownFactors,
   setFactors,
   SoftwareKey,
 } from '../../world/second-factors.ts';
@@ -29,9 +38,7 @@ const optionsOf = (enrolment: 'link' | 'self') => ({
   config: configOf(enrolment),
 });
 
-const isLogin = (page: Page) => page.text.includes('name="password"');
 const isEnrol = (page: Page) => page.text.includes('/enrol"');
-const isConsent = (page: Page) => page.text.includes('/consent"');
 
 async function atEnrol(world: OpenWorld, client_id: 'spa' | 'web2', browser: Browser = newBrowser(world)) {
   const { page } = await begin(world, { client_id }, { browser });
@@ -41,8 +48,7 @@ async function atEnrol(world: OpenWorld, client_id: 'spa' | 'web2', browser: Bro
 
 /** Both forms of the page go to one address. */
 async function addApp(browser: Browser, page: Page, code = codeFor(page)): Promise<Page> {
-  const [, sealed = ''] = /name="sealed" value="([^"]*)"/.exec(page.text) ?? [];
-  return browser.submit(page, '/enrol', { sealed, code });
+  return browser.submit(page, '/enrol', { sealed: fieldOf(page, 'sealed'), code });
 }
 
 /** Past the notices, to the consent. */
@@ -50,8 +56,6 @@ async function readOn(browser: Browser, page: Page): Promise<Page> {
   expect(page.text, page.url).toContain('/notice"');
   return browser.submit(page, '/notice');
 }
-
-const ownFactors = async (world: OpenWorld) => (await factorsOf(world)).get(PEOPLE.alice);
 
 describe('where the first factor is left to people', () => {
   const place = useWorld(optionsOf('self'));
@@ -146,8 +150,7 @@ describe('where the first factor needs a link', () => {
   it('a session that proved its factor too long ago begins with the sign-in', async () => {
     const world = place();
     const app = await giveOneTimeCodes(world);
-    const { browser, page } = await begin(world);
-    const step = await signInAs(browser, page, 'alice');
+    const { browser, page: step } = await enterPassword(world);
     expect(isConsent(await browser.submit(step, '/code', { code: app.code() }))).toBe(true);
     moveClock(5 * MINUTE + 1);
     const { page: asked } = await begin(world, { client_id: 'web2' }, { browser });

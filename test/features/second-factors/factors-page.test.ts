@@ -1,18 +1,18 @@
 // The person's own page for factors, over HTTP: who may add and remove what, and what it does to everything else of the person.
 import { describe, expect, it } from 'vitest';
-import { type Browser, type Page } from '../../world/browser.ts';
+import { type Browser, fieldOf, type Page } from '../../world/browser.ts';
 import { DAY, moveClock, standingClock } from '../../world/clock.ts';
 import { anyStore, useWorld } from '../../world/each-store.ts';
 import { signIn } from '../../world/app.ts';
-import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../../world/person.ts';
+import { begin, codeOf, finishPages, isLogin, newBrowser, signInAs, silently } from '../../world/person.ts';
 import {
-  codeFor,
   CODE_PERIOD,
-  factorsOf,
+  codeFor,
   giveOneTimeCodes,
   givePasskey,
   isSecondStep,
   newRecoveryCodes,
+  ownFactors,
   setFactors,
   SoftwareKey,
 } from '../../world/second-factors.ts';
@@ -20,6 +20,7 @@ import { refresh } from '../../world/token-endpoint.ts';
 import { textOf } from '../../world/requests.ts';
 import { NEVER } from '../../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../../world/world.ts';
+import { isList } from './factors.ts';
 
 const OPTIONS = {
   issuer: 'https://id.example',
@@ -33,10 +34,6 @@ const OPTIONS = {
 
 standingClock();
 
-const isLogin = (page: Page) => page.text.includes('name="password"');
-const isList = (page: Page) => /<body class="page-factors"/.test(page.text) && page.status === 200;
-const field = (page: Page, name: string) =>
-  new RegExp(`name="${name}" value="([^"]*)"`).exec(page.text)?.[1]?.replaceAll('&#61;', '=') ?? '';
 const codesIn = ({ text }: Page) => [...text.matchAll(/<code>([^<]+)<\/code>/g)].map(([, code = '']) => code);
 
 /** Through the sign-in, to the page. */
@@ -48,7 +45,7 @@ async function openFactors(world: OpenWorld, browser = newBrowser(world), step: 
 }
 
 const addCode = (browser: Browser, page: Page, code = codeFor(page)) =>
-  browser.submit(page, '/add', { code, sealed: field(page, 'sealed') });
+  browser.submit(page, '/add', { code, sealed: fieldOf(page, 'sealed') });
 
 anyStore(
   'the page for factors',
@@ -68,10 +65,7 @@ anyStore(
       const browser = newBrowser(world);
       const page = await openFactors(world, browser);
       const refused = await addCode(browser, page, '000000');
-      expect([refused.status, (await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode]).toEqual([
-        422,
-        undefined,
-      ]);
+      expect([refused.status, (await ownFactors(world)).oneTimeCode]).toEqual([422, undefined]);
       const code = codeFor(refused);
       const added = await addCode(browser, refused);
       expect(isList(added), added.text).toBe(true);
@@ -104,7 +98,7 @@ anyStore(
         'somebody else’s': { id: bobs.id },
       })) {
         const response = new SoftwareKey().create(world, page, changes);
-        const refused = await browser.submit(page, '/add', { response, handle: field(page, 'handle') });
+        const refused = await browser.submit(page, '/add', { response, handle: fieldOf(page, 'handle') });
         expect([what, refused.status]).toEqual([what, 422]);
       }
       const handle = new SoftwareKey().handle;
@@ -113,15 +107,15 @@ anyStore(
         (await browser.submit(page, '/add', { response: key.create(world, page), handle })).status,
         'another handle than asked for',
       ).toBe(422);
-      expect((await (await factorsOf(world)).get(PEOPLE.alice)).passkeys).toEqual([]);
+      expect((await ownFactors(world)).passkeys).toEqual([]);
 
       const response = key.create(world, page);
-      const added = await browser.submit(page, '/add', { response, handle: field(page, 'handle') });
+      const added = await browser.submit(page, '/add', { response, handle: fieldOf(page, 'handle') });
       expect(isList(added), added.text).toBe(true);
-      const { passkeys, handle: stored } = await (await factorsOf(world)).get(PEOPLE.alice);
+      const { passkeys, handle: stored } = await ownFactors(world);
       expect(passkeys.map(({ id }) => id)).toEqual([key.id]);
       // MF-11: nothing about the person is in what the authenticator keeps.
-      expect([stored, stored?.includes(PEOPLE.alice)]).toEqual([field(page, 'handle'), false]);
+      expect([stored, stored?.includes(PEOPLE.alice)]).toEqual([fieldOf(page, 'handle'), false]);
     });
 
     it('a first factor ends other sessions, and leaves the tokens of apps that require nothing', async () => {
@@ -149,10 +143,10 @@ anyStore(
       const page = await openFactors(world, browser, { code: app.code() });
       const needed = await browser.submit(page, '/remove', { id: 'one-time-codes' });
       expect([needed.status, needed.text.includes('can’t be removed')]).toEqual([422, true]);
-      expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode).toBeDefined();
+      expect((await ownFactors(world)).oneTimeCode).toBeDefined();
 
       const key = new SoftwareKey();
-      const form = { response: key.create(world, page), handle: field(page, 'handle') };
+      const form = { response: key.create(world, page), handle: fieldOf(page, 'handle') };
       const added = await browser.submit(page, '/add', form);
       const elsewhere = newBrowser(world);
       const other = await begin(world, {}, { browser: elsewhere });
@@ -165,7 +159,7 @@ anyStore(
       const removed = await browser.submit(added, '/remove', { id: 'one-time-codes' });
       expect(isList(removed), removed.text).toBe(true);
       expect(await silently(world, elsewhere)).toBe('login_required');
-      const { oneTimeCode, notices } = await (await factorsOf(world)).get(PEOPLE.alice);
+      const { oneTimeCode, notices } = await ownFactors(world);
       expect([oneTimeCode, notices.map(({ what }) => what)]).toEqual([
         undefined,
         expect.arrayContaining(['factor_removed']),
@@ -190,7 +184,7 @@ anyStore(
       const list = await browser.open(`${world.issuer}/factors`);
       expect(codesIn(list).filter((code) => codes.includes(code))).toEqual([]);
       const next = codesIn(await browser.submit(list, '/recovery-codes'));
-      const { recoveryCodes } = await (await factorsOf(world)).get(PEOPLE.alice);
+      const { recoveryCodes } = await ownFactors(world);
       expect(recoveryCodes).toHaveLength(10);
       for (const code of [...codes, ...next]) expect(JSON.stringify(recoveryCodes)).not.toContain(code);
 
@@ -217,10 +211,10 @@ anyStore(
       expect(isList(notice), notice.text).toBe(true);
       expect((await browser.submit(notice, '/recovery-codes')).status).toBe(422);
       const key = new SoftwareKey();
-      const form = { response: key.create(world, notice), handle: field(notice, 'handle') };
+      const form = { response: key.create(world, notice), handle: fieldOf(notice, 'handle') };
       const added = await browser.submit(notice, '/add', form);
       expect(isList(await browser.submit(added, '/remove', { id: 'one-time-codes' }))).toBe(true);
-      expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode).toBeUndefined();
+      expect((await ownFactors(world)).oneTimeCode).toBeUndefined();
     });
   },
   OPTIONS,
@@ -241,11 +235,11 @@ describe('the page for factors', () => {
     const answer = await browser.submit(
       page,
       '/add',
-      { code: codeFor(page), sealed: field(page, 'sealed') },
+      { code: codeFor(page), sealed: fieldOf(page, 'sealed') },
       headers,
     );
     expect(answer.status).toBe(status);
-    expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode).toBeUndefined();
+    expect((await ownFactors(world)).oneTimeCode).toBeUndefined();
   });
 
   it('is where nobody comes without a second factor, whose code of the app is worth nothing', async () => {

@@ -3,13 +3,14 @@ import { execFileSync } from 'node:child_process';
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
-import { formOf, type Page } from '../../world/browser.ts';
+import { formOf } from '../../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { begin, newBrowser, signInAs } from '../../world/person.ts';
+import { begin, enterPassword, isLogin, newBrowser, signInAs } from '../../world/person.ts';
 import {
   factorsOf,
   givePasskey,
+  ownFactors,
   passkeyOptionsOf,
   setFactors,
   SoftwareKey,
@@ -28,8 +29,6 @@ const OPTIONS = {
 
 standingClock();
 
-const ownOf = async (world: OpenWorld) => (await factorsOf(world)).get(PEOPLE.alice);
-
 /** Alice at her page for factors, who had none. */
 async function atFactors(world: OpenWorld) {
   moveClock(2 * MINUTE);
@@ -47,8 +46,6 @@ async function signInBy(world: OpenWorld, key: SoftwareKey, changes: Parameters<
   const { browser, page } = await begin(world);
   return browser.submit(page, '/passkey', { response: key.assert(world, page, changes) });
 }
-
-const isSignIn = (page: Page) => page.text.includes('name="password"');
 
 /** CBOR of a FIDO U2F attestation that is right, by a maker that nobody knows. */
 function byUnknownMaker(key: SoftwareKey) {
@@ -85,7 +82,7 @@ describe('a new passkey', () => {
     const statuses = await Promise.all(Array.from({ length: 6 }, async () => send(response)));
     expect(statuses.filter((status) => status === 303)).toHaveLength(1);
     expect(await send(response)).toBe(422);
-    expect((await ownOf(world)).passkeys.map(({ id }) => id)).toEqual([key.id]);
+    expect((await ownFactors(world)).passkeys.map(({ id }) => id)).toEqual([key.id]);
     const store = await factorsOf(world);
     expect(await store.claimCredential(key.id, PEOPLE.bob)).toBe(false);
   });
@@ -97,7 +94,7 @@ describe('a new passkey', () => {
     const attest = byUnknownMaker(key);
     expect(await send(key.create(world, page, { format: 'fido-u2f', attest }))).toBe(422);
     expect(await send(key.create(world, page, { isPresent: false }))).toBe(422);
-    expect((await ownOf(world)).passkeys).toEqual([]);
+    expect((await ownFactors(world)).passkeys).toEqual([]);
     expect(await send(key.create(world, page))).toBe(303);
   });
 
@@ -109,14 +106,14 @@ describe('a new passkey', () => {
       expect([kind, await send(key.create(world, page))]).toEqual([kind, 303]);
       const other = new SoftwareKey({ kind });
       const forged = JSON.parse(other.assert(world, page)) as { response: { signature: string } };
-      expect(isSignIn(await signInBy(world, key, { userHandle: handle, isPresent: false }))).toBe(true);
-      expect(isSignIn(await signInBy(world, key, { userHandle: handle }))).toBe(false);
+      expect(isLogin(await signInBy(world, key, { userHandle: handle, isPresent: false }))).toBe(true);
+      expect(isLogin(await signInBy(world, key, { userHandle: handle }))).toBe(false);
       const { browser, page: login } = await begin(world);
       const own = JSON.parse(key.assert(world, login, { userHandle: handle })) as {
         response: { signature: string };
       };
       own.response.signature = forged.response.signature;
-      expect(isSignIn(await browser.submit(login, '/passkey', { response: JSON.stringify(own) }))).toBe(true);
+      expect(isLogin(await browser.submit(login, '/passkey', { response: JSON.stringify(own) }))).toBe(true);
     }
   });
 
@@ -154,7 +151,7 @@ describe('the passkeys of one person', () => {
       }),
     );
     expect(statuses.toSorted((a, b) => a - b)).toEqual([303, 422, 422, 422]);
-    const { passkeys } = await ownOf(world);
+    const { passkeys } = await ownFactors(world);
     expect(passkeys).toHaveLength(20);
     const left = keys.filter(({ id }) => !passkeys.some((one) => one.id === id));
     for (const { id } of left) expect(await store.claimCredential(id, PEOPLE.bob)).toBe(true);
@@ -174,7 +171,7 @@ describe('the passkeys of one person', () => {
       const { browser, page: login } = await begin(world);
       const sent = JSON.parse(key.assert(world, login, { userHandle: handle })) as object;
       const response = JSON.stringify({ ...sent, id, rawId: id });
-      expect(isSignIn(await browser.submit(login, '/passkey', { response }))).toBe(status === 422);
+      expect(isLogin(await browser.submit(login, '/passkey', { response }))).toBe(status === 422);
     }
   });
 
@@ -182,8 +179,7 @@ describe('the passkeys of one person', () => {
     const world = place();
     const [key, bobs] = [await givePasskey(world), await givePasskey(world, 'bob')];
     const second = async (userHandle: string | undefined) => {
-      const { browser, page } = await begin(world);
-      const step = await signInAs(browser, page, 'alice');
+      const { browser, page: step } = await enterPassword(world);
       return (await browser.submit(step, '/passkey', { response: key.assert(world, step, { userHandle }) }))
         .status;
     };
@@ -197,13 +193,13 @@ describe('the passkeys of one person', () => {
       const key = new SoftwareKey({ synced });
       // One that an earlier version stored: its next use says it.
       await givePasskey(world, 'alice', { key });
-      expect(isSignIn(await signInBy(world, key, {}))).toBe(false);
-      expect(isSignIn(await signInBy(world, key, { synced: !synced }))).toBe(true);
-      expect(isSignIn(await signInBy(world, key, {}))).toBe(false);
+      expect(isLogin(await signInBy(world, key, {}))).toBe(false);
+      expect(isLogin(await signInBy(world, key, { synced: !synced }))).toBe(true);
+      expect(isLogin(await signInBy(world, key, {}))).toBe(false);
       const { page, handle, send } = await atFactors(world);
       expect(await send(key.create(world, page))).toBe(303);
-      expect((await ownOf(world)).passkeys[0]?.backupEligible).toBe(synced);
-      expect(isSignIn(await signInBy(world, key, { synced: !synced, userHandle: handle }))).toBe(true);
+      expect((await ownFactors(world)).passkeys[0]?.backupEligible).toBe(synced);
+      expect(isLogin(await signInBy(world, key, { synced: !synced, userHandle: handle }))).toBe(true);
     }
   });
 });
@@ -213,13 +209,13 @@ describe('the counter of a passkey', () => {
   it('MF-07: may be 0 for ever, and never 0 again', async () => {
     const world = place();
     const key = await givePasskey(world);
-    expect(isSignIn(await signInBy(world, key, { counter: 0 }))).toBe(false);
-    expect(isSignIn(await signInBy(world, key, { counter: 0 }))).toBe(false);
-    expect(isSignIn(await signInBy(world, key, { counter: 7 }))).toBe(false);
-    expect(isSignIn(await signInBy(world, key, { counter: 7 }))).toBe(true);
-    expect((await ownOf(world)).passkeys[0]?.suspect).toBe(undefined);
-    expect(isSignIn(await signInBy(world, key, { counter: 0 }))).toBe(true);
-    expect((await ownOf(world)).passkeys[0]?.suspect).toBe(true);
+    expect(isLogin(await signInBy(world, key, { counter: 0 }))).toBe(false);
+    expect(isLogin(await signInBy(world, key, { counter: 0 }))).toBe(false);
+    expect(isLogin(await signInBy(world, key, { counter: 7 }))).toBe(false);
+    expect(isLogin(await signInBy(world, key, { counter: 7 }))).toBe(true);
+    expect((await ownFactors(world)).passkeys[0]?.suspect).toBe(undefined);
+    expect(isLogin(await signInBy(world, key, { counter: 0 }))).toBe(true);
+    expect((await ownFactors(world)).passkeys[0]?.suspect).toBe(true);
     const { browser, page } = await begin(world);
     // It is still all that she has.
     expect((await signInAs(browser, page, 'alice')).status).toBe(403);

@@ -12,7 +12,18 @@ import { AUTHORIZATION_REQUEST } from '../../world/authorization-request.ts';
 import { type Browser, type Page } from '../../world/browser.ts';
 import { standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { begin, codeOf, complete, newBrowser, signInAs, silently, signOut } from '../../world/person.ts';
+import {
+  begin,
+  codeOf,
+  complete,
+  enterPassword,
+  isLogin,
+  newBrowser,
+  sessionOf,
+  signInAs,
+  signOut,
+  silently,
+} from '../../world/person.ts';
 import { formPost, toQuery } from '../../world/requests.ts';
 import {
   type AuthenticatorApp,
@@ -41,16 +52,13 @@ const CONFIG = {
 const place = useWorld({ issuer: 'https://id.example', rotationTimer: NEVER, config: CONFIG });
 standingClock();
 
-const isLogin = (page: Page) => page.text.includes('name="password"');
-const sessionsIn = ({ cookies }: Browser) => cookies.filter(({ name }) => name.endsWith('session'));
 /** What is tried as a code, and may be repeated. */
 const NO_CODE = 'made-up';
 
 /** A browser where alice has signed in with everything before, allowed the app, and signed out. */
 async function ownBrowser(world: OpenWorld, app: AuthenticatorApp): Promise<Browser> {
   const browser = newBrowser(world);
-  const { page } = await begin(world, {}, { browser });
-  const step = await signInAs(browser, page, 'alice');
+  const { page: step } = await enterPassword(world, {}, { browser });
   const next = await browser.submit(step, '/code', { code: app.code(-1) });
   if (codeOf(next) === undefined) expect(codeOf(await browser.submit(next, '/consent'))).toBeDefined();
   expect(await silently(world, browser)).toBe('signed in');
@@ -207,7 +215,7 @@ describe('at every endpoint', () => {
       await expectNobody(world, browser, answers);
     }
     // The form for the code of a device is bound to the session of nobody.
-    if (path !== '/device') expect(sessionsIn(browser)).toEqual([]);
+    if (path !== '/device') expect(sessionOf(browser)).toBeUndefined();
     const lowest = Math.min(...answers.map(({ status }) => status));
     expect(lowest).toBe(ANSWERS[request]);
   });
@@ -343,8 +351,7 @@ describe('around it', () => {
       { max_age: '100000' },
       { response_mode: 'query' },
     ]) {
-      const { browser, page } = await begin(world, changes);
-      const step = await signInAs(browser, page, 'alice');
+      const { browser, page: step } = await enterPassword(world, changes);
       expect([changes, isSecondStep(step)]).toEqual([changes, true]);
       await expectNobody(world, browser);
     }

@@ -2,13 +2,14 @@
 import { expect, it } from 'vitest';
 import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
 import { addCarol, CAROL } from '../../world/account-page.ts';
-import type { Browser, Page } from '../../world/browser.ts';
+import { type Browser, fieldOf, type Page } from '../../world/browser.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { begin, newBrowser, titleOf } from '../../world/person.ts';
 import {
   factorsOf,
   givePasskey,
   newRecoveryCodes,
+  ownFactors,
   passkeyOptionsOf,
   setFactors,
   SoftwareKey,
@@ -24,9 +25,6 @@ const place = useWorld({
   people: { bob: { password_hash: undefined } },
   config: CONFIG,
 });
-
-const ownFactors = async (world: OpenWorld) => (await factorsOf(world)).get(PEOPLE.bob);
-const handleIn = ({ text }: Page) => /name="handle" value="([^"]*)"/.exec(text)?.[1] ?? '';
 
 /** As `postern user enrol bob` prints it. */
 const enrolLink = async (world: OpenWorld) =>
@@ -56,16 +54,16 @@ it('a link adds a passkey that verified its user, and nothing that they could no
     { response: new SoftwareKey({ verifiesUser: false }).create(world, page) },
   ]) {
     const refused = await browser.submit(page, token, fields);
-    expect([refused.status, (await ownFactors(world)).passkeys]).toEqual([422, []]);
+    expect([refused.status, (await ownFactors(world, 'bob')).passkeys]).toEqual([422, []]);
   }
   const done = await browser.submit(page, token, {
     response: key.create(world, page),
-    handle: handleIn(page),
+    handle: fieldOf(page, 'handle'),
   });
   expect([done.status, done.url.includes(token)]).toEqual([200, false]);
-  expect((await ownFactors(world)).passkeys).toHaveLength(1);
+  expect((await ownFactors(world, 'bob')).passkeys).toHaveLength(1);
   const { page: login } = await begin(world, {}, { browser });
-  const response = key.assert(world, login, { userHandle: handleIn(page) });
+  const response = key.assert(world, login, { userHandle: fieldOf(page, 'handle') });
   const added = await browser.submit(login, '/passkey', { response });
   expect(added.text).toContain('A passkey was added');
 });
@@ -77,20 +75,22 @@ it("the last one can't be removed, until there is another", async () => {
   const page = await signInByPasskey(world, browser, `${world.issuer}/account/factors`, key);
   const refused = await browser.submit(page, '/remove', { id: key.id });
   expect(refused.status).toBe(422);
-  expect((await ownFactors(world)).passkeys).toHaveLength(1);
+  expect((await ownFactors(world, 'bob')).passkeys).toHaveLength(1);
   // One that wouldn't let them in is not another.
   expect(passkeyOptionsOf(page)['authenticatorSelection']).toMatchObject({ userVerification: 'required' });
   const weak = new SoftwareKey({ verifiesUser: false });
   const response = weak.create(world, page);
-  expect((await browser.submit(page, '/add', { response, handle: handleIn(page) })).status).toBe(422);
+  expect((await browser.submit(page, '/add', { response, handle: fieldOf(page, 'handle') })).status).toBe(
+    422,
+  );
   const other = new SoftwareKey();
   const added = await browser.submit(page, '/add', {
     response: other.create(world, page),
-    handle: handleIn(page),
+    handle: fieldOf(page, 'handle'),
   });
-  expect([added.status, (await ownFactors(world)).passkeys.length]).toEqual([200, 2]);
+  expect([added.status, (await ownFactors(world, 'bob')).passkeys.length]).toEqual([200, 2]);
   await browser.submit(added, '/remove', { id: key.id });
-  expect((await ownFactors(world)).passkeys.map(({ id }) => id)).toEqual([other.id]);
+  expect((await ownFactors(world, 'bob')).passkeys.map(({ id }) => id)).toEqual([other.id]);
 });
 
 it('recovery codes go with the last factor, and a password that nobody has is never right', async () => {
@@ -100,7 +100,7 @@ it('recovery codes go with the last factor, and a password that nobody has is ne
   const browser = newBrowser(world);
   const page = await signInByPasskey(world, browser, `${world.issuer}/account/factors`, key);
   await browser.submit(page, '/remove', { id: key.id });
-  const left = await (await factorsOf(world)).get(PEOPLE.alice);
+  const left = await ownFactors(world);
   expect([left.passkeys, left.recoveryCodes]).toEqual([[], []]);
 
   for (const password of ['', 'undefined', 'bob-password-22']) {

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
-import type { Page } from '../../world/browser.ts';
-import { begin, idOf, newBrowser, type User, signInAs, silently } from '../../world/person.ts';
+import { fieldOf, type Page } from '../../world/browser.ts';
+import { enterPassword, idOf, newBrowser, silently, type User } from '../../world/person.ts';
 import { rounds } from '../../world/rounds.ts';
 import {
-  factorsOf,
   giveOneTimeCodes,
   givePasskey,
   isSecondStep,
   newRecoveryCodes,
+  ownFactors,
   setFactors,
   SoftwareKey,
 } from '../../world/second-factors.ts';
@@ -46,8 +46,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
   ): Promise<number> {
     const halves = await Promise.all(
       four.nodes.map(async (node) => {
-        const { browser, page } = await begin(node, REQUEST);
-        const step = await signInAs(browser, page, person);
+        const { browser, page: step } = await enterPassword(node, REQUEST, { person });
         expect(isSecondStep(step), step.text).toBe(true);
         return { node, browser, step };
       }),
@@ -86,7 +85,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
         return race(person, () => ({ recovery_code: codes[0] ?? '' }));
       });
       expect(signedIn, `round ${round}`).toBe(1);
-      const { notices } = await (await factorsOf(place)).get(idOf(person));
+      const { notices } = await ownFactors(place, person);
       expect(notices).toMatchObject([{ what: 'recovery_code_used', left: 1 }]);
     }
   });
@@ -101,7 +100,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
         return race(person, answer, '/passkey');
       });
       expect(signedIn, `round ${round}`).toBe(1);
-      expect((await (await factorsOf(place)).get(idOf(person))).passkeys).toMatchObject([{ counter: 8 }]);
+      expect((await ownFactors(place, person)).passkeys).toMatchObject([{ counter: 8 }]);
     }
   });
 
@@ -117,12 +116,12 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
     );
     const answers = await Promise.all(
       opened.map(async ({ node, browser, page }) => {
-        const handle = /name="handle" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
+        const handle = fieldOf(page, 'handle');
         return browser.submit(page, token, { response: new SoftwareKey().create(node, page), handle });
       }),
     );
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
     expect(statuses).toEqual([200, 410, 410, 410]);
-    expect((await (await factorsOf(place)).get(idOf('alice'))).passkeys).toHaveLength(1);
+    expect((await ownFactors(place)).passkeys).toHaveLength(1);
   });
 });

@@ -11,15 +11,27 @@ import { authorizationUrl } from '../../world/authorization-request.ts';
 import type { Browser, Page } from '../../world/browser.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { begin, codeOf, complete, newBrowser, signInAs, silently } from '../../world/person.ts';
+import {
+  begin,
+  codeOf,
+  complete,
+  enterPassword,
+  isConsent,
+  isLogin,
+  newBrowser,
+  sessionOf,
+  signInAs,
+  silently,
+} from '../../world/person.ts';
 import type { Parameters } from '../../world/requests.ts';
 import {
+  factorsOf,
   giveOneTimeCodes,
   givePasskey,
   isSecondStep,
   newAuthenticatorApp,
   newRecoveryCodes,
-  factorsOf,
+  ownFactors,
   setFactors,
   SoftwareKey,
 } from '../../world/second-factors.ts';
@@ -42,17 +54,12 @@ const OPTIONS = {
   },
 };
 
-const isLogin = (page: Page) => page.text.includes('name="password"');
-const isConsent = (page: Page) => page.text.includes('/consent"');
 const named = ({ cookies }: Browser, part: string) => cookies.filter(({ name }) => name.includes(part));
-const sessionOf = (browser: Browser) =>
-  named(browser, 'session').find(({ name }) => name.endsWith('session'))?.value;
 const isTrusted = (browser: Browser) => named(browser, 'device').length > 0;
 
 /** Up to the second step of alice. */
-async function half(world: OpenWorld, changes: Parameters = {}, browser = newBrowser(world)) {
-  const { page } = await begin(world, changes, { browser });
-  const step = await signInAs(browser, page, 'alice');
+async function reachSecondStep(world: OpenWorld, changes: Parameters = {}, browser = newBrowser(world)) {
+  const { page: step } = await enterPassword(world, changes, { browser });
   expect([step.status, isSecondStep(step)], step.text).toEqual([200, true]);
   return { browser, page: step };
 }
@@ -95,7 +102,7 @@ describe('the second step in its page', () => {
   it('has nothing to ask once the person has no second factor any more', async () => {
     const world = place();
     await giveOneTimeCodes(world);
-    const { browser, page } = await half(world);
+    const { browser, page } = await reachSecondStep(world);
     await setFactors(world, 'alice');
     const login = await browser.open(page.url);
     expect([login.status, isLogin(login)]).toEqual([200, true]);
@@ -162,27 +169,27 @@ describe('wrong codes', () => {
     const world = place();
     moveClock(2 * HOUR);
     const app = await giveOneTimeCodes(world);
-    const trusted = await half(world);
+    const trusted = await reachSecondStep(world);
     const consent = await trusted.browser.submit(trusted.page, '/code', { code: app.code(-1) });
     expect(isConsent(consent)).toBe(true);
     const statuses: number[] = [];
     for (let turn = 0; turn < 8; turn += 1) {
-      const { browser, page } = await half(world);
+      const { browser, page } = await reachSecondStep(world);
       for (let guess = 0; guess < 3; guess += 1) {
         statuses.push((await browser.submit(page, '/code', { code: app.wrong() })).status);
       }
     }
     expect(statuses).toEqual([...Array<number>(20).fill(401), ...Array<number>(4).fill(429)]);
-    const right = await half(world);
+    const right = await reachSecondStep(world);
     const refused = await right.browser.submit(right.page, '/code', { code: app.code() });
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
     await expectNobody(world, right.browser);
     // Her own browser has a count of its own.
-    const { page } = await half(world, { prompt: 'login' }, trusted.browser);
+    const { page } = await reachSecondStep(world, { prompt: 'login' }, trusted.browser);
     expect(isConsent(await trusted.browser.submit(page, '/code', { code: app.code() }))).toBe(true);
     // A passkey isn't guessed.
     const key = await givePasskey(world, 'alice', { oneTimeCode: app.factor });
-    const other = await half(world);
+    const other = await reachSecondStep(world);
     const done = await other.browser.submit(other.page, '/passkey', {
       response: key.assert(world, other.page),
     });
@@ -218,10 +225,10 @@ describe('codes that are guessed by somebody who has the password', () => {
     const failed = (failures: number) =>
       setFactors(world, 'alice', { oneTimeCode: { ...app.factor, failures }, recoveryCodes });
     await failed(0);
-    const own = await half(world);
+    const own = await reachSecondStep(world);
     await own.browser.submit(own.page, '/code', { code: app.code(-1) });
     await failed(78);
-    const { browser, page } = await half(world);
+    const { browser, page } = await reachSecondStep(world);
     const answers = [];
     for (const code of [app.wrong(), app.wrong(), app.code()]) {
       const { status, text } = await browser.submit(page, '/code', { code });
@@ -239,19 +246,19 @@ describe('codes that are guessed by somebody who has the password', () => {
     ]);
     expect(records.filter(({ reason }) => reason === 'locked')).toHaveLength(3);
 
-    const again = await half(world, { prompt: 'login' }, own.browser);
+    const again = await reachSecondStep(world, { prompt: 'login' }, own.browser);
     const notice = await own.browser.submit(again.page, '/code', { code: app.code() });
     expect(notice.text).toContain('Wrong codes were entered');
     await own.browser.submit(notice, '/notice');
     await failed(80);
-    const lost = await half(world);
+    const lost = await reachSecondStep(world);
     await lost.browser.submit(lost.page, '/code', { recovery_code: codes[0] ?? '' });
-    const next = await half(world);
+    const next = await reachSecondStep(world);
     expect(isSecondStep(await next.browser.submit(next.page, '/code', { code: app.code(1) }))).toBe(false);
     const key = await givePasskey(world, 'alice', { oneTimeCode: { ...app.factor, failures: 100 } });
-    const { browser: withKey, page: asked } = await half(world);
+    const { browser: withKey, page: asked } = await reachSecondStep(world);
     await withKey.submit(asked, '/passkey', { response: key.assert(world, asked) });
-    expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode?.failures).toBeUndefined();
+    expect((await ownFactors(world)).oneTimeCode?.failures).toBeUndefined();
     await setFactors(world, 'alice');
     const account = await complete(world, 'alice');
     const { text } = await account.browser.open(`${world.issuer}/account`);
@@ -265,12 +272,12 @@ describe('codes that are guessed by somebody who has the password', () => {
     const app = await giveOneTimeCodes(world, 'alice', { recoveryCodes });
     let last = 0;
     for (let turn = 0; turn < 9; turn += 1) {
-      const { browser, page } = await half(world);
+      const { browser, page } = await reachSecondStep(world);
       const fields = turn < 4 ? { code: app.wrong() } : { recovery_code: 'AAAA' };
       for (let guess = 0; guess < 5; guess += 1) last = (await browser.submit(page, '/code', fields)).status;
     }
     expect(last).toBe(429);
-    const { browser, page } = await half(world);
+    const { browser, page } = await reachSecondStep(world);
     const from = { 'x-forwarded-for': '198.51.100.9' };
     const done = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' }, from);
     expect([done.status, isSecondStep(done)]).toEqual([200, false]);
@@ -288,7 +295,7 @@ describe('a notice', () => {
   /** A minute later, in a new session; the notice is read if there is one. */
   async function signedIn(world: OpenWorld, fields: () => Record<string, string>, seconds = MINUTE) {
     moveClock(seconds);
-    const { browser, page } = await half(world);
+    const { browser, page } = await reachSecondStep(world);
     const next = await browser.submit(page, '/code', fields());
     if (isNotice(next)) await browser.submit(next, '/notice');
     return { browser, text: next.text, isTold: isNotice(next) };
@@ -351,7 +358,7 @@ describe('a recovery code', () => {
     await setFactors(world, 'alice');
     const { browser: earlier } = await complete(world, 'alice');
     await setFactors(world, 'alice', { passkeys: [{ ...key.factor, suspect: true }], recoveryCodes });
-    const { browser, page } = await half(world);
+    const { browser, page } = await reachSecondStep(world);
     expect(page.text).toContain('name="recovery_code"');
     expect(page.text).not.toContain('name="code"');
     const notice = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' });
@@ -362,7 +369,7 @@ describe('a recovery code', () => {
     await setFactors(world, 'alice', { passkeys: [key.factor], recoveryCodes });
     const sign_in = { one_time_codes: true, recovery_codes: 10 };
     await world.reload({ ...OPTIONS.config, sign_in, clients: worldClients() });
-    const { page: off } = await half(world);
+    const { page: off } = await reachSecondStep(world);
     expect([off.text.includes('/passkey"'), off.text.includes('name="recovery_code"')]).toEqual([
       false,
       true,
@@ -375,7 +382,7 @@ describe('a recovery code', () => {
     const { codes, recoveryCodes } = await newRecoveryCodes(world);
     await giveOneTimeCodes(world, 'alice', { recoveryCodes });
     const [code = ''] = codes;
-    const { browser, page } = await half(world);
+    const { browser, page } = await reachSecondStep(world);
     const notice = await browser.submit(page, '/code', {
       recovery_code: ` ${code.toLowerCase().replaceAll('-', ' ')}`,
     });
@@ -387,7 +394,7 @@ describe('a recovery code', () => {
     expect(codeOf(await browser.submit(consent, '/consent'))).toBeDefined();
     expect(await isForPasskeyApp(world, browser)).toBe(false);
     expect((await begin(world, { prompt: 'consent' }, { browser })).page.text).toContain('/consent"');
-    const again = await half(world);
+    const again = await reachSecondStep(world);
     const refused = await again.browser.submit(again.page, '/code', { recovery_code: code });
     expect([refused.status, isSecondStep(refused)]).toEqual([401, true]);
   });
@@ -422,7 +429,7 @@ describe('a passkey', () => {
     });
     expect([refused.status, isLogin(refused)]).toEqual([401, true]);
     await expectNobody(world, browser);
-    const step = await half(world);
+    const step = await reachSecondStep(world);
     const consent = await step.browser.submit(step.page, '/passkey', {
       response: key.assert(world, step.page, { verifiesUser: false }),
     });
@@ -477,7 +484,7 @@ describe('a passkey', () => {
     const world = place();
     const key = await givePasskey(world, 'bob');
     const app = await giveOneTimeCodes(world, 'alice');
-    const begun = await half(world);
+    const begun = await reachSecondStep(world);
     const login = await begun.browser.open(`${begun.page.url}?account=other`);
     const consent = await begun.browser.submit(login, '/passkey', { response: key.assert(world, login) });
     expect([isConsent(consent), consent.text.includes('bob')]).toEqual([true, true]);
@@ -516,8 +523,8 @@ describe('what is left of a sign-in', () => {
       await act();
       return auditOf(world).slice(before);
     };
-    const { browser, page } = await half(world);
-    expect(await recordsOf(async () => half(world))).toEqual([]);
+    const { browser, page } = await reachSecondStep(world);
+    expect(await recordsOf(async () => reachSecondStep(world))).toEqual([]);
     expect(await recordsOf(async () => browser.submit(page, '/code', { code: app.wrong() }))).toEqual([
       ['second_factor', 'failure', 'one_time_code', 'wrong', alice],
     ]);
@@ -531,7 +538,7 @@ describe('what is left of a sign-in', () => {
       ['second_factor', 'success', 'one_time_code', undefined, alice],
       ['sign_in', 'success', undefined, undefined, alice],
     ]);
-    const recovered = await half(world);
+    const recovered = await reachSecondStep(world);
     const [recovery_code = ''] = codes;
     expect(
       await recordsOf(async () => recovered.browser.submit(recovered.page, '/code', { recovery_code })),

@@ -20,12 +20,8 @@ import {
 import { redeem, refresh } from '../../world/token-endpoint.ts';
 import { createTurns } from '../../world/turns.ts';
 import { GENEROUS, type OpenWorld, worldClients } from '../../world/world.ts';
+import { NAMES } from './factors.ts';
 
-const NAMES = {
-  password: 'urn:postern:acr:password',
-  second_factor: 'urn:postern:acr:second-factor',
-  passkey: 'urn:postern:acr:passkey',
-};
 const CLIENTS = {
   web2: { sign_in: { require: 'second_factor' } },
   post: { sign_in: { require: 'passkey' } },
