@@ -166,6 +166,17 @@ describe('the layout', () => {
     expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
   });
 
+  it('has no two helpers of one name in its tests: what two files need is in test/world', () => {
+    // A script of test/interop is a program of its own.
+    const files = listFiles(path.resolve('test')).filter((file) => !file.includes('/test/interop/'));
+    const all = files.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/^(?:export )?(?:async )?function (\w+)/gm)].map(
+        ([, name = '']) => name,
+      ),
+    );
+    expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
+  });
+
   it('keeps each package in its home', () => {
     const wrong = IMPORTS.filter(({ target }) => !target.startsWith('.') && !target.startsWith('node:'))
       .filter(({ from, target }) => !HOMES[packageOf(target)]?.includes(from))

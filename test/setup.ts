@@ -17,7 +17,7 @@ export default async function setup(): Promise<void> {
 
 /** POSTERN_TEST_NO_BUILD=1 keeps the dist/ that is there, for one test file again and again. An older one would prove nothing. */
 export async function ensureDist(): Promise<void> {
-  if (process.env['POSTERN_TEST_NO_BUILD'] !== '1') return build();
+  if (process.env['POSTERN_TEST_NO_BUILD'] !== '1') return buildDist();
   const changedAt = (file: string) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const builtAt = changedAt('dist/main.js');
   const newer = globSync('src/**').find((file) => changedAt(file) > builtAt);
@@ -36,7 +36,7 @@ function keepFilesInMemory(): void {
   if (bavail * bsize >= ENOUGH_BYTES) process.env['TMPDIR'] = MEMORY;
 }
 
-async function build(): Promise<void> {
+async function buildDist(): Promise<void> {
   const cwd = dirname(dirname(fileURLToPath(import.meta.url)));
   try {
     await promisify(execFile)('npm', ['run', '-s', 'build'], { cwd, maxBuffer: 1 << 26 });

@@ -237,7 +237,7 @@ const EVIL = [
   'https://*.example',
 ];
 
-async function ask(path: string, method: string, headers: Record<string, string>): Promise<Response> {
+async function askWith(path: string, method: string, headers: Record<string, string>): Promise<Response> {
   const body = method === 'POST' ? 'grant_type=client_credentials' : null;
   const type = body === null ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
   return fetch(`${world().base}${path}`, {
@@ -264,7 +264,7 @@ describe('origins', () => {
           'access-control-request-method': 'POST',
           'access-control-request-headers': 'authorization',
         };
-        const answer = await ask(path, 'OPTIONS', headers);
+        const answer = await askWith(path, 'OPTIONS', headers);
         expect(answer.status, path).toBe(204);
         expect(corsHeadersOf(answer), `${path} ${origin}`).toEqual([]);
         expect(answer.headers.get('vary'), path).toMatch(/\bOrigin\b/i);
@@ -282,7 +282,7 @@ describe('origins', () => {
           { origin, authorization: `Basic ${btoa('nobody:x')}` },
           { origin, authorization: 'Bearer x' },
         ]) {
-          const answer = await ask(path, methodOf(path), headers);
+          const answer = await askWith(path, methodOf(path), headers);
           expect(corsHeadersOf(answer), `${path} ${origin} ${answer.status}`).toEqual([]);
           expect(answer.headers.get('vary'), path).toMatch(/\bOrigin\b/i);
         }
@@ -290,7 +290,7 @@ describe('origins', () => {
     }
     for (const path of ['/nothing', '/oauth/token/']) {
       for (const origin of ['https://evil.example', ALLOWED]) {
-        const answer = await ask(path, 'POST', { origin });
+        const answer = await askWith(path, 'POST', { origin });
         expect([answer.status, corsHeadersOf(answer)], path).toEqual([404, []]);
       }
     }
@@ -299,7 +299,7 @@ describe('origins', () => {
   it('HT-18, HT-20: an allowed origin reads answers and errors, without credentials, and caches may tell it apart', async () => {
     for (const path of CORS_PATHS) {
       for (const headers of [{}, { authorization: basic('svc') }, { authorization: basic('svc', 'wrong') }]) {
-        const answer = await ask(path, methodOf(path), { origin: ALLOWED, ...headers });
+        const answer = await askWith(path, methodOf(path), { origin: ALLOWED, ...headers });
         const what = `${path} ${answer.status}`;
         expect(answer.headers.get('access-control-allow-origin'), what).toBe(ALLOWED);
         expect(answer.headers.get('access-control-expose-headers'), what).toBe(
@@ -308,7 +308,7 @@ describe('origins', () => {
         expect(answer.headers.get('access-control-allow-credentials'), what).toBeNull();
         expect(answer.headers.get('vary'), what).toMatch(/\bOrigin\b/i);
       }
-      const preflight = await ask(path, 'OPTIONS', {
+      const preflight = await askWith(path, 'OPTIONS', {
         origin: ALLOWED,
         'access-control-request-method': 'POST',
       });
@@ -318,7 +318,7 @@ describe('origins', () => {
       ]);
       expect(preflight.headers.get('access-control-allow-headers'), path).toBe('Authorization, Content-Type');
       expect(preflight.headers.get('access-control-allow-credentials'), path).toBeNull();
-      const without = await ask(path, methodOf(path), {});
+      const without = await askWith(path, methodOf(path), {});
       expect(corsHeadersOf(without), path).toEqual([]);
       expect(without.headers.get('vary'), path).toMatch(/\bOrigin\b/i);
     }
@@ -369,7 +369,7 @@ describe('headers and errors', () => {
       userinfo: await get(world(), '/oauth/userinfo'),
       'not found': await get(world(), '/nothing'),
       'wrong method': await get(world(), '/oauth/token'),
-      preflight: await ask('/oauth/token', 'OPTIONS', { origin: ALLOWED }),
+      preflight: await askWith('/oauth/token', 'OPTIONS', { origin: ALLOWED }),
       'interaction of nobody': await get(world(), `/interaction/${'x'.repeat(43)}`),
       'too large': await post(world(), '/oauth/token', `grant_type=${'x'.repeat(80_000)}`),
     };

@@ -74,7 +74,7 @@ function header(changes: Header = {}): Header {
 }
 
 /** A token with the claims of a good one, and a signature that `signer` makes. */
-function forge(
+function forgeToken(
   protectedHeader: Header,
   signer: (input: string) => Buffer | string,
   payload: object = decodeJwt(accessToken),
@@ -142,7 +142,7 @@ describe('forged signatures', () => {
       return keyStore.toKeySet(await keyStore.load());
     });
     const own = createPrivateKey({ key: { ...active.privateJwk }, format: 'jwk' });
-    expect((await introspect(world, forge(header(), rs256(own))))['active']).toBe(true);
+    expect((await introspect(world, forgeToken(header(), rs256(own))))['active']).toBe(true);
     // And with that very key every other type, algorithm or critical header is refused.
     for (const changes of [
       { typ: 'JWT' },
@@ -157,7 +157,7 @@ describe('forged signatures', () => {
       { alg: 'RS384' },
       { alg: 'rs256' },
     ]) {
-      await expectWorthless(forge(header(changes), rs256(own)), `own key, ${JSON.stringify(changes)}`);
+      await expectWorthless(forgeToken(header(changes), rs256(own)), `own key, ${JSON.stringify(changes)}`);
     }
     const pss = (input: string) =>
       sign('sha256', Buffer.from(input), {
@@ -165,7 +165,7 @@ describe('forged signatures', () => {
         padding: constants.RSA_PKCS1_PSS_PADDING,
         saltLength: 32,
       });
-    await expectWorthless(forge(header({ alg: 'PS256' }), pss), 'own key, PS256');
+    await expectWorthless(forgeToken(header({ alg: 'PS256' }), pss), 'own key, PS256');
     const claims = decodeJwt(accessToken);
     for (const changes of [
       { iss: 'https://evil.example' },
@@ -190,12 +190,12 @@ describe('forged signatures', () => {
       { scope: ['openid', 'email'] },
     ]) {
       await expectWorthless(
-        forge(header(), rs256(own), { ...claims, ...changes }),
+        forgeToken(header(), rs256(own), { ...claims, ...changes }),
         `own key, ${JSON.stringify(changes)}`,
       );
     }
     const ofMachine = decodeJwt(machine);
-    expect((await introspect(world, forge(header(), rs256(own), ofMachine)))['active']).toBe(true);
+    expect((await introspect(world, forgeToken(header(), rs256(own), ofMachine)))['active']).toBe(true);
     for (const changes of [
       { exp: (ofMachine.exp ?? 0) + 1 },
       { aud: [API, 'https://unknown.example'] },
@@ -204,7 +204,7 @@ describe('forged signatures', () => {
       { jti: 7 },
     ]) {
       await expectWorthless(
-        forge(header(), rs256(own), { ...ofMachine, ...changes }),
+        forgeToken(header(), rs256(own), { ...ofMachine, ...changes }),
         `own key, of a machine, ${JSON.stringify(changes)}`,
       );
     }
@@ -216,7 +216,7 @@ describe('forged signatures', () => {
     for (const alg of ['none', 'None', 'NONE', 'nOnE', '', null, undefined, 0, ['RS256']]) {
       for (const ending of ['', signature, 'AA']) {
         await expectWorthless(
-          forge(header({ alg }), () => ending),
+          forgeToken(header({ alg }), () => ending),
           `alg ${String(alg)} ${ending.slice(0, 4)}`,
         );
       }
@@ -243,9 +243,9 @@ describe('forged signatures', () => {
       'the cookie key': WORLD_ENV.TEST_COOKIE_KEY,
     };
     for (const [name, secret] of Object.entries(secrets)) {
-      await expectWorthless(forge(header({ alg: 'HS256' }), hs256(secret)), `HS256 with ${name}`);
+      await expectWorthless(forgeToken(header({ alg: 'HS256' }), hs256(secret)), `HS256 with ${name}`);
       await expectWorthless(
-        forge(header({ alg: 'HS256', kid: undefined }), hs256(secret)),
+        forgeToken(header({ alg: 'HS256', kid: undefined }), hs256(secret)),
         `HS256 with ${name}`,
       );
     }
@@ -253,8 +253,8 @@ describe('forged signatures', () => {
   });
 
   it('IS-11: the right algorithm by the wrong key, and a changed payload under the right signature', async () => {
-    await expectWorthless(forge(header(), rs256(stranger.privateKey)), 'another key under our kid');
-    await expectWorthless(forge(header({ kid: undefined }), rs256(stranger.privateKey)), 'another key');
+    await expectWorthless(forgeToken(header(), rs256(stranger.privateKey)), 'another key under our kid');
+    await expectWorthless(forgeToken(header({ kid: undefined }), rs256(stranger.privateKey)), 'another key');
     const [head = '', body = '', signature = ''] = accessToken.split('.');
     const other = encode({ ...decodeJwt(accessToken), scope: 'openid admin' });
     await expectWorthless(`${head}.${other}.${signature}`, 'changed payload');
@@ -278,15 +278,21 @@ describe('forged signatures', () => {
       { kid: lureUrl, jku: lureUrl, x5u: lureUrl },
       { iss: lureUrl },
     ]) {
-      await expectWorthless(forge(header(changes), rs256(stranger.privateKey)), Object.keys(changes).join());
+      await expectWorthless(
+        forgeToken(header(changes), rs256(stranger.privateKey)),
+        Object.keys(changes).join(),
+      );
       const { kid: _kid, ...without } = header(changes);
       await expectWorthless(
-        forge(without, rs256(stranger.privateKey)),
+        forgeToken(without, rs256(stranger.privateKey)),
         `${Object.keys(changes).join()} without kid`,
       );
     }
     const elsewhere = { ...decodeJwt(accessToken), iss: lureUrl.replace('/keys', '') };
-    await expectWorthless(forge(header(), rs256(stranger.privateKey), elsewhere), 'an issuer of their own');
+    await expectWorthless(
+      forgeToken(header(), rs256(stranger.privateKey), elsewhere),
+      'an issuer of their own',
+    );
     await expectUntouched();
   });
 
@@ -306,8 +312,8 @@ describe('forged signatures', () => {
       pathToFileURL(bait).href,
     ]) {
       const what = `kid ${JSON.stringify(kid).slice(0, 30)}`;
-      await expectWorthless(forge(header({ kid }), rs256(stranger.privateKey)), what);
-      await expectWorthless(forge(header({ kid, alg: 'HS256' }), hs256('')), what);
+      await expectWorthless(forgeToken(header({ kid }), rs256(stranger.privateKey)), what);
+      await expectWorthless(forgeToken(header({ kid, alg: 'HS256' }), hs256('')), what);
     }
     await expectUntouched();
     await readFile(control);
@@ -335,7 +341,7 @@ describe('forged signatures', () => {
       const monitor = await client.monitor();
       monitor.on('monitor', (_time: string, words: string[]) => sent.push(words.join(' ')));
       for (const kid of HOSTILE_KIDS) {
-        const token = forge(header({ kid }), rs256(stranger.privateKey), decodeJwt(good));
+        const token = forgeToken(header({ kid }), rs256(stranger.privateKey), decodeJwt(good));
         const asked = await introspection(onRedis, token);
         expect([asked.status, asked.text]).toEqual([200, '{"active":false}']);
         const revoked = await revoke(onRedis, token, 'svc');

@@ -23,7 +23,7 @@ const OUT = 'https://app.example/out';
 
 type Visitor = { readonly browser: Browser; readonly idToken: string; readonly accessToken: string };
 
-async function signedIn(options: AuthorizeOptions = {}): Promise<Visitor> {
+async function newVisitor(options: AuthorizeOptions = {}): Promise<Visitor> {
   const ticket = await takeCode(world(), { scope: 'openid reports.read', ...options });
   const answer = await redeem(world(), ticket);
   return {
@@ -38,7 +38,7 @@ function logoutUrl(parameters: Readonly<Record<string, string>>, { issuer } = wo
 }
 
 /** Whose session this browser has, as a silent request tells. */
-async function isSignedIn(browser: Browser): Promise<boolean> {
+async function hasSession(browser: Browser): Promise<boolean> {
   const page = await browser.request(authorizationUrl(world(), { prompt: 'none', scope: 'openid' }));
   const { query } = redirectOf(page);
   if (query['code'] !== undefined) return true;
@@ -58,7 +58,7 @@ async function confirm(browser: Browser, page: Page): Promise<Page> {
 
 describe('nobody is signed out without being asked', () => {
   it('LO-01: opening the address, as an image or a link does, only asks', async () => {
-    const { browser, idToken } = await signedIn();
+    const { browser, idToken } = await newVisitor();
     for (const parameters of [
       {},
       { client_id: 'web' },
@@ -71,26 +71,26 @@ describe('nobody is signed out without being asked', () => {
       expect(isQuestion(page), JSON.stringify(parameters)).toBe(true);
       expect(page.headers.get('x-frame-options')).toBe('DENY');
       expect(page.headers.get('cache-control')).toBe('no-store');
-      expect(await isSignedIn(browser), JSON.stringify(parameters)).toBe(true);
+      expect(await hasSession(browser), JSON.stringify(parameters)).toBe(true);
     }
   });
 
   it('LO-02: the confirmation needs its own secret, from this browser', async () => {
-    const { browser } = await signedIn();
-    const other = await signedIn({ person: 'bob' });
+    const { browser } = await newVisitor();
+    const other = await newVisitor({ person: 'bob' });
     const page = await browser.open(logoutUrl({}));
     const foreign = formOf(await other.browser.open(logoutUrl({})), '/logout/confirm').fields['xsrf'] ?? '';
     for (const xsrf of ['', 'x', foreign, '0'.repeat(48)]) {
       const answer = await browser.submit(page, '/logout/confirm', { logout: 'yes', xsrf });
       expect([answer.status, answer.headers.get('location')], xsrf).toEqual([400, null]);
-      expect(await isSignedIn(browser), xsrf).toBe(true);
+      expect(await hasSession(browser), xsrf).toBe(true);
     }
     const bare = await post(world(), '/oauth/logout/confirm', { logout: 'yes', xsrf: foreign });
     expect([bare.status, bare.headers.get('location')]).toEqual([400, null]);
   });
 
   it('LO-02: a confirmation from another site is refused, also with the secret', async () => {
-    const { browser } = await signedIn();
+    const { browser } = await newVisitor();
     const page = await browser.open(logoutUrl({}));
     for (const from of [
       { origin: 'https://evil.example' },
@@ -100,21 +100,21 @@ describe('nobody is signed out without being asked', () => {
     ]) {
       const answer = await browser.submit(page, '/logout/confirm', { logout: 'yes' }, from);
       expect([answer.status, answer.headers.get('location')], JSON.stringify(from)).toEqual([403, null]);
-      expect(await isSignedIn(browser), JSON.stringify(from)).toBe(true);
+      expect(await hasSession(browser), JSON.stringify(from)).toBe(true);
     }
   });
 
   it('LO-02: a confirmation is good once', async () => {
-    const { browser } = await signedIn();
+    const { browser } = await newVisitor();
     const page = await browser.open(logoutUrl({}));
     await confirm(browser, page);
-    expect(await isSignedIn(browser)).toBe(false);
+    expect(await hasSession(browser)).toBe(false);
     const again = await browser.submit(page, '/logout/confirm', { logout: 'yes' });
     expect([again.status, again.headers.get('location')]).toEqual([400, null]);
   });
 
   it('LO-10: the form and every redirect of it go to the issuer, whatever the Host says', async () => {
-    const { browser } = await signedIn();
+    const { browser } = await newVisitor();
     const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
     const raw = await sendBytes(
       world().base,
@@ -145,7 +145,7 @@ describe('where a browser is sent', () => {
     '//evil.example',
     ' https://app.example/out',
   ])('LO-04: %s is not registered: 400, no redirect, still signed in', async (uri) => {
-    visitor ??= await signedIn();
+    visitor ??= await newVisitor();
     const { browser, idToken } = visitor;
     for (const identity of [{ id_token_hint: idToken }, { client_id: 'web' }] as const) {
       const page = await browser.open(logoutUrl({ ...identity, post_logout_redirect_uri: uri }));
@@ -153,11 +153,11 @@ describe('where a browser is sent', () => {
       expect(page.text).toContain('invalid_request');
       expect(page.text).not.toContain('evil.example');
     }
-    expect(await isSignedIn(browser)).toBe(true);
+    expect(await hasSession(browser)).toBe(true);
   });
 
   it('LO-04: a URI without saying whose it is leads nowhere', async () => {
-    const { browser } = await signedIn();
+    const { browser } = await newVisitor();
     const page = await browser.open(logoutUrl({ post_logout_redirect_uri: OUT, state: 's' }));
     expect(isQuestion(page)).toBe(true);
     const done = await confirm(browser, page);
@@ -165,13 +165,13 @@ describe('where a browser is sent', () => {
   });
 
   it('LO-04: a registered URI of another client is not registered', async () => {
-    const { browser } = await signedIn();
+    const { browser } = await newVisitor();
     const page = await browser.open(logoutUrl({ client_id: 'spa', post_logout_redirect_uri: OUT }));
     expect([page.status, page.headers.get('location')]).toEqual([400, null]);
   });
 
   it('LO-05: the state of somebody who is not signed in goes back too, and shows no page of another', async () => {
-    const { idToken } = await signedIn();
+    const { idToken } = await newVisitor();
     const page = await newBrowser(world()).open(
       logoutUrl({ id_token_hint: idToken, post_logout_redirect_uri: OUT, state: 's' }),
     );
@@ -183,7 +183,7 @@ describe('where a browser is sent', () => {
 
 describe('the hint', () => {
   it('LO-06: a hint that is not ours, was changed, or is something else is refused', async () => {
-    const { browser, idToken, accessToken } = await signedIn();
+    const { browser, idToken, accessToken } = await newVisitor();
     const [head = '', , signature = ''] = idToken.split('.');
     const none = Buffer.from('{"alg":"none"}').toString('base64url');
     const claims = decodeJwt(idToken);
@@ -199,14 +199,14 @@ describe('the hint', () => {
       const page = await browser.open(logoutUrl({ id_token_hint: hint, post_logout_redirect_uri: OUT }));
       expect([page.status, page.headers.get('location')], hint.slice(0, 20)).toEqual([400, null]);
     }
-    expect(await isSignedIn(browser)).toBe(true);
+    expect(await hasSession(browser)).toBe(true);
   });
 
   it('LO-06: of what our key signs for the app, only an ID token is a hint', async () => {
     const { active } = await withStore(world(), async (store) =>
       keyStoreOf(store).toKeySet(await keyStoreOf(store).load()),
     );
-    const { browser, idToken } = await signedIn();
+    const { browser, idToken } = await newVisitor();
     const sign = (typ?: string) =>
       new SignJWT(decodeJwt(idToken))
         .setProtectedHeader({ alg: 'RS256', kid: active.kid, ...(typ !== undefined && { typ }) })
@@ -218,11 +218,11 @@ describe('the hint', () => {
       const answer = await browser.request(authorizationUrl(world(), { ...hint, prompt: 'none' }));
       expect(redirectOf(answer).query['error']).toBe('invalid_request');
     }
-    expect(await isSignedIn(browser)).toBe(true);
+    expect(await hasSession(browser)).toBe(true);
   });
 
   it('LO-06: the error page says nothing of the app, known or unknown', async () => {
-    const [head, , signature] = (await signedIn()).idToken.split('.');
+    const [head, , signature] = (await newVisitor()).idToken.split('.');
     const far = await startWorld({ issuer: 'https://id.example' });
     const shown = new Set<string>();
     for (const client of ['web', 'nobody']) {
@@ -241,28 +241,28 @@ describe('the hint', () => {
   });
 
   it('LO-06: a client_id that is not the hint’s is refused', async () => {
-    const { browser, idToken } = await signedIn();
+    const { browser, idToken } = await newVisitor();
     const page = await browser.open(logoutUrl({ id_token_hint: idToken, client_id: 'web2' }));
     expect([page.status, page.headers.get('location')]).toEqual([400, null]);
   });
 
   it('LO-07: the hint of alice in the browser of bob asks bob, who stays signed in', async () => {
-    const alice = await signedIn();
-    const bob = await signedIn({ person: 'bob' });
+    const alice = await newVisitor();
+    const bob = await newVisitor({ person: 'bob' });
     const hint = { id_token_hint: alice.idToken, post_logout_redirect_uri: OUT };
     const page = await bob.browser.open(logoutUrl(hint));
     expect(isQuestion(page)).toBe(true);
-    expect(await isSignedIn(bob.browser)).toBe(true);
-    expect(await isSignedIn(alice.browser)).toBe(true);
+    expect(await hasSession(bob.browser)).toBe(true);
+    expect(await hasSession(alice.browser)).toBe(true);
     const again = await bob.browser.open(logoutUrl(hint));
     await confirm(bob.browser, again);
-    expect(await isSignedIn(bob.browser)).toBe(false);
-    expect(await isSignedIn(alice.browser)).toBe(true);
+    expect(await hasSession(bob.browser)).toBe(false);
+    expect(await hasSession(alice.browser)).toBe(true);
   });
 
   it('LO-08: an ID token that has expired is still a hint', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
-    const { browser, idToken } = await signedIn();
+    const { browser, idToken } = await newVisitor();
     vi.setSystemTime(Date.now() + 2 * 3_600_000);
     const page = await browser.open(logoutUrl({ id_token_hint: idToken, post_logout_redirect_uri: OUT }));
     expect(isQuestion(page)).toBe(true);
@@ -286,7 +286,7 @@ it('LO-11: nothing of the session survives a confirmed sign-out', async () => {
   // The cookie is taken away, and brings nothing back when it is kept.
   expect(browser.cookies.map(({ name }) => name)).not.toContain('postern_session');
   for (const cookie of before) browser.setCookie(cookie);
-  expect(await isSignedIn(browser)).toBe(false);
+  expect(await hasSession(browser)).toBe(false);
 
   expect(await introspect(world(), accessToken)).toEqual({ active: false });
   expect((await userinfo(world(), accessToken)).status).toBe(401);

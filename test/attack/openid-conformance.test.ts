@@ -17,7 +17,7 @@ const world = useWorld({ rotationTimer: NEVER, config: GENEROUS });
 afterEach(() => void vi.useRealTimers());
 
 /** A request that needs no page, by a browser that has been here; the parameters of its redirect. */
-async function silently(browser: Browser, changes: Parameters = {}) {
+async function redirectSilently(browser: Browser, changes: Parameters = {}) {
   const page = await browser.request(authorizationUrl(world(), { scope: 'openid', ...changes }));
   expect(page.status).toBe(303);
   return redirectOf(page);
@@ -62,7 +62,7 @@ describe('CF-16: basic plan', () => {
   it('PromptNoneLoggedIn: a code for the same person and the same sign-in', async () => {
     const ticket = await takeCode(world(), { scope: 'openid', parameters: { max_age: '10000' } });
     const first = decodeJwt(textOf(await redeem(world(), ticket), 'id_token'));
-    const { query } = await silently(ticket.browser, { prompt: 'none', max_age: '10000' });
+    const { query } = await redirectSilently(ticket.browser, { prompt: 'none', max_age: '10000' });
     const second = await claimsOf(ticket, query['code']);
     expect([second.sub, second['auth_time']]).toEqual([first.sub, first['auth_time']]);
   });
@@ -78,16 +78,16 @@ describe('CF-16: basic plan', () => {
     expect(Number(second['auth_time']) - Number(first['auth_time'])).toBeGreaterThanOrEqual(5);
   });
 
-  it('IdTokenHint: the person of the hint silently, and nobody else', async () => {
+  it('IdTokenHint: the person of the hint redirectSilently, and nobody else', async () => {
     const ticket = await takeCode(world(), { scope: 'openid' });
     const hint = textOf(await redeem(world(), ticket), 'id_token');
-    const { query } = await silently(ticket.browser, { prompt: 'none', id_token_hint: hint });
+    const { query } = await redirectSilently(ticket.browser, { prompt: 'none', id_token_hint: hint });
     expect((await claimsOf(ticket, query['code'])).sub).toBe(PEOPLE.alice);
     const bob = await takeCode(world(), { scope: 'openid', person: 'bob' });
-    const other = await silently(bob.browser, { prompt: 'none', id_token_hint: hint });
+    const other = await redirectSilently(bob.browser, { prompt: 'none', id_token_hint: hint });
     expect(other.query['error']).toBe('login_required');
     expect(other.query).not.toHaveProperty('code');
-    const forged = await silently(ticket.browser, {
+    const forged = await redirectSilently(ticket.browser, {
       prompt: 'none',
       id_token_hint: `${hint.slice(0, -8)}AAAAAAAA`,
     });

@@ -121,7 +121,7 @@ const hosts = createTlsServer(
 );
 
 /** On every address of this namespace. Each connection is written down with the address and the port that it came to. */
-async function listen(port: number): Promise<void> {
+async function listenEverywhere(port: number): Promise<void> {
   const server = createServer((socket) => {
     connections.push(`${(socket.localAddress ?? '').replace('::ffff:', '')} ${port}`);
     openSockets += 1;
@@ -192,7 +192,7 @@ function world(): OpenWorld {
   return service;
 }
 
-function authorizeUrl(clientId: string, { issuer }: Pick<World, 'issuer'> = world()): string {
+function authorizeUrlOf(clientId: string, { issuer }: Pick<World, 'issuer'> = world()): string {
   const redirectUri = `${URL.parse(clientId)?.origin ?? 'https://docs.example'}/cb`;
   const query = { ...AUTHORIZATION_REQUEST, client_id: clientId, redirect_uri: redirectUri, scope: 'openid' };
   return `${issuer}/oauth/authorize?${new URLSearchParams(query).toString()}`;
@@ -206,9 +206,9 @@ type Visit = {
 };
 
 /** An authorization request of a stranger at `address`, on a connection of its own. */
-async function visit(clientId: string, address = '127.0.0.1'): Promise<Visit> {
+async function visitFrom(clientId: string, address = '127.0.0.1'): Promise<Visit> {
   return new Promise((resolve, reject) => {
-    const target = authorizeUrl(clientId).replace(world().issuer, world().base);
+    const target = authorizeUrlOf(clientId).replace(world().issuer, world().base);
     const headers = { accept: 'text/html' };
     const sent = startRequest(target, { agent: false, localAddress: address, headers }, (response) => {
       const chunks: Buffer[] = [];
@@ -228,7 +228,7 @@ async function useClient(
   clientId: string,
 ): Promise<{ readonly refreshed: number; readonly refreshToken: string }> {
   const browser = newBrowser(world());
-  const url = new URL(authorizeUrl(clientId));
+  const url = new URL(authorizeUrlOf(clientId));
   url.searchParams.set('scope', 'openid offline_access');
   url.searchParams.set('prompt', 'consent');
   const page = await finishPages(browser, await browser.open(url.href), 'alice');
@@ -239,10 +239,10 @@ async function useClient(
     redirect_uri: url.searchParams.get('redirect_uri') ?? '',
     code_verifier: VERIFIER,
   });
-  return refresh(clientId, String(tokens.body['refresh_token']));
+  return refreshAt(clientId, String(tokens.body['refresh_token']));
 }
 
-async function refresh(clientId: string, refreshToken: string) {
+async function refreshAt(clientId: string, refreshToken: string) {
   const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken };
   const { status, body } = await post(world(), '/oauth/token', form);
   return { refreshed: status, refreshToken: String(body['refresh_token']) };
@@ -267,7 +267,7 @@ const LOCAL_PORTS = '/proc/sys/net/ipv4/ip_local_port_range';
 const api = {
   async prepare() {
     await names.listen();
-    await Promise.all([443, 80, 8443].map(listen));
+    await Promise.all([443, 80, 8443].map(listenEverywhere));
   },
 
   script: (name: string, answers: Answers) => names.script(name, answers),
@@ -324,7 +324,7 @@ const api = {
       const statuses: number[] = [];
       for (const host of named)
         statuses.push(
-          (await fetch(authorizeUrl(`https://${host}/c`, written), { redirect: 'manual' })).status,
+          (await fetch(authorizeUrlOf(`https://${host}/c`, written), { redirect: 'manual' })).status,
         );
       const browser = newBrowser(written);
       for (const client of CLIENTS) await signIn(written, { browser, client, scope: 'openid' });
@@ -358,7 +358,7 @@ const api = {
     await turns.turn();
   },
 
-  visit: async (clientId: string, address?: string) => watch(() => visit(clientId, address)),
+  visit: async (clientId: string, address?: string) => watch(() => visitFrom(clientId, address)),
   /** A form to another endpoint than the one where a sign-in begins. */
   post: async (endpoint: string, form: Readonly<Record<string, string>>) =>
     watch(async () => ({ status: (await post(world(), endpoint, form)).status })),
@@ -371,11 +371,11 @@ const api = {
       const left = clientIds.entries();
       const strangers = Array.from({ length: atOnce }, async () => {
         for (const [index, clientId] of left)
-          answers.push(await visit(clientId, addresses[index % addresses.length]));
+          answers.push(await visitFrom(clientId, addresses[index % addresses.length]));
       });
       await waitUntil(() => openSockets > 0 || answers.length > 0);
-      const knownVisit = known && (await visit(known.clientId));
-      const knownRefresh = known && (await refresh(known.clientId, known.refreshToken));
+      const knownVisit = known && (await visitFrom(known.clientId));
+      const knownRefresh = known && (await refreshAt(known.clientId, known.refreshToken));
       const signedIn = (await signIn(world())).tokens.access_token !== '';
       await Promise.all(strangers);
       const statuses = answers.map(({ status }) => status);
@@ -390,7 +390,7 @@ const api = {
   async growth(clientId: string, rounds: number) {
     const round = async (): Promise<void> => {
       await api.later(2);
-      const { status } = await visit(clientId);
+      const { status } = await visitFrom(clientId);
       if (status !== 400) throw new Error(`answered with ${status}`);
     };
     for (let done = 0; done < 10; done += 1) await round();

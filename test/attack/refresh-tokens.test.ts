@@ -25,7 +25,7 @@ async function newFamily(at: World, options: AuthorizeOptions = {}): Promise<Fam
   return { refreshToken: textOf(answer, 'refresh_token'), accessToken: textOf(answer, 'access_token') };
 }
 
-async function isAlive(at: World, { refreshToken, accessToken }: Family) {
+async function statesOf(at: World, { refreshToken, accessToken }: Family) {
   return {
     accessToken: (await introspect(at, accessToken, 'web'))['active'],
     refreshToken: (await introspect(at, refreshToken, 'web'))['active'],
@@ -187,7 +187,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
   });
 
   const expectDead = (at: World, family: Family, message: string) =>
-    two.unlessLate(async () => expect(await isAlive(at, family), message).toEqual(DEAD));
+    two.unlessLate(async () => expect(await statesOf(at, family), message).toEqual(DEAD));
 
   const WAVES = rounds(50, 8);
 

@@ -102,7 +102,11 @@ const COMBINATIONS = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
 const INDICATORS = [undefined, REPORTS, B, BARE, 'HTTPS://API.Example/b', 'https://api.example/unknown'];
 
 /** What a request without scope asks for, as the documents say it. */
-function defaultOf(client: FileClient, api: FileResource | undefined, isPerson: boolean): readonly string[] {
+function defaultScopesOf(
+  client: FileClient,
+  api: FileResource | undefined,
+  isPerson: boolean,
+): readonly string[] {
   if (api?.default_scopes !== undefined) return api.default_scopes;
   if (!isPerson && api !== undefined && !api.scopes?.length) return [];
   if (client.default_scope !== undefined) return client.default_scope.split(' ');
@@ -124,7 +128,7 @@ function expected(
     (one) => one.resource === resource?.replace('HTTPS://API.Example', 'https://api.example'),
   );
   if (scopes.length === 0) {
-    const filled = defaultOf(client, api, isPerson);
+    const filled = defaultScopesOf(client, api, isPerson);
     if (filled.length > 0) return expected(client, filled, resource, isPerson);
   }
   if (resource !== undefined) {

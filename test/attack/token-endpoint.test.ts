@@ -10,7 +10,7 @@ const world = useWorld({ config: GENEROUS });
 
 const MACHINE = { grant_type: 'client_credentials' };
 
-function expectRefused(answer: Answer, status: number, error: string, what = ''): void {
+function expectRefusal(answer: Answer, status: number, error: string, what = ''): void {
   expect([answer.status, answer.body['error']], `${what} ${answer.text}`).toEqual([status, error]);
   for (const member of ['access_token', 'refresh_token', 'id_token']) {
     expect(answer.body, what).not.toHaveProperty(member);
@@ -28,7 +28,7 @@ describe('client authentication', () => {
       'grant_type=client_credentials&scope=reports.read&scope=other.read',
       `grant_type=client_credentials&client_id=svc&client_id=web`,
     ]) {
-      expectRefused(
+      expectRefusal(
         await post(world(), '/oauth/token', form, { authorization: basic('svc') }),
         400,
         'invalid_request',
@@ -36,10 +36,10 @@ describe('client authentication', () => {
       );
     }
     const twice = `grant_type=client_credentials&client_id=post&client_secret=x&client_secret=${SECRETS.post}`;
-    expectRefused(await post(world(), '/oauth/token', twice), 400, 'invalid_request');
+    expectRefusal(await post(world(), '/oauth/token', twice), 400, 'invalid_request');
     const named = `client_id=post&client_id=post&client_secret=${SECRETS.post}&token=x`;
     for (const endpoint of ['/oauth/token', '/oauth/introspect', '/oauth/revoke']) {
-      expectRefused(
+      expectRefusal(
         await post(world(), endpoint, `grant_type=client_credentials&${named}`),
         400,
         'invalid_request',
@@ -50,13 +50,13 @@ describe('client authentication', () => {
 
   it('TK-03: a confidential client without its secret is nobody', async () => {
     for (const client of ['web', 'svc', 'post', 'rs1']) {
-      expectRefused(
+      expectRefusal(
         await post(world(), '/oauth/token', { ...MACHINE, client_id: client }),
         401,
         'invalid_client',
         client,
       );
-      expectRefused(
+      expectRefusal(
         await post(world(), '/oauth/token', { ...MACHINE, client_id: client, client_secret: '' }),
         401,
         'invalid_client',
@@ -64,7 +64,7 @@ describe('client authentication', () => {
       );
     }
     const empty = { authorization: `Basic ${Buffer.from('svc:').toString('base64')}` };
-    expectRefused(await post(world(), '/oauth/token', MACHINE, empty), 400, 'invalid_request');
+    expectRefusal(await post(world(), '/oauth/token', MACHINE, empty), 400, 'invalid_request');
   });
 
   it('TK-06: almost the right secret is the wrong one', async () => {
@@ -82,9 +82,9 @@ describe('client authentication', () => {
       '[object Object]',
     ]) {
       const answer = await post(world(), '/oauth/token', MACHINE, { authorization: basic('svc', secret) });
-      expectRefused(answer, 401, 'invalid_client', secret);
+      expectRefusal(answer, 401, 'invalid_client', secret);
       const form = { grant_type: 'authorization_code', code: 'x', client_id: 'post', client_secret: secret };
-      expectRefused(await post(world(), '/oauth/token', form), 401, 'invalid_client', secret);
+      expectRefusal(await post(world(), '/oauth/token', form), 401, 'invalid_client', secret);
     }
   });
 
@@ -118,7 +118,7 @@ describe('grants', () => {
   it('TK-14: a public client gets no machine token', async () => {
     for (const client of ['spa', 'native'] as const) {
       const answer = await requestToken(world(), client, { ...MACHINE, scope: 'reports.read' });
-      expectRefused(answer, 400, 'unauthorized_client', client);
+      expectRefusal(answer, 400, 'unauthorized_client', client);
     }
   });
 
@@ -138,10 +138,10 @@ describe('grants', () => {
     ]) {
       const form = { grant_type: grantType, username: 'alice', password: 'alice-password-1' };
       const answer = await requestToken(world(), 'svc', form);
-      expectRefused(answer, 400, 'unsupported_grant_type', grantType);
+      expectRefusal(answer, 400, 'unsupported_grant_type', grantType);
     }
     for (const form of [{ scope: 'reports.read' }, { grant_type: '' }]) {
-      expectRefused(await requestToken(world(), 'svc', form), 400, 'invalid_request');
+      expectRefusal(await requestToken(world(), 'svc', form), 400, 'invalid_request');
     }
   });
 
@@ -157,12 +157,12 @@ describe('grants', () => {
       ['reports.read\tother.read', undefined],
     ] as const) {
       const answer = await requestToken(world(), 'svc', { ...MACHINE, scope });
-      expectRefused(answer, 400, 'invalid_scope', scope);
+      expectRefusal(answer, 400, 'invalid_scope', scope);
       if (refused !== undefined) expect(answer.body['scope']).toBe(refused);
       const asPage = { authorization: basic('svc'), accept: 'text/html' };
       expect((await post(world(), '/oauth/token', { ...MACHINE, scope }, asPage)).body).toEqual(answer.body);
     }
-    expectRefused(
+    expectRefusal(
       await requestToken(world(), 'rs1', { ...MACHINE, scope: 'reports.read reports.write' }),
       400,
       'invalid_scope',
@@ -172,13 +172,13 @@ describe('grants', () => {
   it('TK-18: a resource that does not exist, or a scope of another one, is refused', async () => {
     for (const resource of ['urn:nobody', 'nonsense', `${API}#x`]) {
       const unknown = { ...MACHINE, resource, scope: 'reports.read' };
-      expectRefused(await requestToken(world(), 'svc', unknown), 400, 'invalid_target', resource);
+      expectRefusal(await requestToken(world(), 'svc', unknown), 400, 'invalid_target', resource);
     }
     const foreign = { ...MACHINE, resource: API, scope: 'other.read' };
-    expectRefused(await requestToken(world(), 'svc', foreign), 400, 'invalid_scope');
+    expectRefusal(await requestToken(world(), 'svc', foreign), 400, 'invalid_scope');
     const form = `grant_type=client_credentials&resource=${encodeURIComponent(API)}&resource=${encodeURIComponent(OTHER_API)}`;
     const answer = await post(world(), '/oauth/token', form, { authorization: basic('svc') });
-    expectRefused(answer, 400, 'invalid_target');
+    expectRefusal(answer, 400, 'invalid_target');
   });
 
   it('TK-19: a machine that names no scope gets its default and not all of its scopes', async () => {
@@ -195,6 +195,6 @@ describe('answers', () => {
       client_id: 'post',
       client_secret: SECRETS.post,
     }).toString();
-    expectRefused(await post(world(), `/oauth/token?${query}`, ''), 401, 'invalid_client');
+    expectRefusal(await post(world(), `/oauth/token?${query}`, ''), 401, 'invalid_client');
   });
 });

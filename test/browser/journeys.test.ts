@@ -5,7 +5,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { reopenChromium } from '../world/chromium.ts';
 import { describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
-import { atTheApp, press, signIn, useVisitors, type Visitors } from '../world/visitors.ts';
+import { atTheApp, press, fillSignIn, useVisitors, type Visitors } from '../world/visitors.ts';
 import { GENEROUS, PASSWORDS, worldClients } from '../world/world.ts';
 import { typeIn } from './keyboard.ts';
 import { tempFolder } from '../world/temp-folder.ts';
@@ -21,11 +21,11 @@ useVisitors(
   (begun) => (place = begun),
 );
 
-function authorizeUrl(parameters: Readonly<Record<string, string>> = {}): string {
+function urlAtHome(parameters: Readonly<Record<string, string>> = {}): string {
   return authorizationUrl(place.world, { redirect_uri: `${place.home}cb`, ...parameters });
 }
 
-async function titleOf(page: Page): Promise<string> {
+async function headingOf(page: Page): Promise<string> {
   return page.getByRole('heading', { level: 1 }).innerText();
 }
 
@@ -37,40 +37,40 @@ describe('by mouse', () => {
     'LG-17: a person mistypes, signs in, allows, comes to the app, and signs out, %s',
     async (_, javaScriptEnabled) => {
       const page = await place.visit({ javaScriptEnabled });
-      await page.goto(authorizeUrl());
-      await signIn(page, 'alice', 'wrong');
+      await page.goto(urlAtHome());
+      await fillSignIn(page, 'alice', 'wrong');
       expect(await page.getByRole('alert').innerText()).toContain('don’t match');
       expect(await page.getByLabel('Username').inputValue()).toBe('alice');
       await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
       await press(page, 'Sign in');
-      expect(await titleOf(page)).toBe('Web app wants access to your account');
+      expect(await headingOf(page)).toBe('Web app wants access to your account');
       await press(page, 'Allow');
       expect((await atTheApp(page)).get('code')).not.toBeNull();
 
       await page.goto(`${place.world.issuer}/oauth/logout`);
       await press(page, 'Sign out');
-      expect(await titleOf(page)).toBe('You’re signed out');
+      expect(await headingOf(page)).toBe('You’re signed out');
       await page.goto(`${place.world.issuer}/oauth/logout`);
-      expect(await titleOf(page)).toBe('You’re already signed out');
+      expect(await headingOf(page)).toBe('You’re already signed out');
       expect(await page.getByRole('button').count()).toBe(0);
     },
   );
 
   it('the back button leads to a page that explains', async () => {
     const page = await place.visit();
-    await page.goto(authorizeUrl());
-    await signIn(page, 'alice');
+    await page.goto(urlAtHome());
+    await fillSignIn(page, 'alice');
     await press(page, 'Don’t allow');
     expect((await atTheApp(page)).get('error')).toBe('access_denied');
     await page.goBack();
-    expect(await titleOf(page)).toBe('This page has expired');
+    expect(await headingOf(page)).toBe('This page has expired');
   });
 });
 
 describe('the keyboard alone', () => {
   it('goes from the app through sign-in and consent and back, and sees the focus all the way', async () => {
     const page = await place.visit();
-    await page.goto(authorizeUrl());
+    await page.goto(urlAtHome());
     await typeIn(page, 'alice');
     await page.keyboard.press('Tab');
     await typeIn(page, 'wrong');
@@ -99,7 +99,7 @@ describe('the keyboard alone', () => {
 
 /** Signs in and allows what is still to be allowed. */
 async function comeToTheApp(page: Page): Promise<string | null> {
-  await signIn(page, 'alice');
+  await fillSignIn(page, 'alice');
   const allow = page.getByRole('button', { name: 'Allow', exact: true });
   await allow.or(page.getByRole('heading', { name: 'The app' })).waitFor();
   if (await allow.isVisible()) await allow.click();
@@ -117,7 +117,7 @@ describe('tabs that are opened together', () => {
       tabs.map(async (tab, index) => {
         await tab.waitForTimeout((index * 170) % 401);
         // Its users aren't asked to allow anything.
-        await tab.goto(authorizeUrl({ client_id: 'first-party' }));
+        await tab.goto(urlAtHome({ client_id: 'first-party' }));
       }),
     );
     expect(await ownCookies(context)).toHaveLength(Math.min(count, 10));
@@ -125,12 +125,12 @@ describe('tabs that are opened together', () => {
     for (const tab of tabs) {
       // A page that was pushed out after it was shown says so when it is sent, or shown again.
       await tab.reload();
-      if ((await titleOf(tab)) === 'Sign in') expect(await comeToTheApp(tab)).not.toBeNull();
+      if ((await headingOf(tab)) === 'Sign in') expect(await comeToTheApp(tab)).not.toBeNull();
       else over.push(tab);
     }
     expect(over).toHaveLength(Math.max(count - 10, 0));
     for (const tab of over) {
-      expect(await titleOf(tab)).toBe('This page has expired');
+      expect(await headingOf(tab)).toBe('This page has expired');
       expect(await tab.locator('main').innerText()).toContain('this browser had more than ten sign-ins open');
     }
     expect(await ownCookies(context)).toEqual([]);
@@ -142,14 +142,14 @@ describe('tabs that are opened together', () => {
     const before = await reopenChromium(profile);
     const urls: string[] = [];
     for (const tab of [await before.newPage(), await before.newPage()]) {
-      await tab.goto(authorizeUrl());
+      await tab.goto(urlAtHome());
       urls.push(tab.url());
     }
     await before.close();
     const after = await reopenChromium(profile);
     // One begins anew, as an app does that is restored.
     const tabs = await Promise.all(Array.from({ length: 3 }, () => after.newPage()));
-    await Promise.all(tabs.map((tab, index) => tab.goto(urls[index] ?? authorizeUrl())));
+    await Promise.all(tabs.map((tab, index) => tab.goto(urls[index] ?? urlAtHome())));
     for (const tab of tabs) expect(await comeToTheApp(tab)).not.toBeNull();
     expect(await ownCookies(after)).toEqual([]);
     await after.close();
@@ -159,7 +159,7 @@ describe('tabs that are opened together', () => {
 describe('two tabs and an impatient hand', () => {
   it('a double click signs in once, and is no error', async () => {
     const page = await place.visit();
-    await page.goto(authorizeUrl());
+    await page.goto(urlAtHome());
     await page.getByLabel('Username').fill('alice');
     await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
     await page.getByRole('button', { name: 'Sign in' }).dblclick();

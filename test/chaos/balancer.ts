@@ -39,7 +39,7 @@ export class Balancer {
         this.#judge(answer);
         return answer;
       } catch (error) {
-        const code = codeOf(error);
+        const code = errorCodeOf(error);
         if (code !== 'ECONNREFUSED') {
           this.cuts.push(code);
           break;
@@ -75,7 +75,7 @@ export class Balancer {
 }
 
 /** ECONNREFUSED: nothing was sent. */
-function codeOf(error: unknown): string {
+function errorCodeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause ?? error);
 }

@@ -93,7 +93,7 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
     try {
       const first = await browser.open(url);
       const page = await finishPages(browser, first, person);
-      subject = new URL(page.url).searchParams.get('code') ?? `${page.status} ${titleOf(page.text)}`;
+      subject = new URL(page.url).searchParams.get('code') ?? `${page.status} ${titleIn(page.text)}`;
       if (page.status !== 503) outcome = page.url.includes('code=') ? 'done' : 'refused';
     } catch (error) {
       if (!(error instanceof CutOff)) throw error;
@@ -161,6 +161,6 @@ function outcomeOf(operation: Operation, answer: Answer | undefined): Outcome {
   return operation === 'introspect' && answer.body['active'] !== true ? 'refused' : 'done';
 }
 
-function titleOf(page: string): string {
+function titleIn(page: string): string {
   return /<title>([^<]*)/.exec(page)?.[1] ?? '';
 }

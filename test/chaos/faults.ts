@@ -2,7 +2,7 @@
 // Cluster, and the nodes of the service.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FaultProxy, startProxy } from '../world/proxy.ts';
-import { ask, type RedisGroup, startCluster, startSentinel, until } from '../world/redis-groups.ts';
+import { askRedis, type RedisGroup, startCluster, startSentinel, untilTrue } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import type { Fleet } from './fleet.ts';
 
@@ -34,9 +34,9 @@ async function setFor(
   node: RedisServer,
   [name, wrong, right]: readonly [string, string, string],
 ): Promise<void> {
-  await ask(node, (redis) => redis.config('SET', name, wrong));
+  await askRedis(node, (redis) => redis.config('SET', name, wrong));
   await aWhile(300, 2500);
-  await ask(node, (redis) => redis.config('SET', name, right));
+  await askRedis(node, (redis) => redis.config('SET', name, right));
 }
 
 const FULL = ['maxmemory', '1', '0'] as const;
@@ -56,7 +56,7 @@ export async function startSingle(): Promise<Place> {
     url: proxy.url,
     replacing: [],
     untilWhole: () =>
-      until('it answers', async () => (await ask(server, (redis) => redis.ping())) === 'PONG'),
+      untilTrue('it answers', async () => (await askRedis(server, (redis) => redis.ping())) === 'PONG'),
     faults: {
       frozen: () => freeze(server, 3000),
       async killed() {
@@ -94,7 +94,8 @@ function networkFaults(proxy: FaultProxy): Faults {
 /** One master and two replicas under three Sentinels. */
 export async function startWatched(): Promise<Place> {
   const group = await startSentinel(DURABLE);
-  const promote = () => ask(pick(group.sentinels), (redis) => redis.call('SENTINEL', 'FAILOVER', 'main'));
+  const promote = () =>
+    askRedis(pick(group.sentinels), (redis) => redis.call('SENTINEL', 'FAILOVER', 'main'));
   return toPlace(group, 1, promote);
 }
 
@@ -106,7 +107,7 @@ export async function startSharded(): Promise<Place> {
     const replica = pick(group.nodes.filter((node) => !known.includes(node)));
     // By agreement, without the old master, and without asking anybody.
     const how = pick([[], ['FORCE'], ['TAKEOVER']]);
-    return ask(replica, (redis) => redis.call('CLUSTER', 'FAILOVER', ...how));
+    return askRedis(replica, (redis) => redis.call('CLUSTER', 'FAILOVER', ...how));
   };
   return toPlace(group, 3, promote);
 }
@@ -114,7 +115,7 @@ export async function startSharded(): Promise<Place> {
 function toPlace(group: RedisGroup, masters: number, promote: () => Promise<unknown>): Place {
   const aMaster = async () => pick(await mastersOf(group));
   const client = (...args: readonly string[]) =>
-    aMaster().then((node) => ask(node, (redis) => redis.call('CLIENT', ...args)));
+    aMaster().then((node) => askRedis(node, (redis) => redis.call('CLIENT', ...args)));
   return {
     url: group.url,
     replacing: ['a master killed', 'a master frozen', 'promotion'],
@@ -124,7 +125,7 @@ function toPlace(group: RedisGroup, masters: number, promote: () => Promise<unkn
         const master = await aMaster();
         await master.kill();
         const isReplaced = async () => (await mastersOf(group)).length >= masters;
-        await until('another master', isReplaced, 30_000).catch(() => undefined);
+        await untilTrue('another master', isReplaced, 30_000).catch(() => undefined);
         await sleep(500);
         await master.restart();
       },
@@ -173,7 +174,7 @@ export function nodeFaults(fleet: Fleet): Faults {
 async function mastersOf(group: RedisGroup): Promise<readonly RedisServer[]> {
   const found = await Promise.all(
     group.nodes.map(async (node) => {
-      const info = await ask(node, (redis) => redis.info('replication')).catch(() => '');
+      const info = await askRedis(node, (redis) => redis.info('replication')).catch(() => '');
       return info.includes('role:master') && !info.includes('connected_slaves:0') ? [node] : [];
     }),
   );
@@ -188,11 +189,11 @@ const SEEN_BY_ALL_MS = 1500;
  * and nobody waits for it.
  */
 async function untilWhole(group: RedisGroup, masters: number): Promise<void> {
-  await until(
+  await untilTrue(
     'all is whole',
     async () => {
       const infos = await Promise.all(
-        (await mastersOf(group)).map((node) => ask(node, (redis) => redis.info('replication'))),
+        (await mastersOf(group)).map((node) => askRedis(node, (redis) => redis.info('replication'))),
       );
       const online = infos.join('').split('state=online').length - 1;
       return infos.length === masters && online === group.nodes.length - masters;

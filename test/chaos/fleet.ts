@@ -6,7 +6,7 @@ import path from 'node:path';
 import { post } from '../world/requests.ts';
 import { basic, clientCredentials } from '../world/token-endpoint.ts';
 import { GENEROUS, type World, type WorldOptions, writeWorldConfig } from '../world/world.ts';
-import { until } from '../world/redis-groups.ts';
+import { untilTrue } from '../world/redis-groups.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 
 const NODES = 3;
@@ -60,7 +60,7 @@ export async function startFleet(
       const began = performance.now();
       await Promise.all(
         nodes.map(({ world }, index) =>
-          until(`node ${index} is back after: ${after}`, () => revokesItsOwn(world)),
+          untilTrue(`node ${index} is back after: ${after}`, () => revokesItsOwn(world)),
         ),
       );
       return Math.round(performance.now() - began);

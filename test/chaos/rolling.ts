@@ -1,7 +1,7 @@
 // A release and an accident under load: each node is stopped in good order and started again in turn, then the Redis master is
 // killed.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type SentinelGroup, startSentinel, until } from '../world/redis-groups.ts';
+import { type SentinelGroup, startSentinel, untilTrue } from '../world/redis-groups.ts';
 import { Balancer } from './balancer.ts';
 import { createClients } from './clients.ts';
 import { type Fleet, startFleet } from './fleet.ts';
@@ -50,7 +50,7 @@ export async function rollAndFailOver(): Promise<RollingReport> {
       }
       await sleep(PAUSE_MS);
       [calm, killedAt] = [{ ...balancer.fates }, performance.now()];
-      await failOver(group);
+      await failOverGroup(group);
       backMs = await fleet.untilBack('a failover');
       await sleep(PAUSE_MS);
     } finally {
@@ -73,10 +73,10 @@ export async function rollAndFailOver(): Promise<RollingReport> {
   }
 }
 
-async function failOver(group: SentinelGroup): Promise<void> {
+async function failOverGroup(group: SentinelGroup): Promise<void> {
   const master = await group.master();
   await master.kill();
-  await until('there is another master', async () => {
+  await untilTrue('there is another master', async () => {
     const next = await group.master();
     const info = await group.ask(next, (redis) => redis.info('replication'));
     return next !== master && info.includes('role:master') && !info.includes('connected_slaves:0');

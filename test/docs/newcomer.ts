@@ -23,11 +23,11 @@ export async function readReadme(folder: string) {
   const start = sectionOf(readme, 'Start');
   const steps = sectionOf(readme, 'Your first app in five minutes');
   return {
-    start: { commands: blocksOf(start, 'sh'), printed: blocksOf(start, '')[0] ?? '' },
+    start: { commands: fencedIn(start, 'sh'), printed: fencedIn(start, '')[0] ?? '' },
     app: {
-      commands: blocksOf(steps, 'sh'),
-      item: blocksOf(steps, 'yaml')[0] ?? '',
-      source: blocksOf(steps, 'js')[0] ?? '',
+      commands: fencedIn(steps, 'sh'),
+      item: fencedIn(steps, 'yaml')[0] ?? '',
+      source: fencedIn(steps, 'js')[0] ?? '',
       above: find(steps, /right below the line `(.+)`/),
       home: find(steps, /Open (\S+),/),
       person: find(steps, /sign in as `(.+)` with the password/),
@@ -78,7 +78,7 @@ export async function followReadme(newcomer: Newcomer) {
 
     const page = await browser.newPage();
     await page.goto(app.home);
-    await signIn(page, app);
+    await signInAtDemo(page, app);
     await page.getByRole('link', { name: app.show }).click();
     const shown: unknown = JSON.parse(await page.locator('body').innerText());
     onStep?.('signed in, with name and mail');
@@ -95,7 +95,7 @@ export async function followReadme(newcomer: Newcomer) {
   }
 }
 
-async function signIn(page: Page, { person, password }: { person: string; password: string }) {
+async function signInAtDemo(page: Page, { person, password }: { person: string; password: string }) {
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByLabel('Username').fill(person);
   await page.getByLabel('Password', { exact: true }).fill(password);
@@ -120,7 +120,7 @@ function sectionOf(text: string, title: string): string {
   return section.split('\n## ')[0] ?? '';
 }
 
-function blocksOf(text: string, language: string): string[] {
+function fencedIn(text: string, language: string): string[] {
   const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)\n```$/gm)];
   return blocks.filter(([, own]) => own === language).map(([, , block = '']) => block);
 }

@@ -39,7 +39,7 @@ const exact = ENDPOINT_TABLE.filter(({ path }) => !path.includes(':'));
 const named = (rows: readonly Endpoint[]) => rows.map((row) => [row.path, row] as const);
 
 /** Each row is asked from an address of its own, so that none uses up what another may do. */
-function ask(world: OpenWorld, row: Endpoint, method: string, headers = {}): Promise<RawAnswer> {
+function askEndpoint(world: OpenWorld, row: Endpoint, method: string, headers = {}): Promise<RawAnswer> {
   const from = { 'x-forwarded-for': `10.0.0.${ENDPOINT_TABLE.indexOf(row) + 1}`, ...headers };
   return raw(world.base, { method, target: targetOf(row), headers: from });
 }
@@ -50,7 +50,7 @@ describe('the table of endpoints', () => {
   it.each(named(ENDPOINT_TABLE))('serves %s with its methods alone', async (_path, row) => {
     const methods: readonly string[] = row.isScriptable ? [...row.methods, 'OPTIONS'] : row.methods;
     for (const method of METHODS) {
-      const { status, headers } = await ask(world(), row, method);
+      const { status, headers } = await askEndpoint(world(), row, method);
       expect(status === 405, method).toBe(!methods.includes(method));
       if (status === 405) expect(headers['allow']).toBe(methods.join(', '));
     }
@@ -58,7 +58,7 @@ describe('the table of endpoints', () => {
 
   it.each(named(exact))('has somebody answer at %s, and metrics know its name', async (_path, row) => {
     for (const method of row.methods) {
-      expect((await ask(world(), row, method)).status, method).not.toBe(404);
+      expect((await askEndpoint(world(), row, method)).status, method).not.toBe(404);
     }
     const metrics = JSON.stringify(await world().recorded.telemetry.metrics.read());
     expect(metrics).toContain(`"route":"${row.name}"`);
@@ -67,8 +67,8 @@ describe('the table of endpoints', () => {
   it.each(named(ENDPOINT_TABLE))('lets scripts call %s or not, errors included', async (_path, row) => {
     const origin = { origin: SPA_ORIGIN };
     const answers = [
-      await ask(world(), row, 'OPTIONS', { ...origin, 'access-control-request-method': 'POST' }),
-      await ask(world(), row, methodOf(row), origin),
+      await askEndpoint(world(), row, 'OPTIONS', { ...origin, 'access-control-request-method': 'POST' }),
+      await askEndpoint(world(), row, methodOf(row), origin),
     ];
     for (const { headers } of answers) {
       expect(headers['access-control-allow-origin']).toBe(row.isScriptable ? SPA_ORIGIN : undefined);
@@ -77,7 +77,7 @@ describe('the table of endpoints', () => {
   });
 
   it.each(named(exact))('refuses in the caller’s language at %s', async (_path, row) => {
-    const { headers } = await ask(world(), row, 'PUT', { accept: 'text/html' });
+    const { headers } = await askEndpoint(world(), row, 'PUT', { accept: 'text/html' });
     expect(headers['content-type']).toMatch(row.caller === 'person' ? /^text\/html/ : /^application\/json/);
   });
 
@@ -85,7 +85,7 @@ describe('the table of endpoints', () => {
     'IS-03: asks for credentials at %s, and counts wrong ones',
     async (_path, row) => {
       for (const authorization of [undefined, `Basic ${btoa('svc:wrong')}`]) {
-        const answer = await ask(world(), row, 'POST', {
+        const answer = await askEndpoint(world(), row, 'POST', {
           accept: 'text/html',
           'content-type': 'application/x-www-form-urlencoded',
           ...(authorization && { authorization }),
@@ -105,7 +105,7 @@ describe('the limits of the table of endpoints', () => {
   it.each(named(ENDPOINT_TABLE))('HT-12: hold at %s, or there are none', async (_path, row) => {
     const statuses: number[] = [];
     for (let count = 0; count < 13; count += 1) {
-      const { status, headers } = await ask(world(), row, methodOf(row));
+      const { status, headers } = await askEndpoint(world(), row, methodOf(row));
       statuses.push(status);
       if (status === 429) expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
     }

@@ -75,11 +75,11 @@ async function requestsOf(world: OpenWorld): Promise<Request[]> {
   ];
 }
 
-async function ask(world: OpenWorld, { path, init }: Request) {
+async function sendRequest(world: OpenWorld, { path, init }: Request) {
   const response = await fetch(`${world.base}${path}`, { ...init, redirect: 'manual' });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
-type Answer = Awaited<ReturnType<typeof ask>>;
+type Answer = Awaited<ReturnType<typeof sendRequest>>;
 
 function expectSafe({ headers, text }: Answer, name: string): void {
   expect(headers.get('strict-transport-security'), name).toMatch(/^max-age=\d+/);
@@ -132,7 +132,7 @@ eachStore(
         failStore(world(), fault);
         for (const request of requests) {
           const name = `${request.init.method ?? 'GET'} ${request.path.split('?')[0]}`;
-          const answer = await ask(world(), request);
+          const answer = await sendRequest(world(), request);
           expect(answer.status, name).toBe(status);
           expectSafe(answer, name);
           expect(answer.headers.get('retry-after') !== null, name).toBe(status === 503);
@@ -185,8 +185,8 @@ describe('when a limit is reached', () => {
       page(AUTHORIZE),
       page('/oauth/logout'),
     ]) {
-      await ask(world(), request);
-      const answer = await ask(world(), request);
+      await sendRequest(world(), request);
+      const answer = await sendRequest(world(), request);
       expect(answer.status, request.path).toBe(429);
       expectSafe(answer, request.path);
       expect(referenceOf(answer, request, 'temporarily_unavailable'), request.path).toMatch(UUID);

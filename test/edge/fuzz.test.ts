@@ -44,7 +44,7 @@ const world = useWorld({
   },
 });
 
-async function ask(bytes: string): Promise<WireAnswer> {
+async function askHarmless(bytes: string): Promise<WireAnswer> {
   const begun = performance.now();
   const answer = await sendBytes(world().base, bytes);
   const what = JSON.stringify(bytes.slice(0, 2000));
@@ -152,7 +152,7 @@ describe.each(ENDPOINTS)('%s %s', (method, path) => {
         fc.constantFrom(...authorizations),
         async (query, form, header) => {
           const body = method === 'POST' ? { body: form } : {};
-          await ask(
+          await askHarmless(
             toBytes({ method, target: `${path}?${inTarget(query)}`, headers: [header, FORM], ...body }),
           );
         },
@@ -174,7 +174,7 @@ describe.each(ENDPOINTS)('%s %s', (method, path) => {
         fc.array(fc.tuple(fc.constantFrom(...names), schemes, value), { maxLength: 6 }),
         async (headers) => {
           const lines = headers.map(([name, scheme, text]) => `${name}: ${scheme}${text}`);
-          await ask(
+          await askHarmless(
             toBytes({ method, target: path, headers: lines, ...(method === 'POST' && { body: 'a=b' }) }),
           );
         },
@@ -195,7 +195,7 @@ describe('any target', () => {
         fc.constantFrom('GET', 'POST', 'OPTIONS', 'HEAD', 'PUT'),
         fc.array(segment, { maxLength: 5 }),
         async (method, segments) => {
-          const answer = await ask(
+          const answer = await askHarmless(
             toBytes({ method, target: `/${segments.join('/')}`, headers: ['Accept: text/html'] }),
           );
           expect([200, 204, 303, 400, 401, 404, 405, 413, 415, 431]).toContain(answer.status);
@@ -235,7 +235,7 @@ describe('a Basic header of any bytes', () => {
           headers: [`Authorization: Basic ${encoded}`, FORM],
           body: 'grant_type=client_credentials',
         };
-        const answer = await ask(toBytes(request));
+        const answer = await askHarmless(toBytes(request));
         expect([400, 401]).toContain(answer.status);
       }),
       { numRuns: 200 },

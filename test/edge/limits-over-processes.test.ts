@@ -30,7 +30,7 @@ type Node = World & { readonly process: ServiceProcess };
 let redis: RedisServer;
 let nodes: readonly Node[] = [];
 
-async function startNode(): Promise<Node> {
+async function startLimited(): Promise<Node> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-edge-'));
   const issuer = 'https://id.example';
   const node = await writeWorldConfig(folder, { issuer, store: redis.url, config });
@@ -39,8 +39,8 @@ async function startNode(): Promise<Node> {
 
 beforeAll(async () => {
   redis = await startRedis();
-  const first = await startNode();
-  nodes = [first, ...(await Promise.all(Array.from({ length: NODES - 1 }, startNode)))];
+  const first = await startLimited();
+  nodes = [first, ...(await Promise.all(Array.from({ length: NODES - 1 }, startLimited)))];
 });
 afterAll(async () => {
   await Promise.all(nodes.map(async (node) => node.process.end()));
@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 /** One request each, in turn over the nodes, all at once. */
-async function flood(
+async function requestInTurn(
   count: number,
   send: (node: Node, index: number) => Promise<{ status: number; headers: Headers }>,
 ) {
@@ -95,7 +95,7 @@ const accepted = (answers: readonly { status: number }[]) =>
 
 describe('four processes and one Redis', () => {
   it('HT-13: four hundred requests at once against a hundred: 100 to 104 pass, and after Retry-After the next do', async () => {
-    const floodOnce = async () => flood(400, async (node) => token(node));
+    const floodOnce = async () => requestInTurn(400, async (node) => token(node));
     const answers = await withRedis(floodOnce, (WINDOW_SECONDS + 1) * 1000);
     expect(accepted(answers)).toBeGreaterThanOrEqual(100);
     expect(accepted(answers)).toBeLessThanOrEqual(104);
@@ -106,12 +106,14 @@ describe('four processes and one Redis', () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(WINDOW_SECONDS);
 
     await new Promise((resolve) => setTimeout(resolve, Math.max(...waits) * 1000));
-    const next = await flood(40, async (node) => token(node));
+    const next = await requestInTurn(40, async (node) => token(node));
     expect(accepted(next)).toBe(40);
   });
 
   it('TK-13: two hundred guesses at once over four processes are compared twenty times', async () => {
-    const answers = await flood(200, async (node, index) => token(node, `wrong-${index}`, '198.51.100.9'));
+    const answers = await requestInTurn(200, async (node, index) =>
+      token(node, `wrong-${index}`, '198.51.100.9'),
+    );
     const compared = answers.filter(({ status }) => status === 401).length;
     expect(compared).toBeLessThanOrEqual(20);
     expect(compared).toBeGreaterThanOrEqual(15);

@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 /** Starts the service with an ear on each socket that it opens to somebody, and on each name that it looks up. */
-async function start(store?: string): Promise<{ world: World; calls: () => Promise<string> }> {
+async function startWithEar(store?: string): Promise<{ world: World; calls: () => Promise<string> }> {
   const file = path.join(folder, 'calls.txt');
   await writeFile(file, '');
   const code = `
@@ -59,7 +59,7 @@ function jwtThatNames(url: string): string {
 }
 
 it('IN-16: nothing is fetched and nobody is called, whatever a request names', async () => {
-  const { world, calls } = await start();
+  const { world, calls } = await startWithEar();
   // Where it listens it has looked up.
   const before = await calls();
   expect(before).not.toContain('socket');
@@ -106,7 +106,7 @@ it('IN-16: nothing is fetched and nobody is called, whatever a request names', a
 it('IN-16: and who calls is heard: a service on Redis does', async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
-  const { calls } = await start(redis.url);
+  const { calls } = await startWithEar(redis.url);
   expect(await calls()).toContain('socket');
   await service?.end();
 });

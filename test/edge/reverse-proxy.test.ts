@@ -1,11 +1,10 @@
 // Debian's nginx in front of the service, with TLS, configured by the very block that docs/reverse-proxy.md gives. Only
 // ports, certificate and log are put in their test places.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort, requireServer } from '../world/servers.ts';
 import { authorizationPath } from '../world/authorization-request.ts';
@@ -13,6 +12,7 @@ import { formOf } from '../world/browser.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { CALLBACK, PASSWORDS, startWorld, type World } from '../world/world.ts';
 import { tempFolder } from '../world/temp-folder.ts';
+import { makeCertificate } from '../world/certificate.ts';
 
 const ISSUER = 'https://id.example.com';
 const NGINX_ANSWERS_MS = 10_000;
@@ -30,7 +30,7 @@ beforeAll(async () => {
     config: { trusted_proxies: ['127.0.0.1', '::1'], cors: { allowed_origins: ['https://tools.example'] } },
   });
   ports = { http: await freePort(), https: await freePort() };
-  certificate = await makeCertificate();
+  certificate = await readFile(await makeCertificate(folder, 'id.example.com'), 'utf8');
   await writeConfiguration();
   nginx = spawn(requireServer('nginx-light'), ['-p', folder, '-c', 'nginx.conf', '-e', 'error.log'], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -42,14 +42,6 @@ afterAll(async () => {
   if (nginx?.exitCode === null && nginx.kill('SIGTERM')) await ended;
   await world.stop();
 });
-
-async function makeCertificate(): Promise<string> {
-  const [key, crt] = [path.join(folder, 'tls.key'), path.join(folder, 'tls.crt')];
-  const names = ['-subj', '/CN=id.example.com', '-addext', 'subjectAltName=DNS:id.example.com'];
-  const kind = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', crt];
-  await promisify(execFile)(requireServer('openssl'), [...kind, ...names]);
-  return readFile(crt, 'utf8');
-}
 
 /** The document's block, with what differs here put in its place; each place must be there. */
 async function writeConfiguration(): Promise<void> {
@@ -90,7 +82,7 @@ type Options = {
 };
 
 /** As a client on the network would, but for where the name leads. */
-async function ask(
+async function askThrough(
   target: string,
   { method = 'GET', headers = {}, body = '', from = '127.0.0.2', plain = false }: Options = {},
 ) {
@@ -130,7 +122,7 @@ async function untilItAnswers(): Promise<void> {
   const deadline = Date.now() + NGINX_ANSWERS_MS;
   for (;;) {
     try {
-      await ask('/oauth/jwks.json');
+      await askThrough('/oauth/jwks.json');
       return;
     } catch (cause) {
       if (Date.now() > deadline || nginx?.exitCode !== null) {
@@ -150,25 +142,25 @@ const guess = async (from: string, forwarded: string) => {
     'x-forwarded-for': forwarded,
     'content-length': String(body.length),
   };
-  return ask('/oauth/token', { method: 'POST', from, headers, body });
+  return askThrough('/oauth/token', { method: 'POST', from, headers, body });
 };
 
 describe('the service behind nginx, as documented', () => {
   it('says in discovery what the issuer is, and nothing of the hop in between', async () => {
-    const { status, headers, text } = await ask('/.well-known/openid-configuration');
+    const { status, headers, text } = await askThrough('/.well-known/openid-configuration');
     expect(status).toBe(200);
     const document = JSON.parse(text) as Record<string, unknown>;
     expect(document['issuer']).toBe(ISSUER);
     for (const url of text.match(/https?:\/\/[^"]+/g) ?? []) expect(url.startsWith(ISSUER)).toBe(true);
     expect(headers.get('strict-transport-security')).toMatch(/max-age=31536000/);
-    const again = await ask('/.well-known/openid-configuration', {
+    const again = await askThrough('/.well-known/openid-configuration', {
       headers: { 'if-none-match': headers.get('etag') ?? '' },
     });
     expect(again.status).toBe(304);
   });
 
   it('HT-08: plain http is sent to https', async () => {
-    const answer = await ask('/oauth/logout?x=1', { plain: true });
+    const answer = await askThrough('/oauth/logout?x=1', { plain: true });
     expect([answer.status, answer.headers.get('location')]).toEqual([301, `${ISSUER}/oauth/logout?x=1`]);
   });
 
@@ -183,7 +175,7 @@ describe('the service behind nginx, as documented', () => {
         cookie,
         ...options.headers,
       };
-      const answer = await ask(target, { ...options, headers });
+      const answer = await askThrough(target, { ...options, headers });
       for (const header of answer.headers.getSetCookie()) {
         attributes.push(header);
         const [name = '', value = ''] = (header.split(';', 1)[0] ?? '').split(/=(.*)/s);
@@ -243,12 +235,12 @@ describe('the service behind nginx, as documented', () => {
       '/OAUTH/jwks.json',
       '/oauth/jwks.json/',
     ]) {
-      expect((await ask(target)).status, target).toBe(404);
+      expect((await askThrough(target)).status, target).toBe(404);
     }
   });
 
   it('logs no query', async () => {
-    await ask('/oauth/logout?id_token_hint=canary-hint');
+    await askThrough('/oauth/logout?id_token_hint=canary-hint');
     const log = await readFile(path.join(folder, 'postern.log'), 'utf8');
     expect(log).toContain('"GET /oauth/logout" ');
     expect(log).not.toMatch(/canary-hint|state-of-the-client/);

@@ -4,7 +4,7 @@ import { MACHINE_MS } from '../world/clock.ts';
 import { authorize, type Authorized, type SignedIn, signIn } from '../world/app.ts';
 import { authorizationPath } from '../world/authorization-request.ts';
 import { introspect, introspection, revoke, userinfo } from '../world/presented-tokens.ts';
-import { type Answer, get } from '../world/requests.ts';
+import { type Answer, get, readiness } from '../world/requests.ts';
 import { clientCredentials, redeem, refresh } from '../world/token-endpoint.ts';
 import type { World } from '../world/world.ts';
 
@@ -85,9 +85,7 @@ export async function untilActive(world: World, token: string): Promise<number> 
   return performance.now() - began;
 }
 
-export async function readiness(world: World) {
+export async function timedReadiness(world: World) {
   const began = performance.now();
-  const response = await fetch(`${world.management}/readyz`);
-  const { problems } = (await response.json()) as { problems: readonly string[] };
-  return { status: response.status, problems, ms: performance.now() - began };
+  return { ...(await readiness(world)), ms: performance.now() - began };
 }

@@ -19,7 +19,7 @@ afterEach(async () => {
   service = undefined;
 });
 
-async function start(command: readonly string[], config: Readonly<Record<string, unknown>> = {}) {
+async function startWith(command: readonly string[], config: Readonly<Record<string, unknown>> = {}) {
   const world = await writeWorldConfig(folder, { config });
   service = await startProcess(world.configFile, command);
   return { world, running: service };
@@ -56,7 +56,7 @@ describe('SIGUSR1', () => {
     ['node dist/main.js', [process.execPath, MAIN]],
     ['node --disable-sigusr1 dist/main.js', [process.execPath, '--disable-sigusr1', MAIN]],
   ])('opens no debugger in %s', async (_how, command) => {
-    const { world, running } = await start(command);
+    const { world, running } = await startWith(command);
     expect(await openedBy(running.pid, world)).toEqual([]);
     const { code, stderr } = await running.end();
     expect(code).toBe(0);
@@ -64,7 +64,7 @@ describe('SIGUSR1', () => {
   });
 
   it('opens no debugger in a primary and its workers, and ends none of them', async () => {
-    const { world, running } = await start([process.execPath, MAIN], { workers: 2 });
+    const { world, running } = await startWith([process.execPath, MAIN], { workers: 2 });
     const workers = await childrenOf(running.pid);
     expect(workers).toHaveLength(2);
     for (const pid of [running.pid, ...workers]) expect(await openedBy(pid, world)).toEqual([]);

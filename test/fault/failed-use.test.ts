@@ -48,7 +48,7 @@ function handStore(store: Store): Store {
   };
 }
 
-function expectUnavailable({ status, headers, body, text }: Answer): void {
+function expectNothingGiven({ status, headers, body, text }: Answer): void {
   expect([status, headers.get('retry-after')]).toEqual([503, '2']);
   expect(body).not.toHaveProperty('access_token');
   expect(text).not.toMatch(/eyJ/);
@@ -67,7 +67,7 @@ eachStore(
         await failingUses(when, async () => {
           const answers = await Promise.all([1, 2, 3].map(() => redeem(world, ticket)));
           // One that comes after a use that went through finds it used.
-          for (const answer of answers) if (answer.status !== 400) expectUnavailable(answer);
+          for (const answer of answers) if (answer.status !== 400) expectNothingGiven(answer);
           expect(answers.map(({ status }) => status)).not.toContain(200);
         });
         const statuses = [];
@@ -78,7 +78,7 @@ eachStore(
       it('of a refresh token is 503, and pays once at most', async () => {
         const world = running();
         const { tokens } = await signIn(world);
-        await failingUses(when, async () => expectUnavailable(await refresh(world, tokens.refresh_token)));
+        await failingUses(when, async () => expectNothingGiven(await refresh(world, tokens.refresh_token)));
         const statuses = [];
         for (let turn = 0; turn < 2; turn += 1)
           statuses.push((await refresh(world, tokens.refresh_token)).status);
@@ -101,7 +101,7 @@ eachStore(
       const { tokens } = await signIn(world);
       // As after a crash: the token is used up, and nobody has what came of it.
       await failingUses('after it is used up', async () =>
-        expectUnavailable(await refresh(world, tokens.refresh_token)),
+        expectNothingGiven(await refresh(world, tokens.refresh_token)),
       );
       const before = await grantsEnded(world);
       const again = await refresh(world, tokens.refresh_token);

@@ -8,7 +8,7 @@ import { hashPassword } from '../../src/users/passwords.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
 import type { StoreConfig } from '../../src/config/config.ts';
 import { openStore } from '../../src/store/open.ts';
-import { until } from '../world/redis-groups.ts';
+import { untilTrue } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { signIn } from '../world/app.ts';
 import { PASSWORDS, worldClients, writeWorldConfig } from '../world/world.ts';
@@ -75,7 +75,7 @@ it.each(['lmdb', 'redis'] as const)(
     const file = JSON.parse(await readFile(world.configFile, 'utf8')) as object;
     const clients = worldClients().filter(({ client_id: id }) => id !== 'spa');
     await writeFile(world.configFile, JSON.stringify({ ...file, clients }));
-    await until('the changed file is taken over', async () => {
+    await untilTrue('the changed file is taken over', async () => {
       const { configuration } = await readyz();
       if (configuration.problem !== undefined) throw new Error(configuration.problem);
       return configuration.hash !== before.configuration.hash;

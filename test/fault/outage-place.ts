@@ -5,8 +5,9 @@ import { afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { machineToken, type SignedIn, signIn } from '../world/app.ts';
 import { type OpenWorld, startWorld, type World } from '../world/world.ts';
-import { readiness, RECOVERY_MS } from './asking.ts';
+import { RECOVERY_MS } from './asking.ts';
 import { type FaultProxy, startProxy } from '../world/proxy.ts';
+import { readiness } from '../world/requests.ts';
 
 export const PASSWORD = 'the-store-password';
 /** The last two let a test break the disk, and make the server take its time to load what it has. */

@@ -7,15 +7,16 @@ import {
   DEADLINE_MS,
   expectStateless,
   expectUnavailable,
-  readiness,
   RECOVERY_MS,
   stateful,
   timed,
+  timedReadiness,
   untilActive,
   untilAuthorized,
   untilSignedIn,
 } from './asking.ts';
 import { type OutagePlace, expectLoggedOnce, PASSWORD, useOutagePlace } from './outage-place.ts';
+import { readiness } from '../world/requests.ts';
 
 const place = useOutagePlace();
 let server: OutagePlace['server'];
@@ -80,7 +81,7 @@ describe('while Redis is', () => {
         expectUnavailable(result);
       }
       await expectStateless(world);
-      const { status, problems, ms } = await readiness(world);
+      const { status, problems, ms } = await timedReadiness(world);
       expect([status, problems]).toEqual([503, [expect.stringMatching(fault.reason)]]);
       expect(ms).toBeLessThan(DEADLINE_MS);
       expect(JSON.stringify(problems)).not.toContain(PASSWORD);

@@ -21,7 +21,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-async function postern(...args: readonly string[]) {
+async function posternHere(...args: readonly string[]) {
   const ended = await runHere(args);
   expect(ended.stdout + ended.stderr).not.toContain(PASSWORD);
   return ended;
@@ -33,19 +33,19 @@ describe('postern store migrate', () => {
     const { tokens } = await signIn(world);
     const jwks = (await get(world, '/oauth/jwks.json')).text;
     const moving = ['store', 'migrate', '--config', world.configFile, '--to'];
-    const plain = await postern(...moving, server.url);
+    const plain = await posternHere(...moving, server.url);
     expect(plain).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('password in plain text') as string,
     });
-    const first = await postern(...moving, 'env:TEST_STORE', '--json');
+    const first = await posternHere(...moving, 'env:TEST_STORE', '--json');
     expect([first.code, JSON.parse(first.stdout)]).toEqual([
       0,
       {
         moved: expect.objectContaining({ keys: 2 }) as object,
       },
     ]);
-    const again = await postern(...moving, 'env:TEST_STORE');
+    const again = await posternHere(...moving, 'env:TEST_STORE');
     expect(again).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('holds documents already') as string,

@@ -2,7 +2,7 @@
 // code works twice whatever is lost.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { type SentinelGroup, startSentinel, until, untilMissed } from '../world/redis-groups.ts';
+import { type SentinelGroup, startSentinel, untilTrue, untilMissed } from '../world/redis-groups.ts';
 import type { RedisServer } from '../world/servers.ts';
 import { machineToken } from '../world/app.ts';
 import { introspect, introspection, revoke } from '../world/presented-tokens.ts';
@@ -46,7 +46,7 @@ async function failOver(master: RedisServer): Promise<void> {
 async function kill(master: RedisServer): Promise<void> {
   await master.kill();
   group.nodes.forEach((node) => node !== master && node.resume());
-  await until('there is another master', async () => {
+  await untilTrue('there is another master', async () => {
     const next = await group.master();
     return (
       next !== master && (await group.ask(next, (redis) => redis.info('replication'))).includes('role:master')
@@ -55,10 +55,7 @@ async function kill(master: RedisServer): Promise<void> {
 }
 
 /** Every answer until the first that is no 503. */
-async function untilAnswered<T extends { readonly status: number }>(
-  ask: () => Promise<T>,
-  timeoutMs = 60_000,
-) {
+async function untilNo503<T extends { readonly status: number }>(ask: () => Promise<T>, timeoutMs = 60_000) {
   return vi.waitFor(
     async () => {
       const answer = await ask();
@@ -76,10 +73,10 @@ describe('a failover', () => {
     expectUnavailable(await timed(redeem(world, pending)));
     await expectStateless(world);
     await failOver(master);
-    const first = await untilAnswered(() => redeem(world, pending));
-    const second = await untilAnswered(() => redeem(world, pending));
+    const first = await untilNo503(() => redeem(world, pending));
+    const second = await untilNo503(() => redeem(world, pending));
     expect([first.status, second.status]).toEqual([200, 400]);
-    expect((await untilAnswered(() => redeem(world, other))).status).toBe(200);
+    expect((await untilNo503(() => redeem(world, other))).status).toBe(200);
   });
 
   it('RD-18: that loses a new refresh token has had no 200 for it before, so nobody revokes it in vain', async () => {
@@ -96,7 +93,7 @@ describe('a failover', () => {
     records.save = save;
     if (master === undefined) throw new Error('nothing was saved');
     await failOver(master);
-    expect((await untilAnswered(() => revoke(world, tokens.refresh_token))).status).toBe(200);
+    expect((await untilNo503(() => revoke(world, tokens.refresh_token))).status).toBe(200);
     expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
   });
 
@@ -116,8 +113,8 @@ describe('a failover', () => {
       }
     }
     await failOver(master);
-    expect((await untilAnswered(() => revoke(world, tokens.access_token))).status).toBe(200);
-    expect((await untilAnswered(revokeMachine)).status).toBe(200);
+    expect((await untilNo503(() => revoke(world, tokens.access_token))).status).toBe(200);
+    expect((await untilNo503(revokeMachine)).status).toBe(200);
     expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
     expect(await introspect(world, machine)).toEqual({ active: false });
     expect((await refresh(world, tokens.refresh_token)).status).toBe(400);
@@ -142,13 +139,13 @@ describe('a failover', () => {
       expectUnavailable(await timed(revoke(world, revoked.tokens.access_token)));
     }
     // After a late answer of the master, as on a busy machine, only when the replicas are given up.
-    const answer = await untilAnswered(() => introspection(world, revoked.tokens.access_token));
+    const answer = await untilNo503(() => introspection(world, revoked.tokens.access_token));
     expect(answer.body).toMatchObject({ active: true });
     group.nodes.forEach((node) => node.resume());
     await untilSignedIn(world);
-    expect((await untilAnswered(() => redeem(world, pending))).status).toBe(200);
-    expect((await untilAnswered(() => refresh(world, used.tokens.refresh_token))).status).toBe(200);
-    expect((await untilAnswered(() => revoke(world, revoked.tokens.access_token))).status).toBe(200);
+    expect((await untilNo503(() => redeem(world, pending))).status).toBe(200);
+    expect((await untilNo503(() => refresh(world, used.tokens.refresh_token))).status).toBe(200);
+    expect((await untilNo503(() => revoke(world, revoked.tokens.access_token))).status).toBe(200);
     expect(await introspect(world, revoked.tokens.access_token)).toEqual({ active: false });
   });
 
@@ -161,7 +158,7 @@ describe('a failover', () => {
       });
     }
     await failOver(await group.master());
-    expect(await untilAnswered(() => redeem(world, pending))).toMatchObject({
+    expect(await untilNo503(() => redeem(world, pending))).toMatchObject({
       status: 400,
       body: { error: 'invalid_grant' },
     });
@@ -171,15 +168,15 @@ describe('a failover', () => {
   it('keeps everything that was acknowledged, and the service is back in time', async () => {
     const [kept, revoked] = [await untilSignedIn(world), await untilSignedIn(world)];
     const code = await untilAuthorized(world);
-    await untilAnswered(() => redeem(world, code));
-    expect((await untilAnswered(() => revoke(world, revoked.tokens.access_token))).status).toBe(200);
+    await untilNo503(() => redeem(world, code));
+    expect((await untilNo503(() => revoke(world, revoked.tokens.access_token))).status).toBe(200);
     await kill(await group.master());
     const began = performance.now();
-    const { body } = await untilAnswered(() => introspection(world, kept.tokens.access_token));
+    const { body } = await untilNo503(() => introspection(world, kept.tokens.access_token));
     expect(performance.now() - began).toBeLessThan(RECOVERY_MS);
     expect(body).toMatchObject({ active: true });
     expect(await introspect(world, revoked.tokens.access_token)).toEqual({ active: false });
-    expect((await untilAnswered(() => redeem(world, code))).status).toBe(400);
+    expect((await untilNo503(() => redeem(world, code))).status).toBe(400);
   });
 
   it('RD-20: leaves nothing to a master that was frozen meanwhile and comes back', async () => {
@@ -187,15 +184,15 @@ describe('a failover', () => {
     const old = await group.master();
     old.pause();
     expectUnavailable(await timed(introspection(world, tokens.access_token)));
-    await until('there is another master', async () => (await group.master()) !== old);
-    expect((await untilAnswered(() => revoke(world, tokens.access_token))).status).toBe(200);
+    await untilTrue('there is another master', async () => (await group.master()) !== old);
+    expect((await untilNo503(() => revoke(world, tokens.access_token))).status).toBe(200);
     old.resume();
     for (let round = 0; round < 20; round += 1) {
       const { status, body } = await introspection(world, tokens.access_token);
       if (status !== 503) expect(body).toEqual({ active: false });
       await sleep(50);
     }
-    const { body } = await untilAnswered(() => introspection(world, tokens.access_token));
+    const { body } = await untilNo503(() => introspection(world, tokens.access_token));
     expect(body).toEqual({ active: false });
   });
 
@@ -208,7 +205,7 @@ describe('a failover', () => {
     group.nodes.forEach((node) => node.resume());
     await untilSignedIn(world);
     // NOREPLICAS: nothing was written, so the token is as good as before.
-    expect((await untilAnswered(() => refresh(world, tokens.refresh_token))).status).toBe(200);
+    expect((await untilNo503(() => refresh(world, tokens.refresh_token))).status).toBe(200);
   });
 });
 

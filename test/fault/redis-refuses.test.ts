@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
-import { ask, until } from '../world/redis-groups.ts';
+import { askRedis, untilTrue } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { startWorld, type World } from '../world/world.ts';
-import { readiness, untilSignedIn } from './asking.ts';
+import { untilSignedIn } from './asking.ts';
 import { expectLoggedOnce, untilReady, useOutagePlace } from './outage-place.ts';
+import { readiness } from '../world/requests.ts';
 
 /** Within which readiness must name what is wrong. */
 const NAMED_MS = 10_000 + MACHINE_MS;
@@ -63,7 +64,7 @@ describe('a Redis that takes no writes is not ready', () => {
     await expectNamed(problem);
     await raw.config('SET', 'dir', own);
     await raw.bgsave();
-    await until('it is saved', async () =>
+    await untilTrue('it is saved', async () =>
       (await raw.info('persistence')).includes('rdb_last_bgsave_status:ok'),
     );
     await raw.config('SET', 'save', '');
@@ -110,10 +111,10 @@ describe('a Redis whose writes must be confirmed', () => {
     master = await startRedis({ settings: ['--repl-diskless-sync-delay', '0'] });
     replica = await startRedis({ settings: ['--replicaof', `127.0.0.1 ${master.port}`] });
     // Online is said of a replica that still loads what it was sent; it confirms nothing until then.
-    await until('the replica confirms', async () =>
-      ask(master, async (redis) => {
+    await untilTrue('the replica confirms', async () =>
+      askRedis(master, async (redis) => {
         await redis.multi().set('probe', '1').del('probe').exec();
-        const link = await ask(replica, (other) => other.info('replication'));
+        const link = await askRedis(replica, (other) => other.info('replication'));
         return link.includes('master_link_status:up') && (await redis.wait(1, 500)) === 1;
       }),
     );
@@ -127,7 +128,7 @@ describe('a Redis whose writes must be confirmed', () => {
   });
 
   it('is not ready without the replica that confirms, and says which setting asks for it', async () => {
-    await until('it is ready', async () => (await readiness(world)).status === 200);
+    await untilTrue('it is ready', async () => (await readiness(world)).status === 200);
     await replica.kill();
     await vi.waitFor(
       async () =>
@@ -141,6 +142,6 @@ describe('a Redis whose writes must be confirmed', () => {
     );
     expect(await gauge(world)).toBe('0');
     await replica.restart();
-    await until('it is ready again', async () => (await readiness(world)).status === 200);
+    await untilTrue('it is ready again', async () => (await readiness(world)).status === 200);
   });
 });

@@ -8,7 +8,7 @@ import { MACHINE_MS } from '../world/clock.ts';
 import { machineToken } from '../world/app.ts';
 import { introspection } from '../world/presented-tokens.ts';
 import { GENEROUS, type World, writeWorldConfig } from '../world/world.ts';
-import { ask } from '../world/redis-groups.ts';
+import { askRedis } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { stateful, untilSignedIn } from './asking.ts';
@@ -68,13 +68,13 @@ it('RD-15: with a silent Redis a thousand requests at once are all refused, and 
     timeout: MACHINE_MS,
   });
 
-  await ask(redis, (own) => own.config('RESETSTAT'));
+  await askRedis(redis, (own) => own.config('RESETSTAT'));
   redis.pause();
   expect((await introspection(world, token)).status).toBe(503);
   // From here on the connection is given up, and nothing goes out but the first question on the next one.
   await refuseCrowd();
   redis.resume();
-  const stats = await ask(redis, (own) => own.info());
+  const stats = await askRedis(redis, (own) => own.info());
   expect(Number(/total_commands_processed:(\d+)/.exec(stats)?.[1])).toBeLessThan(200);
   // Its own, the one that asks, and one that is being given up.
   expect(Number(/connected_clients:(\d+)/.exec(stats)?.[1])).toBeLessThanOrEqual(3);

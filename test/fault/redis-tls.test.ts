@@ -9,7 +9,7 @@ import {
   type RedisGroup,
   startCluster,
   startSentinel,
-  until,
+  untilTrue,
 } from '../world/redis-groups.ts';
 import { freePort, type RedisServer, requireServer, startRedis } from '../world/servers.ts';
 import { introspect } from '../world/presented-tokens.ts';
@@ -78,14 +78,14 @@ describe.each([
     service = await startProcess(world.configFile, trusting);
     const people = await Promise.all([1, 2, 3, 4].map(() => untilSignedIn(world)));
     const killed = await killMaster(group);
-    await until('all of it is answered again', async () => {
+    await untilTrue('all of it is answered again', async () => {
       const answers = await Promise.all(people.map(({ tokens }) => introspect(world, tokens.access_token)));
       return answers.every(({ active }) => active === true);
     });
     // On a Cluster its only replica is the master now, and nothing confirms that a token is used up.
     await group.restart(killed);
     // A refresh that no replica confirms may be spent, so none is sent before the replica is back.
-    await until('it is a replica again', async () =>
+    await untilTrue('it is a replica again', async () =>
       /role:slave[^]*master_link_status:up/.test(
         await group.ask(killed, (redis) => redis.info('replication')),
       ),
@@ -105,7 +105,7 @@ async function killMaster(group: RedisGroup): Promise<RedisServer> {
     const info = await group.ask(node, (redis) => redis.info('replication'));
     if (!info.includes('role:master')) continue;
     // What isn't confirmed, as an access token, may be lost with a master; that is not what is asked here.
-    await until('its replicas have everything', async () => {
+    await untilTrue('its replicas have everything', async () => {
       const text = await group.ask(node, (redis) => redis.info('replication'));
       const own = /master_repl_offset:(\d+)/.exec(text)?.[1];
       const theirs = [...text.matchAll(/slave\d+:.*offset=(\d+)/g)].map(([, offset]) => offset);

@@ -1,10 +1,9 @@
 // A Redis that would lose tokens or lets us in no more: named at /readyz, and no start on it.
 import { describe, expect, it } from 'vitest';
-import { until } from '../world/redis-groups.ts';
-import { post } from '../world/requests.ts';
+import { untilTrue } from '../world/redis-groups.ts';
+import { post, readiness } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { startWorld } from '../world/world.ts';
-import { readiness } from './asking.ts';
 import { PASSWORD, useOutagePlace } from './outage-place.ts';
 
 const place = useOutagePlace();
@@ -50,12 +49,12 @@ describe('a Redis that is not safe', () => {
     const before = await raw.dbsize();
     await raw.acl('SETUSER', 'postern', '-select');
     await raw.client('KILL', 'USER', 'postern');
-    await until('it is not ready', async () => (await readiness(other)).status === 503);
+    await untilTrue('it is not ready', async () => (await readiness(other)).status === 503);
     const answer = await post(other, '/oauth/revoke', { token: 'x' }, { authorization: basic('svc') });
     expect(answer.status).toBe(503);
     expect(await raw.dbsize()).toBe(before);
     await raw.acl('SETUSER', 'postern', '+select');
-    await until('it is ready', async () => (await readiness(other)).status === 200);
+    await untilTrue('it is ready', async () => (await readiness(other)).status === 200);
     await other.stop();
   });
 

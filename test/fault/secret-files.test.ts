@@ -30,7 +30,7 @@ async function secret(name: string, value: string, mode: number): Promise<void> 
   await chmod(inFolder(name), mode); // whatever the umask is
 }
 
-async function configure(config: Readonly<Record<string, unknown>>): Promise<World> {
+async function writeConfigHere(config: Readonly<Record<string, unknown>>): Promise<World> {
   return writeWorldConfig(folder, { config }, ports);
 }
 
@@ -66,7 +66,7 @@ describe('files that file: references name', () => {
     ['620', '600', 'may be written by more than its owner'],
     ['602', '600', 'may be written by more than its owner'],
   ])('are refused with mode %s, in one line each', async (mode, mended, what) => {
-    const { configFile } = await configure(REFERENCES);
+    const { configFile } = await writeConfigHere(REFERENCES);
     await writeSecrets(mode);
     const { code, stderr } = await postern(['check', '--config', configFile]);
     expect(code).toBe(1);
@@ -79,13 +79,13 @@ describe('files that file: references name', () => {
   });
 
   it.each(['400', '600', '440', '640'])('are fine with mode %s', async (mode) => {
-    const { configFile } = await configure(REFERENCES);
+    const { configFile } = await writeConfigHere(REFERENCES);
     await writeSecrets(mode);
     expect(await postern(['check', '--config', configFile])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('stop the start, until the printed command has been run', async () => {
-    const world = await configure(REFERENCES);
+    const world = await writeConfigHere(REFERENCES);
     await writeSecrets('600');
     await chmod(inFolder('cookie.key'), 0o644);
     const { code, stdout, stderr } = await runCli(['serve', '--config', world.configFile]);
@@ -102,7 +102,7 @@ describe('files that file: references name', () => {
   });
 
   it('serve with any mode when secret_files says so, which the start says once', async () => {
-    const world = await configure({ ...REFERENCES, secret_files: 'any_mode' });
+    const world = await writeConfigHere({ ...REFERENCES, secret_files: 'any_mode' });
     await writeSecrets('666');
     service = await startProcess(world.configFile);
     expect(await machineToken(world, 'reports.read')).toMatch(/^ey/);
@@ -112,7 +112,7 @@ describe('files that file: references name', () => {
 
 describe('the data folder and its files', () => {
   it('stop the start while every user may write them, but not for a group, or with any_mode', async () => {
-    const { configFile } = await configure({ ...PLAIN, clients: [] });
+    const { configFile } = await writeConfigHere({ ...PLAIN, clients: [] });
     service = await startProcess(configFile);
     await service.end();
     const modes = { data: 0o777, 'data/data.mdb': 0o666, 'data/lock.mdb': 0o602 };
@@ -130,7 +130,7 @@ describe('the data folder and its files', () => {
     await chmod(inFolder('data/data.mdb'), 0o660);
     expect(await check()).toMatchObject({ code: 0, stderr: '' });
     await chmod(inFolder('data'), 0o777);
-    await configure({ ...PLAIN, clients: [], secret_files: 'any_mode' });
+    await writeConfigHere({ ...PLAIN, clients: [], secret_files: 'any_mode' });
     expect((await check()).code).toBe(0);
   });
 });
@@ -140,7 +140,7 @@ describe('keys that were generated', () => {
 
   it('stop the start when others may read them', async () => {
     const name = 'cookie.key';
-    const world = await configure(GENERATED);
+    const world = await writeConfigHere(GENERATED);
     service = await startProcess(world.configFile);
     await service.end();
     const file = inFolder(`data/${name}`);
@@ -153,7 +153,7 @@ describe('keys that were generated', () => {
     );
     expect(stderr).not.toContain((await readFile(file, 'utf8')).trim());
     const open = { ...GENERATED, secret_files: 'any_mode' };
-    service = await startProcess((await configure(open)).configFile);
+    service = await startProcess((await writeConfigHere(open)).configFile);
     expect(service.stdout()).toContain('secret_files is any_mode');
   });
 });

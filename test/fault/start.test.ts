@@ -92,7 +92,7 @@ describe('the service as a process', () => {
     ['listen', 0],
     ['management', 1],
   ] as const)('says that the port of %s is taken, and exits with 1', async (name, index) => {
-    const taken = await listen(ports[index]);
+    const taken = await listenOn(ports[index]);
     const here = await world();
     const { code, stderr } = await runCli(['serve', '--config', here.configFile]);
     taken.close();
@@ -174,7 +174,7 @@ exec ${process.execPath} --import "data:text/javascript,${versions}" "$@"
   );
 }
 
-async function listen(port: number): Promise<Server> {
+async function listenOn(port: number): Promise<Server> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return server;

@@ -5,7 +5,7 @@ import { chmod, chown, cp, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { authorize, machineToken, signIn } from '../world/app.ts';
-import type { Answer } from '../world/requests.ts';
+import { type Answer, readiness } from '../world/requests.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { seedStore, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
@@ -30,7 +30,7 @@ afterEach(async () => {
   service = undefined;
 });
 
-async function start(command?: readonly string[]): Promise<void> {
+async function startHere(command?: readonly string[]): Promise<void> {
   service = await startProcess(world.configFile, command);
 }
 
@@ -38,11 +38,9 @@ function limitFiles(to: number | typeof UNLIMITED): void {
   execFileSync('prlimit', ['--pid', String(service?.pid), `--fsize=${to}:`]);
 }
 
-async function readiness() {
-  const answer = await fetch(`${world.management}/readyz`);
-  const { problems } = (await answer.json()) as { readonly problems: readonly string[] };
+async function readyAndGauge() {
   const metrics = await (await fetch(`${world.management}/metrics`)).text();
-  return { status: answer.status, problems, gauge: Number(/^postern_ready (\d)/m.exec(metrics)?.[1]) };
+  return { ...(await readiness(world)), gauge: Number(/^postern_ready (\d)/m.exec(metrics)?.[1]) };
 }
 
 const READY = { status: 200, problems: [], gauge: 1 };
@@ -52,11 +50,11 @@ const REPLACED = "the store is not safe: the store's file was replaced: restart"
 
 describe('a store whose disk is full', () => {
   it('is not ready, says why, and is ready again once there is room', async () => {
-    await start();
-    expect(await readiness()).toEqual(READY);
+    await startHere();
+    expect(await readyAndGauge()).toEqual(READY);
     limitFiles(0);
     // A write that went well counts for a second.
-    await vi.waitFor(async () => expect(await readiness()).toEqual(notReady(FULL)), {
+    await vi.waitFor(async () => expect(await readyAndGauge()).toEqual(notReady(FULL)), {
       timeout: 60_000,
       interval: 500,
     });
@@ -72,7 +70,7 @@ describe('a store whose disk is full', () => {
       }),
     ]);
     limitFiles(UNLIMITED);
-    await vi.waitFor(async () => expect(await readiness()).toEqual(READY), {
+    await vi.waitFor(async () => expect(await readyAndGauge()).toEqual(READY), {
       timeout: 60_000,
       interval: 500,
     });
@@ -80,22 +78,22 @@ describe('a store whose disk is full', () => {
   });
 
   it('is not ready after a start on it either', async () => {
-    await start();
+    await startHere();
     await service?.end();
-    await start(LIMITED);
-    expect(await readiness()).toEqual(notReady(FULL));
+    await startHere(LIMITED);
+    expect(await readyAndGauge()).toEqual(notReady(FULL));
   });
 
   it('stops a first start with one line', async () => {
     await rm(at('data'), { recursive: true });
-    await expect(start(LIMITED)).rejects.toThrow(
+    await expect(startHere(LIMITED)).rejects.toThrow(
       `ended with 1: the store folder ${at('data')} can't be opened: EFBIG\n`,
     );
   });
 });
 
 describe('RD-10: a code or a token that is used on a full disk', () => {
-  beforeEach(() => start());
+  beforeEach(() => startHere());
 
   const PAGE = 4096;
 
@@ -153,21 +151,21 @@ describe('RD-10: a code or a token that is used on a full disk', () => {
 });
 
 describe('a store whose files are not those that the service has open', () => {
-  beforeEach(() => start());
+  beforeEach(() => startHere());
 
   it('is not ready when a backup is put in its place', async () => {
     await postern(['store', 'backup', at('copy'), '--config', world.configFile]);
     await rename(at('data'), at('lost'));
     await cp(at('copy'), at('data'), { recursive: true });
-    expect(await readiness()).toEqual(notReady(REPLACED));
+    expect(await readyAndGauge()).toEqual(notReady(REPLACED));
     await rm(at('data'), { recursive: true });
     await rename(at('lost'), at('data'));
-    expect(await readiness()).toEqual(READY);
+    expect(await readyAndGauge()).toEqual(READY);
   });
 
   it('is not ready when its folder is removed, and a verb that only reads makes no other', async () => {
     await rm(at('data'), { recursive: true });
-    expect(await readiness()).toEqual(
+    expect(await readyAndGauge()).toEqual(
       notReady("the store is not safe: the store's file is gone: restore a backup, then restart"),
     );
     const codes: (number | null)[] = [];
@@ -195,7 +193,7 @@ describe('a lock file that the service may not open', () => {
     }
   }
 
-  it('is a refused start, instead of a segmentation fault', async () => {
+  it('is a refused startHere, instead of a segmentation fault', async () => {
     const lock = at('data', 'lock.mdb');
     if (isRoot) {
       await giveToNobody(world.folder);
@@ -204,7 +202,7 @@ describe('a lock file that the service may not open', () => {
       await chmod(lock, 0o400);
     }
     const command = [...(isRoot ? asNobody : []), process.execPath, MAIN];
-    await expect(start(command)).rejects.toThrow(
+    await expect(startHere(command)).rejects.toThrow(
       `ended with 1: the store folder ${at('data')} can't be opened: EACCES\n`,
     );
   });
@@ -216,7 +214,7 @@ describe('a lock file that the service may not open', () => {
     await giveToNobody(world.folder);
     expect((await postern(['keys', 'list', '--config', world.configFile])).code).toBe(0);
     expect((await stat(at('data', 'lock.mdb'))).uid).toBe(NOBODY);
-    await start([...asNobody, process.execPath, MAIN]);
-    expect(await readiness()).toEqual(READY);
+    await startHere([...asNobody, process.execPath, MAIN]);
+    expect(await readyAndGauge()).toEqual(READY);
   });
 });

@@ -51,15 +51,15 @@ async function connectionsOf(pid: number, port: number): Promise<number> {
   ).length;
 }
 
-async function write(config: Readonly<Record<string, unknown>>): Promise<World> {
+async function writeFiles(config: Readonly<Record<string, unknown>>): Promise<World> {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-workers-'));
   const world = await writeWorldConfig(folder, { config });
   await seedStore(world.configFile);
   return world;
 }
 
-async function start(workers: number, config: Readonly<Record<string, unknown>> = GENEROUS) {
-  const world = await write({ workers, ...config });
+async function startWorkers(workers: number, config: Readonly<Record<string, unknown>> = GENEROUS) {
+  const world = await writeFiles({ workers, ...config });
   service = await startProcess(world.configFile);
   return { world, running: service };
 }
@@ -69,9 +69,9 @@ const LIMITED = { rate_limits: { ...wide, token: '100/1m' } };
 
 /** One service for all tests of a block, each of which leaves it ready. */
 function useWorkers() {
-  let shared: Awaited<ReturnType<typeof start>> | undefined;
+  let shared: Awaited<ReturnType<typeof startWorkers>> | undefined;
   beforeAll(async () => {
-    shared = await start(2, LIMITED);
+    shared = await startWorkers(2, LIMITED);
     [service, folder] = [undefined, undefined];
   });
   afterAll(async () => {
@@ -92,7 +92,7 @@ async function workersOf(world: World) {
   return (await readyz(world)).configuration.workers ?? [];
 }
 
-async function until<T>(
+async function findWithin<T>(
   what: string,
   seconds: number,
   look: () => Promise<T | undefined | false>,
@@ -107,7 +107,7 @@ async function until<T>(
 }
 
 /** A request on a connection of its own, so that the workers take turns. */
-async function fresh(
+async function requestAnew(
   url: string,
   form?: Readonly<Record<string, string>>,
   headers: Record<string, string> = {},
@@ -135,9 +135,9 @@ async function fresh(
 }
 
 /** Each caller has its connection, and has used it. */
-async function untilAnswered(load: ReturnType<typeof startLoad>): Promise<void> {
+async function untilAllAnswered(load: ReturnType<typeof startLoad>): Promise<void> {
   const hasAnswers = () => Promise.resolve(load.callers.every(({ answered }) => answered > 2));
-  await until('answers to all callers', 10, hasAnswers);
+  await findWithin('answers to all callers', 10, hasAnswers);
 }
 
 const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
@@ -147,7 +147,11 @@ const times = async <T>(count: number, work: () => Promise<T>): Promise<T[]> =>
 /** Asks for machine tokens, all at once. */
 const issue = async ({ base }: World, count: number, client: 'svc' | 'rs1' = 'svc') =>
   times(count, async () =>
-    fresh(`${base}/oauth/token`, { grant_type: 'client_credentials' }, { authorization: basic(client) }),
+    requestAnew(
+      `${base}/oauth/token`,
+      { grant_type: 'client_credentials' },
+      { authorization: basic(client) },
+    ),
   );
 
 describe('two workers', () => {
@@ -185,7 +189,7 @@ describe('two workers', () => {
   it('forget what was revoked before the next request, on each of them', async () => {
     const { world } = two();
     const ask = async (token: string) =>
-      (await fresh(`${world.base}/oauth/introspect`, { token }, { authorization: basic('rs1') })).body[
+      (await requestAnew(`${world.base}/oauth/introspect`, { token }, { authorization: basic('rs1') })).body[
         'active'
       ];
     const machine = await machineToken(world, 'reports.read');
@@ -195,7 +199,7 @@ describe('two workers', () => {
       ['web', tokens.access_token],
     ] as const) {
       expect(await times(10, async () => ask(token))).toEqual(Array(10).fill(true));
-      const { status } = await fresh(
+      const { status } = await requestAnew(
         `${world.base}/oauth/revoke`,
         { token },
         { authorization: basic(client) },
@@ -214,13 +218,13 @@ describe('two workers', () => {
     };
     const { code } = await runCli(['keys', 'compromise', kid, '--config', world.configFile]);
     expect(code).toBe(0);
-    await until('both are rid of it', 5, async () => {
-      const sets = await times(10, async () => fresh(`${world.base}/oauth/jwks.json`));
+    await findWithin('both are rid of it', 5, async () => {
+      const sets = await times(10, async () => requestAnew(`${world.base}/oauth/jwks.json`));
       const kids = sets.flatMap(({ body }) => (body['keys'] as { kid: string }[]).map((key) => key.kid));
       return !kids.includes(kid);
     });
     const answers = await times(10, async () =>
-      fresh(`${world.base}/oauth/introspect`, { token }, { authorization: basic('svc') }),
+      requestAnew(`${world.base}/oauth/introspect`, { token }, { authorization: basic('svc') }),
     );
     expect(new Set(answers.map(({ body }) => JSON.stringify(body)))).toEqual(new Set(['{"active":false}']));
   });
@@ -229,13 +233,13 @@ describe('two workers', () => {
     const { world } = two();
     const [, second] = await workersOf(world);
     process.kill(second?.pid ?? 0, 'SIGSTOP');
-    await until('it is named', 5, async () => {
+    await findWithin('it is named', 5, async () => {
       const { status, problems } = await readyz(world);
       return status === 'not ready' && problems.join() === 'worker 2 does not answer';
     });
     expect((await fetch(`${world.management}/metrics`)).status).toBe(200);
     process.kill(second?.pid ?? 0, 'SIGCONT');
-    const again = await until('ready again', 5, async () => {
+    const again = await findWithin('ready again', 5, async () => {
       const now = await readyz(world);
       return now.status === 'ready' && now;
     });
@@ -246,14 +250,14 @@ describe('two workers', () => {
     const { world, running } = two();
     const [first, second] = await workersOf(world);
     process.kill(second?.pid ?? 0, 'SIGSTOP');
-    await until('the end of the one that hung', 28, () => Promise.resolve(!isAlive(second?.pid ?? 0)));
-    await until('ready again', 10, async () => (await readyz(world)).status === 'ready');
+    await findWithin('the end of the one that hung', 28, () => Promise.resolve(!isAlive(second?.pid ?? 0)));
+    await findWithin('ready again', 10, async () => (await readyz(world)).status === 'ready');
     const now = await workersOf(world);
     expect(now[0]?.pid).toBe(first?.pid);
     expect(now[1]?.pid).not.toBe(second?.pid);
     expect(running.stderr()).toMatch(/a worker does not answer any more and is killed/);
     expect(running.stderr()).toMatch(/"reason":"worker 2 did not answer: suspended, .*a worker ended/);
-    const answers = await times(10, async () => fresh(`${world.base}/oauth/jwks.json`));
+    const answers = await times(10, async () => requestAnew(`${world.base}/oauth/jwks.json`));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
   });
 
@@ -263,7 +267,7 @@ describe('two workers', () => {
     const file = JSON.parse(await readFile(world.configFile, 'utf8')) as Record<string, unknown>;
     const clients = worldClients().filter(({ client_id: id }) => id !== 'svc');
     await writeFile(world.configFile, JSON.stringify({ ...file, clients, workers: 3 }));
-    const after = await until('the new hash on both', 5, async () => {
+    const after = await findWithin('the new hash on both', 5, async () => {
       const now = await readyz(world);
       const { hash, workers = [] } = now.configuration;
       return hash !== before.configuration.hash && workers.every((one) => one.hash === hash) && now;
@@ -275,7 +279,7 @@ describe('two workers', () => {
 
     await writeFile(world.configFile, '{ "issuer": ');
     const isRefusedByBoth = ({ configuration: { problem } }: Readyz) => problem?.startsWith(world.configFile);
-    const broken = await until('the problem', 5, async () => {
+    const broken = await findWithin('the problem', 5, async () => {
       const now = await readyz(world);
       return isRefusedByBoth(now) && now;
     });
@@ -284,7 +288,7 @@ describe('two workers', () => {
     // A worker that takes the place of another meanwhile runs what the others run.
     const [victim] = await workersOf(world);
     process.kill(victim?.pid ?? 0, 'SIGKILL');
-    const healed = await until('another worker', 10, async () => {
+    const healed = await findWithin('another worker', 10, async () => {
       const now = await readyz(world);
       return now.status === 'ready' && now.configuration.workers?.[0]?.pid !== victim?.pid && now;
     });
@@ -292,13 +296,13 @@ describe('two workers', () => {
       Array(2).fill(after.configuration.hash),
     );
     expect(healed.configuration.pending).toEqual(pending);
-    await until('the problem on both', 5, async () => isRefusedByBoth(await readyz(world)));
+    await findWithin('the problem on both', 5, async () => isRefusedByBoth(await readyz(world)));
   });
 });
 
 describe('two workers of their own', () => {
   it('IN-10: keep the counters of one that is silent, and of one that ended', async () => {
-    const { world } = await start(2);
+    const { world } = await startWorkers(2);
     const scrape = async () => {
       const text = await (await fetch(`${world.management}/metrics`)).text();
       const count = (name: string) => Number(new RegExp(`^${name}.* (\\d+)$`, 'm').exec(text)?.[1]);
@@ -320,7 +324,7 @@ describe('two workers of their own', () => {
     process.kill(second?.pid ?? 0, 'SIGSTOP');
     await expect.poll(scrape).toEqual(all);
     process.kill(second?.pid ?? 0, 'SIGKILL');
-    const another = await until('another worker', 10, async () => {
+    const another = await findWithin('another worker', 10, async () => {
       const { status, configuration } = await readyz(world);
       const third = configuration.workers?.[1];
       return status === 'ready' && third?.pid !== second?.pid && third;
@@ -331,26 +335,26 @@ describe('two workers of their own', () => {
     await expect.poll(scrape).toEqual(twice);
 
     process.kill(another.pid, 'SIGKILL');
-    await until('its end', 10, () => Promise.resolve(!isAlive(another.pid)));
+    await findWithin('its end', 10, () => Promise.resolve(!isAlive(another.pid)));
     await expect.poll(scrape).toMatchObject({ tokens: 20, requests: 20, ended: 2 });
   });
 });
 
 describe('the end of a process', () => {
   it('RD-30: kill -9 of one worker under load cuts its connections alone, and another one takes its place', async () => {
-    const { world, running } = await start(2);
+    const { world, running } = await startWorkers(2);
     const load = startLoad(world, { callers: 20, everyMs: 20 });
-    await untilAnswered(load);
+    await untilAllAnswered(load);
     const [victim] = await workersOf(world);
     // The busier one gets fewer of the callers, so those of each are counted.
     const held = await connectionsOf(victim?.pid ?? 0, Number(new URL(world.base).port));
     process.kill(victim?.pid ?? 0, 'SIGKILL');
     const killedAt = performance.now();
-    await until('another worker', 10, async () => {
+    await findWithin('another worker', 10, async () => {
       const { status, configuration } = await readyz(world);
       return status === 'ready' && configuration.workers?.[0]?.pid !== victim?.pid;
     });
-    await until('answers to all callers after the kill', 10, () =>
+    await findWithin('answers to all callers after the kill', 10, () =>
       Promise.resolve(load.callers.every(({ lastAnswerAt }) => lastAnswerAt > killedAt)),
     );
     await load.stop();
@@ -370,13 +374,13 @@ describe('the end of a process', () => {
   it.each([1, 2])(
     'HT-37: SIGTERM under load loses no request that was accepted, and ends within 10 s, with %i worker(s)',
     async (workers) => {
-      const { world, running } = await start(workers);
+      const { world, running } = await startWorkers(workers);
       const load = startLoad(world, { callers: 20, everyMs: 5 });
-      await untilAnswered(load);
+      await untilAllAnswered(load);
       const began = performance.now();
       const { code } = await running.end('SIGTERM');
       expect(performance.now() - began).toBeLessThan(10_000 + MACHINE_MS);
-      await until('all callers to be refused', 10, () =>
+      await findWithin('all callers to be refused', 10, () =>
         Promise.resolve(load.callers.every(({ refused }) => refused > 0)),
       );
       await load.stop();
@@ -386,13 +390,13 @@ describe('the end of a process', () => {
   );
 
   it('of the process that watches, by kill -9, ends the workers, and a new start finds everything', async () => {
-    const { world, running } = await start(2);
+    const { world, running } = await startWorkers(2);
     const { tokens } = await signIn(world);
     const pids = (await workersOf(world)).map(({ pid }) => pid);
     process.kill(running.pid, 'SIGKILL');
-    await until('no worker is left', 10, () => Promise.resolve(!pids.some(isAlive)));
+    await findWithin('no worker is left', 10, () => Promise.resolve(!pids.some(isAlive)));
     service = await startProcess(world.configFile);
-    const { status } = await fresh(`${world.base}/oauth/userinfo`, undefined, {
+    const { status } = await requestAnew(`${world.base}/oauth/userinfo`, undefined, {
       authorization: `Bearer ${tokens.access_token}`,
     });
     expect(status).toBe(200);
@@ -401,7 +405,7 @@ describe('the end of a process', () => {
   it.each([1, 2])(
     'F1-02: by an error that nothing caught is one fatal line, and no answer whose records are not saved, with %i worker(s)',
     async (workers) => {
-      const world = await write({ workers });
+      const world = await writeFiles({ workers });
       // As soon as the form with the password is there, and again with each request after it.
       const crash = path.join(world.folder, 'crash.mjs');
       await writeFile(
@@ -431,7 +435,7 @@ describe('the end of a process', () => {
         const crashes = async () =>
           (await (await fetch(`${world.management}/metrics`)).text()).match(/crashes_total \d/g);
         await expect.poll(crashes, { timeout: 20_000 }).toEqual(['crashes_total 1']);
-        await until('another worker', 10, async () => (await readyz(world)).status === 'ready');
+        await findWithin('another worker', 10, async () => (await readyz(world)).status === 'ready');
         expect(service.stderr()).toContain('a worker ended, another one takes its place');
       }
       const fatal = service
@@ -444,7 +448,7 @@ describe('the end of a process', () => {
   );
 
   it('before it ever served, without a word, ends the start with one line', async () => {
-    const world = await write({ workers: 2 });
+    const world = await writeFiles({ workers: 2 });
     // Ends each worker before it reads its first question.
     const crash = path.join(world.folder, 'crash.mjs');
     await writeFile(crash, "import c from 'node:cluster'; if (c.isWorker) process.exit(7);");
@@ -455,7 +459,7 @@ describe('the end of a process', () => {
   });
 
   it('F1-02: at the start for a reason is one clear line, and exit code 1', async () => {
-    const world = await write({ workers: 2 });
+    const world = await writeFiles({ workers: 2 });
     // What the primary doesn't look into: another issuer has started on this store.
     const config = await readFile(world.configFile, 'utf8');
     await writeFile(world.configFile, config.replace(world.issuer, 'https://other.example'));

@@ -8,7 +8,7 @@ describe('the recipe of a feature', () => {
   let folder = '';
   beforeAll(async () => {
     folder = await copyWithout([]);
-    await follow(folder);
+    await followRecipe(folder);
   });
   afterAll(() => removeCopy(folder));
 
@@ -37,7 +37,7 @@ describe('the recipe of a feature', () => {
   });
 });
 
-async function follow(folder: string): Promise<void> {
+async function followRecipe(folder: string): Promise<void> {
   const text = await readFile('CONTRIBUTING.md', 'utf8');
   const recipe = text.slice(text.indexOf('### A feature'), text.indexOf('### A configuration key'));
   const steps = [...recipe.matchAll(/^(.*)\n\n```\w+\n([^]*?)```/gm)];

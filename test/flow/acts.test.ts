@@ -10,6 +10,7 @@ import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { newBrowser, type User } from '../world/person.ts';
 import { codeFor, factorsOf, newAuthenticatorApp, SoftwareKey } from '../world/second-factors.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS } from '../world/world.ts';
+import { userVerb } from '../world/terminal.ts';
 
 const receiver = await startLogoutReceiver();
 afterAll(() => receiver.stop());
@@ -42,12 +43,9 @@ eachStore(
     let count = 0;
 
     async function user(world: OpenWorld, ...args: readonly string[]): Promise<Record<string, unknown>> {
-      const { code, stdout, stderr } = await runVerb(
-        ['user', ...args, '--config', world.configFile, '--json'],
-        PASSWORDS.alice,
-      );
+      const { code, stderr, result } = await userVerb(world, args, PASSWORDS.alice, runVerb);
       expect([code, stderr]).toEqual([0, '']);
-      return JSON.parse(stdout) as Record<string, unknown>;
+      return result;
     }
 
     /** A new user of the store, signed in at an app, here and in another browser. */

@@ -16,10 +16,10 @@ const CLIENTS = [
     ['web', 'web2', 'first-party', 'rs1'].includes(id),
   ),
   // All of one API, of two, and of two with a default.
-  machine('post', 'other.read other.write'),
-  machine('svc', 'reports.read reports.write other.read'),
-  { ...machine('with-default', 'reports.read reports.write other.read'), default_scope: 'other.read' },
-  machine('in-part', 'reports.write'),
+  machineClient('post', 'other.read other.write'),
+  machineClient('svc', 'reports.read reports.write other.read'),
+  { ...machineClient('with-default', 'reports.read reports.write other.read'), default_scope: 'other.read' },
+  machineClient('in-part', 'reports.write'),
 ];
 const CONFIG = {
   ...GENEROUS,
@@ -32,7 +32,7 @@ const CONFIG = {
   lifetimes: { consent: '180d' },
 };
 
-function machine(id: string, scope: string) {
+function machineClient(id: string, scope: string) {
   return { client_id: id, client_secret: 'env:TEST_SVC', grant_types: ['client_credentials'], scope };
 }
 
@@ -47,7 +47,12 @@ const asMachine = (world: OpenWorld, id: string, fields: Fields) =>
   });
 
 /** Where it ends without anybody doing anything. */
-async function open(world: OpenWorld, browser: Browser, fields: Fields, method = 'GET'): Promise<Page> {
+async function openRequest(
+  world: OpenWorld,
+  browser: Browser,
+  fields: Fields,
+  method = 'GET',
+): Promise<Page> {
   const url = authorizationUrl(world, { scope: undefined, nonce: undefined, ...fields });
   if (method === 'GET') return browser.open(url);
   const [address = '', body = ''] = url.split('?');
@@ -79,7 +84,7 @@ anyStore(
     it('AC-09: is invalid_scope at the app, before anybody signs in, where there is nothing to fill in', async () => {
       const save = vi.spyOn(world().openedStore.records, 'save');
       for (const [method, fields] of [...STARTS, ['GET', { prompt: 'none' }] as const]) {
-        const page = await open(world(), newBrowser(world()), { ...WEB2, ...fields }, method);
+        const page = await openRequest(world(), newBrowser(world()), { ...WEB2, ...fields }, method);
         expect(page.url, JSON.stringify([method, fields])).toContain(WEB2.redirect_uri);
         expect(answerOf(page)).toMatchObject({
           error: 'invalid_scope',
@@ -92,7 +97,7 @@ anyStore(
 
     it('AC-09, AC-36: means the default_scope of the client: shown, granted, remembered and named', async () => {
       const browser = newBrowser(world());
-      const asked = await signInAs(browser, await open(world(), browser, { nonce: 'n' }), 'alice');
+      const asked = await signInAs(browser, await openRequest(world(), browser, { nonce: 'n' }), 'alice');
       expect(wordsOf(asked)).toEqual(['Know who you are', 'See your email address']);
       const answer = await exchangeAt(world(), await browser.submit(asked, '/consent'));
       expect(answer).toMatchObject({ scope: 'openid email' });
@@ -102,17 +107,17 @@ anyStore(
       expect(await silently(world(), browser, { scope: 'openid email' })).toBe('signed in');
       expect(await silently(world(), browser, { scope: 'openid email profile' })).toBe('consent_required');
       for (const [method, fields] of STARTS.filter(([, one]) => !('prompt' in one))) {
-        const page = await open(world(), browser, fields, method);
+        const page = await openRequest(world(), browser, fields, method);
         expect(answerOf(page), JSON.stringify([method, fields])).toHaveProperty('code');
       }
-      expect(answerOf(await open(world(), browser, { prompt: 'none' }))).toHaveProperty('code');
+      expect(answerOf(await openRequest(world(), browser, { prompt: 'none' }))).toHaveProperty('code');
     });
 
     it('AC-08: means the default_scopes of the API that a person’s request names, and not those of the client', async () => {
       const browser = newBrowser(world());
       const asked = await signInAs(
         browser,
-        await open(world(), browser, { resource: API, nonce: 'n' }),
+        await openRequest(world(), browser, { resource: API, nonce: 'n' }),
         'bob',
       );
       expect(wordsOf(asked)).toEqual(['reports.read']);
@@ -175,7 +180,7 @@ describe('a default that the client does not own whole', () => {
   });
 
   it('AC-11: is invalid_scope, not a part of it and not the default of the client', async () => {
-    const page = await open(world(), newBrowser(world()), { resource: API });
+    const page = await openRequest(world(), newBrowser(world()), { resource: API });
     expect(answerOf(page)).toMatchObject({ error: 'invalid_scope', state: 'state-of-the-client' });
     const { body } = await asMachine(world(), 'in-part', { resource: API });
     expect(body).toMatchObject({ error: 'invalid_scope', scope: 'reports.read' });

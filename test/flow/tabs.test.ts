@@ -19,7 +19,7 @@ eachStore(
   (running) => {
     it(`two tabs that come back at once both get a code that works, in ${ROUNDS} rounds`, async () => {
       const world = running();
-      const tabs = await signedIn(world);
+      const tabs = await signedInBrowser(world);
       for (let round = 0; round < ROUNDS; round += 1) {
         // Two apps, the same app twice, and one that needs no page beside one that does.
         const [left, right] = [['web', 'web2'] as const, ['web', 'web'] as const][round % 2] ?? [
@@ -68,7 +68,7 @@ eachStore(
 
     it(`a page that comes back twice at once gives one code that works, in ${ROUNDS} rounds`, async () => {
       const world = running();
-      const tabs = await signedIn(world);
+      const tabs = await signedInBrowser(world);
       for (let round = 0; round < ROUNDS; round += 1) {
         const step = await lastStep(
           world,
@@ -87,14 +87,14 @@ eachStore(
 );
 
 /** A browser that is signed in, with an access token that lives as long as its session does. */
-async function signedIn(world: World) {
+async function signedInBrowser(world: World) {
   const browser = newBrowser(world);
   for (const client of ['web', 'web2'] as const) {
     const page = await browser.open(authorizationUrl(world, { client_id: client, scope: SCOPE }));
     expect((await finishPages(browser, page, 'alice')).url).toContain('code=');
   }
   const silent = authorizationUrl(world, { scope: SCOPE, prompt: 'none' });
-  const { body } = await exchange(world, await browser.request(silent), 'web');
+  const { body } = await redeemPage(world, await browser.request(silent), 'web');
   return {
     browser,
     async expectIntact(round: number) {
@@ -121,7 +121,7 @@ async function lastStep(world: OpenWorld, browser: Browser, url: string): Promis
   return () => browser.request(next);
 }
 
-async function exchange(world: World, page: Page, client: CodeClient): Promise<Answer> {
+async function redeemPage(world: World, page: Page, client: CodeClient): Promise<Answer> {
   const { target, query } = redirectOf(page);
   expect(target).toBe(REDIRECT_URIS[client]);
   return redeem(world, { code: query['code'], client });
@@ -129,6 +129,6 @@ async function exchange(world: World, page: Page, client: CodeClient): Promise<A
 
 async function expectCode(world: World, page: Page | undefined, client: CodeClient, round: number) {
   if (page === undefined) throw new Error('no page');
-  const answer = await exchange(world, page, client);
+  const answer = await redeemPage(world, page, client);
   expect([answer.status, answer.body['error']], `round ${round}`).toEqual([200, undefined]);
 }

@@ -1,12 +1,12 @@
 // The service that the real clients meet: the built one as a process of its own, behind nginx with TLS, configured by
 // postern.yaml beside. Owns ports and the certificate; knows no client.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
-import { promisify } from 'node:util';
 import { freePort, requireServer } from '../world/servers.ts';
+import { makeCertificate } from '../world/certificate.ts';
 
 const HERE = import.meta.dirname;
 const READY_MS = 30_000;
@@ -34,7 +34,7 @@ export type Stage = {
 export async function startStage(clientSecret: string = SECRET): Promise<Stage> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-interop-'));
   const portFor = await writeConfig(folder, clientSecret);
-  const certificate = await makeCertificate(folder);
+  const certificate = await makeCertificate(folder, 'localhost');
   const service = startService(path.join(folder, 'postern.yaml'), await trustedBy(folder, certificate));
   const nginx = await startNginx(folder, portFor(PROXY), portFor(3100));
   const issuer = `https://localhost:${portFor(PROXY)}`;
@@ -118,14 +118,6 @@ async function writeConfig(folder: string, clientSecret: string): Promise<(port:
     if (free === undefined) throw new Error(`postern.yaml names no port ${port}`);
     return free;
   };
-}
-
-async function makeCertificate(folder: string): Promise<string> {
-  const [key, crt] = [path.join(folder, 'tls.key'), path.join(folder, 'tls.crt')];
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const kind = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', crt];
-  await promisify(execFile)(requireServer('openssl'), [...kind, ...names]);
-  return crt;
 }
 
 async function startNginx(folder: string, port: number, upstream: number): Promise<ChildProcess> {

@@ -9,8 +9,9 @@ import { introspect } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
-import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
+import { type Node, publishedKids, startNode } from './nodes.ts';
 import { tempFolder } from '../world/temp-folder.ts';
+import { readiness } from '../world/requests.ts';
 
 const [OLD, NEW] = ['http://127.0.0.1:1/old', 'http://127.0.0.1:1/new'];
 

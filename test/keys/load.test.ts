@@ -27,7 +27,7 @@ const READS = new Set(['get', 'mget', 'hget', 'hgetall', 'exists', 'hexists', 'z
 type Sent = { readonly status: number; readonly text: string };
 
 /** As many at once as `agent` allows. */
-function send(
+function sendAndTime(
   agent: Agent,
   url: string,
   headers: Readonly<Record<string, string>> = {},
@@ -88,10 +88,10 @@ describe('the store behind many requests', () => {
   }
 
   it(`KY-21: is asked for nothing by ${CALLS / 2} parallel requests of the key set`, async () => {
-    const { text } = await send(agent, `${node.base}${JWKS}`);
+    const { text } = await sendAndTime(agent, `${node.base}${JWKS}`);
     const commands = await commandsOf(async () => {
       const answers = await Promise.all(
-        Array.from({ length: CALLS / 2 }, () => send(agent, `${node.base}${JWKS}`)),
+        Array.from({ length: CALLS / 2 }, () => sendAndTime(agent, `${node.base}${JWKS}`)),
       );
       expect(answers.every((answer) => answer.status === 200 && answer.text === text)).toBe(true);
     });
@@ -112,8 +112,8 @@ describe('the store behind many requests', () => {
       const answers = await Promise.all(
         Array.from({ length: CALLS }, (_, index) =>
           index % 2 === 0
-            ? send(agent, `${node.base}/oauth/userinfo`, { authorization: `Bearer ${token()}` })
-            : send(agent, `${node.base}/oauth/introspect`, form, `token=${token()}`),
+            ? sendAndTime(agent, `${node.base}/oauth/userinfo`, { authorization: `Bearer ${token()}` })
+            : sendAndTime(agent, `${node.base}/oauth/introspect`, form, `token=${token()}`),
         ),
       );
       for (const { status, text } of answers) seen.add(`${status} ${status === 200 ? text : ''}`);

@@ -7,7 +7,7 @@ import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../../src/keys/ring-document.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { DocumentStore, StoredDocument } from '../../src/store/store.ts';
-import { get } from '../world/requests.ts';
+import { get, readiness } from '../world/requests.ts';
 import { keyStoreOf } from '../world/stored.ts';
 import { clientCredentials } from '../world/token-endpoint.ts';
 import { createTurns } from '../world/turns.ts';
@@ -15,7 +15,7 @@ import { seedStore, writeWorldConfig } from '../world/world.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { eachStore } from '../world/each-store.ts';
 import { type Ended, runCli } from '../world/process.ts';
-import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
+import { type Node, publishedKids, startNode } from './nodes.ts';
 import { toStoreConfig } from './store-config.ts';
 import { testFolder } from '../world/temp-folder.ts';
 

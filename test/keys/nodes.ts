@@ -43,9 +43,3 @@ export async function publishedKids(node: Pick<World, 'base'>): Promise<string[]
   const { body } = await get(node, '/oauth/jwks.json');
   return (body['keys'] as { kid: string }[]).map(({ kid }) => kid);
 }
-
-export async function readiness(node: Pick<World, 'management'>) {
-  const response = await fetch(`${node.management}/readyz`);
-  const { problems } = (await response.json()) as { problems: readonly string[] };
-  return { status: response.status, problems };
-}

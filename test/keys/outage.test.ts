@@ -6,9 +6,9 @@ import { type RedisServer, startRedis } from '../world/servers.ts';
 import { MACHINE_MS, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { introspect } from '../world/presented-tokens.ts';
-import { get } from '../world/requests.ts';
+import { get, readiness } from '../world/requests.ts';
 import { clientCredentials, refresh } from '../world/token-endpoint.ts';
-import { type Node, publishedKids, readiness, startNode, withKeys } from './nodes.ts';
+import { type Node, publishedKids, startNode, withKeys } from './nodes.ts';
 
 const JWKS = '/oauth/jwks.json';
 const UNSURE = 'this node signs nothing until its keys are confirmed again';

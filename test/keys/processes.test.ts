@@ -5,10 +5,10 @@ import type { KeyReport } from '../../src/cli/keys.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { get, textOf } from '../world/requests.ts';
+import { get, readiness, textOf } from '../world/requests.ts';
 import { clientCredentials } from '../world/token-endpoint.ts';
 import { runVerb } from '../world/command-line.ts';
-import { publishedKids, readiness } from './nodes.ts';
+import { publishedKids } from './nodes.ts';
 import { type NodeProcess, type Processes, startProcesses } from './processes.ts';
 
 type Report = {

@@ -6,7 +6,6 @@ import path from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
 import { Vault, toKekId } from '../../src/keys/vault.ts';
-import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createFactorStore, type FactorStore } from '../../src/users/factors.ts';
 import { sealedFor } from '../../src/users/factors.ts';
@@ -20,6 +19,7 @@ import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { publishedKids, withKeys } from './nodes.ts';
 import { tempFolder, testFolder } from '../world/temp-folder.ts';
+import { withStore } from '../world/stored.ts';
 
 const FAMILIES = {
   signing_keys: { algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'] },
@@ -45,7 +45,7 @@ async function copyStore(): Promise<string> {
 }
 
 /** Ends what runs, and starts the same installation with these settings. */
-async function start(config: Readonly<Record<string, unknown>> = {}): Promise<World> {
+async function restart(config: Readonly<Record<string, unknown>> = {}): Promise<World> {
   await stop();
   const written = await writeWorldConfig(folder, { config }, ports);
   running = await startProcess(written.configFile);
@@ -72,19 +72,13 @@ async function keyFile(name: string): Promise<string> {
   return `file:${file}`;
 }
 
-async function withStore<Result>(use: (store: Store) => Promise<Result>): Promise<Result> {
-  const store = await openStore({ engine: 'lmdb', folder: path.join(folder, 'data') }, Date.now);
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-}
+const inStore = <T>(use: (store: Store) => Promise<T>) =>
+  withStore({ folder: path.join(folder, 'data') }, use);
 
-const storedRing = () => withStore(({ documents }) => documents.get(KEYS_COLLECTION, RING_ID));
+const storedRing = () => inStore(({ documents }) => documents.get(KEYS_COLLECTION, RING_ID));
 
 function changeRing(change: (value: string) => string): Promise<boolean> {
-  return withStore(async ({ documents }) => {
+  return inStore(async ({ documents }) => {
     const { value, version } = (await documents.get(KEYS_COLLECTION, RING_ID)) ?? { value: '', version: 0 };
     return documents.put(KEYS_COLLECTION, RING_ID, change(value), version);
   });
@@ -93,14 +87,14 @@ function changeRing(change: (value: string) => string): Promise<boolean> {
 describe('a start on stored keys that are not as they were', () => {
   it('KY-15: refuses a wrong encryption key by name, makes no new key, and starts with the right one', async () => {
     await copyStore();
-    const kids = await publishedKids(await start());
+    const kids = await publishedKids(await restart());
     await stop();
     const before = await storedRing();
     const message = await startFails({ encryption_keys: [await keyFile('wrong')] });
     expect(message).toContain(toKekId(Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')));
     expect(message).toContain('which is not configured');
     expect(await storedRing()).toEqual(before);
-    expect(await publishedKids(await start())).toEqual(kids);
+    expect(await publishedKids(await restart())).toEqual(kids);
   });
 
   it('KY-16: refuses a ring with one character changed', async () => {
@@ -130,18 +124,18 @@ describe('a start on stored keys that are not as they were', () => {
 });
 
 describe('a backup of the whole store', () => {
-  it('is taken by the next start, when nothing ran while it was put back', async () => {
+  it('is taken by the next restart, when nothing ran while it was put back', async () => {
     const configFile = await copyStore();
-    const { base } = await start();
+    const { base } = await restart();
     const kids = await publishedKids({ base });
     await stop();
     await cp(path.join(folder, 'data'), path.join(folder, 'backup'), { recursive: true });
     expect((await postern(['keys', 'rotate', '--config', configFile])).code).toBe(0);
-    expect(await publishedKids(await start())).toHaveLength(3);
+    expect(await publishedKids(await restart())).toHaveLength(3);
     await stop();
     await rm(path.join(folder, 'data'), { recursive: true });
     await cp(path.join(folder, 'backup'), path.join(folder, 'data'), { recursive: true });
-    expect(await publishedKids(await start())).toEqual(kids);
+    expect(await publishedKids(await restart())).toEqual(kids);
     expect((await postern(['keys', 'rotate', '--config', configFile])).code).toBe(0);
   });
 });
@@ -149,7 +143,7 @@ describe('a backup of the whole store', () => {
 describe('the files of the store', () => {
   it('KY-18: hold no private part in the clear, nor any encryption key', async () => {
     await copyStore();
-    const world = await start(FAMILIES);
+    const world = await restart(FAMILIES);
     await machineToken(world, 'reports.read');
     const keySet = await withKeys(world, async ({ keyStore }) => keyStore.toKeySet(await keyStore.load()));
     await stop();
@@ -173,7 +167,7 @@ describe('the files of the store', () => {
 describe('a change of the encryption key', () => {
   it('KY-17: keeps sessions, tokens, kids and authenticator apps through [old], [old, new], [new, old], [new]', async () => {
     const [old, fresh, lost] = [await keyFile('old'), await keyFile('fresh'), await keyFile('lost')];
-    let world = await start({ ...FAMILIES, encryption_keys: [old] });
+    let world = await restart({ ...FAMILIES, encryption_keys: [old] });
     await expect.poll(() => publishedKids(world), { timeout: 30_000 }).toHaveLength(8);
     const kids = await publishedKids(world);
     let { refresh_token: refreshToken } = (await signIn(world)).tokens;
@@ -183,7 +177,7 @@ describe('a change of the encryption key', () => {
     const kekOf = async (reference: string) =>
       Buffer.from(await readFile(reference.slice('file:'.length), 'utf8'), 'base64url');
     const withFactors = <Result>(use: (factors: FactorStore) => Promise<Result>) =>
-      withStore(({ documents }) => use(createFactorStore(documents, () => 'none')));
+      inStore(({ documents }) => use(createFactorStore(documents, () => 'none')));
     await withFactors(async (factors) => {
       for (const [id, reference] of [
         [PEOPLE.bob, lost],
@@ -195,7 +189,7 @@ describe('a change of the encryption key', () => {
     });
 
     for (const encryption_keys of [[old, fresh], [fresh, old], [fresh]]) {
-      world = await start({ ...FAMILIES, encryption_keys });
+      world = await restart({ ...FAMILIES, encryption_keys });
       expect(await publishedKids(world)).toEqual(kids);
       expect(await introspect(world, machine)).toMatchObject({ active: true });
       const { status, body } = await refresh(world, refreshToken);
@@ -217,7 +211,7 @@ describe('a change of the encryption key', () => {
       );
     };
     const expectMissing = async (references: readonly string[]) => {
-      world = await start({ ...FAMILIES, encryption_keys: [fresh] });
+      world = await restart({ ...FAMILIES, encryption_keys: [fresh] });
       const { warning } = (await (await fetch(`${world.management}/readyz`)).json()) as { warning?: string };
       const { code, stderr } = await postern(['check', '--config', world.configFile]);
       expect(code).toBe(0);
@@ -229,7 +223,7 @@ describe('a change of the encryption key', () => {
       }
     };
     await expectMissing([lost]);
-    world = await start({ ...FAMILIES, encryption_keys: [fresh, old] });
+    world = await restart({ ...FAMILIES, encryption_keys: [fresh, old] });
     await stop();
     await seal(PEOPLE.alice, old);
     await expectMissing([lost, old]);
@@ -239,7 +233,7 @@ describe('a change of the encryption key', () => {
   });
 });
 
-async function isSignedIn(world: World, browser: Browser): Promise<boolean> {
+async function getsCode(world: World, browser: Browser): Promise<boolean> {
   const parameters = { prompt: 'none' };
   const { callback } = await authorize(world, { browser, scope: 'openid', parameters });
   return callback.searchParams.has('code');
@@ -248,23 +242,23 @@ async function isSignedIn(world: World, browser: Browser): Promise<boolean> {
 describe('a change of the cookie key', () => {
   it('signs with the first and takes all: nobody is signed out by [new, old]', async () => {
     const [old, fresh] = [await keyFile('cookie-old'), await keyFile('cookie-fresh')];
-    let world = await start({ cookie_keys: [old] });
+    let world = await restart({ cookie_keys: [old] });
     const { browser } = await signIn(world, { scope: 'openid' });
-    expect(await isSignedIn(world, browser)).toBe(true);
+    expect(await getsCode(world, browser)).toBe(true);
 
-    world = await start({ cookie_keys: [fresh, old] });
-    expect(await isSignedIn(world, browser)).toBe(true);
-    world = await start({ cookie_keys: [fresh] });
-    expect(await isSignedIn(world, browser)).toBe(true);
-    world = await start({ cookie_keys: [fresh, old] });
+    world = await restart({ cookie_keys: [fresh, old] });
+    expect(await getsCode(world, browser)).toBe(true);
+    world = await restart({ cookie_keys: [fresh] });
+    expect(await getsCode(world, browser)).toBe(true);
+    world = await restart({ cookie_keys: [fresh, old] });
     const { browser: later } = await signIn(world, { scope: 'openid' });
 
-    world = await start({ cookie_keys: [fresh] });
-    expect(await isSignedIn(world, later)).toBe(true);
+    world = await restart({ cookie_keys: [fresh] });
+    expect(await getsCode(world, later)).toBe(true);
     // A browser that never came by meanwhile has only what the old key signed.
-    const asleep = await start({ cookie_keys: [old] });
+    const asleep = await restart({ cookie_keys: [old] });
     const { browser: away } = await signIn(asleep, { scope: 'openid' });
-    world = await start({ cookie_keys: [fresh] });
-    expect(await isSignedIn(world, away)).toBe(false);
+    world = await restart({ cookie_keys: [fresh] });
+    expect(await getsCode(world, away)).toBe(false);
   });
 });

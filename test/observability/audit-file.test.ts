@@ -26,7 +26,7 @@ import { testFolder } from '../world/temp-folder.ts';
 let folder: string;
 let world: World;
 
-async function configure(config: Readonly<Record<string, unknown>>, hasKeys = true): Promise<void> {
+async function configureAudit(config: Readonly<Record<string, unknown>>, hasKeys = true): Promise<void> {
   world = await writeWorldConfig(folder, { config });
   if (hasKeys) await seedStore(world.configFile);
 }
@@ -42,7 +42,7 @@ const recordsIn = async (file: string): Promise<AuditRecord[]> =>
 
 describe('CF-15: the audit trail in a file', () => {
   it('survives restarts, has what postern user does, and goes to a new file after logrotate', async () => {
-    await configure({ audit: 'file:audit/trail.jsonl' }, false);
+    await configureAudit({ audit: 'file:audit/trail.jsonl' }, false);
     const file = path.join(folder, 'audit', 'trail.jsonl');
     for (let start = 1; start <= 2; start += 1) {
       const service = await startProcess(world.configFile);
@@ -80,7 +80,7 @@ describe('CF-15: the audit trail in a file', () => {
   it.each([1, 2])(
     "goes on in the old file, and says so, when it can't be opened again: %i process(es)",
     async (workers) => {
-      await configure({ audit: 'file:audit/trail.jsonl', workers });
+      await configureAudit({ audit: 'file:audit/trail.jsonl', workers });
       const service = await startProcess(world.configFile);
       const old = path.join(folder, 'old');
       await rename(path.join(folder, 'audit'), old);
@@ -104,7 +104,7 @@ describe('CF-15: the audit trail in a file', () => {
     ];
     const svc = { scope: scopes.join(' '), default_scope: scopes.join(' ') };
     // The kernel's own full disk.
-    await configure({
+    await configureAudit({
       audit: 'file:/dev/full',
       rate_limits: { token: '200000/1m' },
       resources,
@@ -125,7 +125,7 @@ describe('CF-15: the audit trail in a file', () => {
   });
 
   it("says once that it can't be written, shows what waits, and loses none of it", async () => {
-    await configure({ audit: 'file:audit/trail.jsonl' });
+    await configureAudit({ audit: 'file:audit/trail.jsonl' });
     const file = path.join(folder, 'audit', 'trail.jsonl');
     const service = await startProcess(world.configFile);
     const limitFiles = (to: string) =>
@@ -151,7 +151,7 @@ describe('CF-15: the audit trail in a file', () => {
   });
 
   it('says at its end that what waits is lost, and so does postern user', async () => {
-    await configure({ audit: 'file:/dev/full' });
+    await configureAudit({ audit: 'file:/dev/full' });
     const service = await startProcess(world.configFile);
     const done = await postern(['user', 'disable', 'bob', '--config', world.configFile]);
     expect([done.code, done.stderr]).toEqual([
@@ -164,7 +164,7 @@ describe('CF-15: the audit trail in a file', () => {
   });
 
   it('IN-08: nothing that a process writes holds a secret, with the log at debug', async () => {
-    await configure({ log: { level: 'debug', format: 'json' } });
+    await configureAudit({ log: { level: 'debug', format: 'json' } });
     const service = await startProcess(world.configFile);
     const { tokens, callback, verifier } = await signIn(world);
     const machine = await machineToken(world);
@@ -185,7 +185,7 @@ describe('CF-15: the audit trail in a file', () => {
   });
 
   it("says at the start when it can't be written", async () => {
-    await configure({ audit: `file:${folder}` });
+    await configureAudit({ audit: `file:${folder}` });
     await expect(startProcess(world.configFile)).rejects.toThrow(
       `EISDIR: illegal operation on a directory, open '${folder}`,
     );

@@ -14,7 +14,7 @@ import { GENEROUS, type World, WORLD_ENV } from '../world/world.ts';
 import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { anyStore, eachStore } from '../world/each-store.ts';
 import { runVerb } from '../world/command-line.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
+import { type RunVerb, useEnvironment, userVerb } from '../world/terminal.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 
 const PASSWORD = 'river otter jazz 47';
@@ -22,23 +22,12 @@ const OTHER = 'quiet lantern moss 12';
 
 useEnvironment(() => WORLD_ENV);
 
-type Run = typeof postern | typeof runVerb;
-
-async function user(
+async function linkOf(
   world: Pick<World, 'configFile'>,
   args: readonly string[],
-  input = '',
-  run: Run = postern,
-) {
-  const { code, stdout, stderr } = await run(
-    ['user', ...args, '--config', world.configFile, '--json'],
-    input,
-  );
-  return { code, stderr, result: (stdout === '' ? {} : JSON.parse(stdout)) as Record<string, unknown> };
-}
-
-async function linkOf(world: Pick<World, 'configFile'>, args: readonly string[], run?: Run): Promise<string> {
-  const { code, stderr, result } = await user(world, args, '', run);
+  run?: RunVerb,
+): Promise<string> {
+  const { code, stderr, result } = await userVerb(world, args, '', run);
   expect([code, stderr]).toEqual([0, '']);
   return String(result['link']);
 }
@@ -82,7 +71,14 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
   }
 
   it('MF-41: opened by scanners as often as they like, an invitation sets one password, once', async () => {
-    const done = await user(world, ['invite', 'Carol', '--claim', 'email=carol@example.com', '--group', 'x']);
+    const done = await userVerb(world, [
+      'invite',
+      'Carol',
+      '--claim',
+      'email=carol@example.com',
+      '--group',
+      'x',
+    ]);
     expect([done.code, done.stderr]).toEqual([1, expect.stringContaining('the file defines no such group')]);
     const link = await linkOf(world, ['invite', 'Carol', '--claim', 'email=carol@example.com']);
     expect(link).toMatch(/\/interaction\/link\/[\w-]{43}$/);
@@ -116,32 +112,35 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     expect(await silently(world, winner as Browser)).toBe('login_required');
     await expectDead(link);
     for (const node of two.nodes) expect(isIn(await tryPassword(node, 'carol', PASSWORD))).toBe(true);
-    expect((await user(world, ['list', 'carol'])).result).toMatchObject({ invited: false, source: 'store' });
+    expect((await userVerb(world, ['list', 'carol'])).result).toMatchObject({
+      invited: false,
+      source: 'store',
+    });
   });
 
   it('MF-45: only the newest of a purpose works, and none after a new password, disabling or deleting', async () => {
     const first = await linkOf(world, ['invite', 'dora']);
-    const listed = (await user(world, ['list'])).result as unknown as readonly Record<string, unknown>[];
+    const listed = (await userVerb(world, ['list'])).result as unknown as readonly Record<string, unknown>[];
     expect(listed.filter(({ invited }) => invited).map(({ username }) => username)).toEqual(['dora']);
     const second = await linkOf(world, ['reset', 'dora']);
     await expectDead(first);
     expect((await newBrowser(other).open(second)).status).toBe(200);
-    await user(world, ['password', 'dora'], PASSWORD);
+    await userVerb(world, ['password', 'dora'], PASSWORD);
     await expectDead(second);
 
     const disabled = await linkOf(world, ['reset', 'dora']);
-    await user(world, ['disable', 'dora']);
+    await userVerb(world, ['disable', 'dora']);
     await expectDead(disabled);
-    await user(world, ['enable', 'dora']);
+    await userVerb(world, ['enable', 'dora']);
     await expectDead(disabled);
     const deleted = await linkOf(world, ['reset', 'dora']);
     expect((await newBrowser(world).open(deleted)).status).toBe(200);
-    await user(world, ['delete', 'dora']);
+    await userVerb(world, ['delete', 'dora']);
     await expectDead(deleted);
   });
 
   it('a reset ends every session and token, makes no session, and the old password is nothing', async () => {
-    await user(world, ['add', 'frida'], PASSWORD);
+    await userVerb(world, ['add', 'frida'], PASSWORD);
     const browser = newBrowser(world);
     const { page } = await begin(world, {}, { browser });
     await browser.submit(page, '/login', { username: 'frida', password: PASSWORD });
@@ -163,7 +162,7 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
 
   it('is refused for people of the file, and where another verb is meant', async () => {
     const refused = async (...args: string[]) => {
-      const { code, stderr } = await user(world, args);
+      const { code, stderr } = await userVerb(world, args);
       expect(code).toBeGreaterThan(0);
       return stderr;
     };
@@ -171,10 +170,10 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     expect(await refused('reset', 'alice')).toEqual(inFile);
     await linkOf(world, ['invite', 'hans', '--claim', 'name=Hans']);
     expect(await refused('invite', 'HANS')).toBe('there is a person "HANS" already\n');
-    await user(world, ['disable', 'hans']);
+    await userVerb(world, ['disable', 'hans']);
     expect(await refused('reset', 'hans')).toContain('hans is disabled');
-    await user(world, ['enable', 'hans']);
-    await user(world, ['password', 'hans'], PASSWORD);
+    await userVerb(world, ['enable', 'hans']);
+    await userVerb(world, ['password', 'hans'], PASSWORD);
     expect(await refused('reset', 'nobody')).toContain('there is no person');
   });
 });
@@ -219,7 +218,7 @@ eachStore(
     });
 
     it('MF-44: goes to no other site, into no line and not into the store', async () => {
-      await user(world(), ['add', 'lena'], PASSWORD, runVerb);
+      await userVerb(world(), ['add', 'lena'], PASSWORD, runVerb);
       const reset = await link('reset', 'lena');
       const page = await newBrowser(world()).open(reset);
       expect(page.headers.get('referrer-policy')).toBe('same-origin');
@@ -240,7 +239,7 @@ eachStore(
         expect(data).toContain('OneTimeLink');
         expect(data).not.toContain(tokenOf(reset));
       }
-      const { result } = await user(world(), ['list', 'lena'], '', runVerb);
+      const { result } = await userVerb(world(), ['list', 'lena'], '', runVerb);
       const of = { account_id: result['id'], address: expect.any(String) as string, action: 'reset' };
       expect(used().slice(-2)).toMatchObject([
         { ...of, outcome: 'success' },
@@ -322,16 +321,16 @@ anyStore(
   'what happens while a new password is being judged',
   (world) => {
     it('a link sets no password when the person was disabled or has another password meanwhile', async () => {
-      await user(world(), ['add', 'nora'], PASSWORD, runVerb);
+      await userVerb(world(), ['add', 'nora'], PASSWORD, runVerb);
       for (const [changed, input] of [
         ['password', PASSWORD],
         ['disable', ''],
       ] as const) {
         const link = await linkOf(world(), ['reset', 'nora'], runVerb);
-        meanwhile = () => user(world(), [changed, 'nora'], input, runVerb);
+        meanwhile = () => userVerb(world(), [changed, 'nora'], input, runVerb);
         expect((await follow(world(), link, chosen(OTHER))).status, changed).toBe(410);
       }
-      await user(world(), ['enable', 'nora'], '', runVerb);
+      await userVerb(world(), ['enable', 'nora'], '', runVerb);
       expect((await tryPassword(world(), 'nora', OTHER)).status).toBe(401);
       expect(isIn(await tryPassword(world(), 'nora', PASSWORD))).toBe(true);
     });

@@ -12,37 +12,22 @@ import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { runCli } from '../world/process.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
+import { postern, useEnvironment, userVerb } from '../world/terminal.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const OTHER = 'quiet lantern moss 12';
 
 useEnvironment(() => WORLD_ENV);
 
-async function user(
-  world: Pick<World, 'configFile'>,
-  [verb = '', ...rest]: readonly string[],
-  input = '',
-  run: typeof postern | typeof runCli = postern,
-): Promise<{
-  readonly code: number | null;
-  readonly stderr: string;
-  readonly result: Record<string, unknown>;
-}> {
-  const args = ['user', verb, ...rest, '--config', world.configFile, '--json'];
-  const { code, stdout, stderr } = await run(args, input);
-  return { code, stderr, result: (stdout === '' ? {} : JSON.parse(stdout)) as Record<string, unknown> };
-}
-
 async function add(world: World, username: string, ...claims: string[]): Promise<string> {
   const options = claims.flatMap((claim) => ['--claim', claim]);
-  const { code, stderr, result } = await user(world, ['add', username, ...options], `${PASSWORD}\n`);
+  const { code, stderr, result } = await userVerb(world, ['add', username, ...options], `${PASSWORD}\n`);
   expect([code, stderr]).toEqual([0, '']);
   return String(result['id']);
 }
 
 /** Signs in as a person of the store and gets tokens, as an app does. */
-async function tokensOf(world: World, username: string, password = PASSWORD) {
+async function tokensOfUser(world: World, username: string, password = PASSWORD) {
   const { browser, page: login } = await begin(world);
   const page = await browser.submit(login, '/login', { username, password });
   expect(titleOf(page)).toContain('wants access to your account');
@@ -60,7 +45,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
   });
   afterAll(() => two.stop());
 
-  async function expectDead({ browser, tokens }: Awaited<ReturnType<typeof tokensOf>>): Promise<void> {
+  async function expectDead({ browser, tokens }: Awaited<ReturnType<typeof tokensOfUser>>): Promise<void> {
     for (const node of two.nodes) {
       expect(await introspect(node, tokens.access_token, 'web')).toEqual({ active: false });
       expect((await userinfo(node, tokens.access_token)).status).toBe(401);
@@ -80,7 +65,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
     );
     expect(id).toMatch(/^usr_[\w-]{22}$/);
     for (const node of two.nodes) {
-      const { tokens } = await tokensOf(node, ' CAROL ');
+      const { tokens } = await tokensOfUser(node, ' CAROL ');
       expect(tokens.claims()?.sub).toBe(id);
       expect((await userinfo(node, tokens.access_token)).body).toMatchObject({
         sub: id,
@@ -91,7 +76,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
       expect(await introspect(node, tokens.access_token, 'web')).toMatchObject({ active: true, sub: id });
     }
     expect((await tryPassword(world, 'carol', OTHER)).status).toBe(401);
-    const { result } = await user(world, ['list']);
+    const { result } = await userVerb(world, ['list']);
     expect(result).toEqual([
       expect.objectContaining({ username: 'alice', source: 'file', disabled: false }),
       expect.objectContaining({ username: 'bob', source: 'file' }),
@@ -103,14 +88,14 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
   it('LG-33: have a login name that nobody else has, in either source and in any spelling', async () => {
     const names = ['dora', 'DORA', ' Dora', 'ｄｏｒａ'];
     // At once, so in processes of their own: LMDB forbids one process to open a folder twice.
-    const added = await Promise.all(names.map((name) => user(world, ['add', name], PASSWORD, runCli)));
+    const added = await Promise.all(names.map((name) => userVerb(world, ['add', name], PASSWORD, runCli)));
     expect(added.filter(({ code }) => code === 0)).toHaveLength(1);
     expect(added.filter(({ code }) => code === 1)).toHaveLength(3);
     for (const { code, stderr } of added)
       if (code === 1) expect(stderr).toMatch(/^there is a person .* already\n$/);
-    const taken = await user(world, ['add', 'Alice'], PASSWORD);
+    const taken = await userVerb(world, ['add', 'Alice'], PASSWORD);
     expect([taken.code, taken.stderr]).toEqual([1, 'there is a person "Alice" already\n']);
-    const { result } = await user(world, ['list']);
+    const { result } = await userVerb(world, ['list']);
     expect(
       (result as unknown as { username: string }[]).filter(({ username }) => /dora|ｄ/i.test(username)),
     ).toHaveLength(1);
@@ -118,42 +103,42 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
 
   it('RT-10: lose every session and token with a new password, and the old one is nothing', async () => {
     const id = await add(world, 'erin');
-    const before = await tokensOf(world, 'erin');
-    const done = await user(world, ['password', 'Erin'], OTHER);
+    const before = await tokensOfUser(world, 'erin');
+    const done = await userVerb(world, ['password', 'Erin'], OTHER);
     expect([done.code, done.result]).toEqual([
       0,
       { id, username: 'erin', valid_after: expect.any(Number) as number },
     ]);
     await expectDead(before);
     expect((await tryPassword(world, 'erin', PASSWORD)).status).toBe(401);
-    expect((await tokensOf(world, 'erin', OTHER)).tokens.claims()?.sub).toBe(id);
+    expect((await tokensOfUser(world, 'erin', OTHER)).tokens.claims()?.sub).toBe(id);
   });
 
   it('LG-34: can be disabled, enabled and signed out as people of the file can', async () => {
     await add(world, 'frank');
-    const first = await tokensOf(world, 'frank');
-    expect((await user(world, ['disable', 'frank'])).result).toMatchObject({ disabled: true });
+    const first = await tokensOfUser(world, 'frank');
+    expect((await userVerb(world, ['disable', 'frank'])).result).toMatchObject({ disabled: true });
     await expectDead(first);
     expect((await tryPassword(world, 'frank', PASSWORD)).status).toBe(401);
-    expect((await user(world, ['enable', 'frank'])).result).toMatchObject({ disabled: false });
-    const second = await tokensOf(world, 'frank');
-    expect((await user(world, ['sign-out', 'frank'])).code).toBe(0);
+    expect((await userVerb(world, ['enable', 'frank'])).result).toMatchObject({ disabled: false });
+    const second = await tokensOfUser(world, 'frank');
+    expect((await userVerb(world, ['sign-out', 'frank'])).code).toBe(0);
     await expectDead(second);
   });
 
   it('end with everything they have when they are deleted, and the name is somebody else’s from then on', async () => {
     const first = await add(world, 'grace');
-    const before = await tokensOf(world, 'grace');
-    expect((await user(world, ['delete', 'grace'])).result).toMatchObject({ id: first, deleted: true });
+    const before = await tokensOfUser(world, 'grace');
+    expect((await userVerb(world, ['delete', 'grace'])).result).toMatchObject({ id: first, deleted: true });
     await expectDead(before);
     expect((await tryPassword(world, 'grace', PASSWORD)).status).toBe(401);
     for (const typed of ['grace', first]) {
-      const gone = await user(world, ['delete', typed]);
+      const gone = await userVerb(world, ['delete', typed]);
       expect([gone.code, gone.stderr]).toEqual([1, `there is no person "${typed}"\n`]);
     }
     const second = await add(world, 'Grace');
     expect(second).not.toBe(first);
-    expect((await tokensOf(world, 'grace')).tokens.claims()?.sub).toBe(second);
+    expect((await tokensOfUser(world, 'grace')).tokens.claims()?.sub).toBe(second);
     await expectDead(before);
   });
 
@@ -173,11 +158,11 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
       [['delete', 'alice'], '', path.join(world.folder, 'users.json')],
       [['password', 'nobody'], PASSWORD, 'there is no person "nobody"'],
     ] as const) {
-      const { code, stderr } = await user(world, args, input);
+      const { code, stderr } = await userVerb(world, args, input);
       expect([code, stderr], args.join(' ')).toEqual([1, expect.stringContaining(reason)]);
     }
     for (const args of [['add'], ['add', 'henry', PASSWORD], ['add', ''], ['add', 'h', '--claim', 'x']]) {
-      const { code, stderr } = await user(world, args, PASSWORD);
+      const { code, stderr } = await userVerb(world, args, PASSWORD);
       expect(code, args.join(' ')).toBe(2);
       expect(stderr).not.toContain('otter');
     }
@@ -215,8 +200,8 @@ describe('a login name that the file has as well', () => {
       expect((await tryPassword(world, 'ivan', PASSWORD)).status).toBe(401);
       // The id is the file's, and the old name with the old password leads nowhere.
       expect((await tryPassword(world, 'Judy', PASSWORD)).status).toBe(401);
-      expect((await tokensOf(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
-      const { result: list } = await user(world, ['list']);
+      expect((await tokensOfUser(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
+      const { result: list } = await userVerb(world, ['list']);
       expect(list).toHaveLength(4);
       expect(list).toEqual(
         expect.arrayContaining([
@@ -227,8 +212,8 @@ describe('a login name that the file has as well', () => {
         ]),
       );
       // By id the one in the store can still be dealt with.
-      expect((await user(world, ['delete', id])).code).toBe(0);
-      expect((await tokensOf(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
+      expect((await userVerb(world, ['delete', id])).code).toBe(0);
+      expect((await tokensOfUser(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
     } finally {
       await world.stop();
     }
@@ -243,12 +228,12 @@ describe('people of the store and the store itself', () => {
       const jack = { id: 'usr_jack00000000000000001', username: 'jack', password_hash: hash, disabled: true };
       const { configFile } = await writeWorldConfig(folder);
       await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: [jack] }));
-      expect((await user({ configFile }, ['add', 'early'], PASSWORD)).code).toBe(0);
-      const enabled = await user({ configFile }, ['enable', 'jack']);
+      expect((await userVerb({ configFile }, ['add', 'early'], PASSWORD)).code).toBe(0);
+      const enabled = await userVerb({ configFile }, ['enable', 'jack']);
       expect([enabled.code, enabled.stderr]).toEqual([1, expect.stringContaining('jack is disabled in')]);
       const world = await startWorld({ store: `lmdb:${path.join(folder, 'data')}` });
       try {
-        expect((await tokensOf(world, 'early')).tokens.claims()?.sub).toMatch(/^usr_/);
+        expect((await tokensOfUser(world, 'early')).tokens.claims()?.sub).toMatch(/^usr_/);
       } finally {
         await world.stop();
       }
@@ -262,7 +247,7 @@ describe('people of the store and the store itself', () => {
     const world = await startWorld({ store: redis.url });
     try {
       await add(world, 'kim');
-      const { tokens } = await tokensOf(world, 'kim');
+      const { tokens } = await tokensOfUser(world, 'kim');
       const open = await begin(world, { scope: 'openid' });
       await redis.stop();
       expect((await userinfo(world, tokens.access_token)).status).toBe(503);

@@ -18,7 +18,11 @@ const [FIRST, SECOND] = ['river otter jazz 47', 'quiet lantern moss 12'];
 
 type User = { readonly username: string; readonly password: string };
 
-async function user(world: OpenWorld, [verb = '', ...rest]: readonly string[], input = ''): Promise<void> {
+async function changeUser(
+  world: OpenWorld,
+  [verb = '', ...rest]: readonly string[],
+  input = '',
+): Promise<void> {
   const done = await runVerb(['user', verb, ...rest, '--config', world.configFile], input);
   expect([done.code, done.stderr]).toEqual([0, '']);
 }
@@ -27,16 +31,16 @@ async function user(world: OpenWorld, [verb = '', ...rest]: readonly string[], i
 type Act = (world: OpenWorld) => Promise<string>;
 
 const signOut: Act = async (world) => {
-  await user(world, ['sign-out', 'alice']);
+  await changeUser(world, ['sign-out', 'alice']);
   return PASSWORDS.alice;
 };
 const disableAndEnable: Act = async (world) => {
-  await user(world, ['disable', 'bob']);
-  await user(world, ['enable', 'bob']);
+  await changeUser(world, ['disable', 'bob']);
+  await changeUser(world, ['enable', 'bob']);
   return PASSWORDS.bob;
 };
 const setPasswordOfStore: Act = async (world) => {
-  await user(world, ['password', 'carol'], `${SECOND}\n`);
+  await changeUser(world, ['password', 'carol'], `${SECOND}\n`);
   return SECOND;
 };
 let filePasswords = 0;
@@ -53,7 +57,7 @@ const setPasswordOfFile: Act = async (world) => {
 type Parameters = Readonly<Record<string, string>>;
 
 /** To the app and back. `wasAsked`: the person had to consent. */
-async function enter(world: OpenWorld, browser: Browser, person: User, parameters: Parameters = {}) {
+async function enterApp(world: OpenWorld, browser: Browser, person: User, parameters: Parameters = {}) {
   let page = await browser.open(authorizationUrl(world, parameters));
   if (page.text.includes('name="password"')) page = await browser.submit(page, '/login', { ...person });
   const wasAsked = page.text.includes('/consent"');
@@ -64,12 +68,12 @@ async function enter(world: OpenWorld, browser: Browser, person: User, parameter
 }
 
 /** A session, an access token, a refresh token, a consent, and a code that waits. */
-async function begin(world: OpenWorld, person: User, browser = newBrowser(world)) {
-  const { code, wasAsked } = await enter(world, browser, person);
+async function beginAll(world: OpenWorld, person: User, browser = newBrowser(world)) {
+  const { code, wasAsked } = await enterApp(world, browser, person);
   const { body } = await redeem(world, { code });
   const offline = { scope: 'openid offline_access', prompt: 'consent' };
-  const long = await redeem(world, await enter(world, browser, person, offline));
-  const waiting = await enter(world, browser, person, { prompt: 'none' });
+  const long = await redeem(world, await enterApp(world, browser, person, offline));
+  const waiting = await enterApp(world, browser, person, { prompt: 'none' });
   return {
     browser,
     wasAsked,
@@ -79,7 +83,7 @@ async function begin(world: OpenWorld, person: User, browser = newBrowser(world)
   };
 }
 
-type Begun = Awaited<ReturnType<typeof begin>>;
+type Begun = Awaited<ReturnType<typeof beginAll>>;
 
 async function outcomes(world: OpenWorld, { browser, accessToken, refreshToken, code }: Begun) {
   return {
@@ -113,7 +117,7 @@ eachStore(
   'within one second',
   (world) => {
     standingClock();
-    beforeAll(() => user(world(), ['add', 'carol'], `${FIRST}\n`));
+    beforeAll(() => changeUser(world(), ['add', 'carol'], `${FIRST}\n`));
 
     it.each<readonly [string, Act, User]>([
       ['postern user sign-out', signOut, { username: 'alice', password: PASSWORDS.alice }],
@@ -121,23 +125,23 @@ eachStore(
       ['postern user password', setPasswordOfStore, { username: 'carol', password: FIRST }],
       ['another password in the file', setPasswordOfFile, { username: 'alice', password: PASSWORDS.alice }],
     ])('RT-10: %s ends what was before, and leaves what begins after it', async (_name, act, who) => {
-      const before = await begin(world(), who);
+      const before = await beginAll(world(), who);
       const person = { ...who, password: await act(world()) };
       expect(await outcomes(world(), before)).toEqual(DEAD);
 
-      const after = await begin(world(), person);
+      const after = await beginAll(world(), person);
       // The consent of before has ended too; the new one counts from now on.
       expect(after.wasAsked).toBe(true);
-      expect((await enter(world(), newBrowser(world()), person)).wasAsked).toBe(false);
+      expect((await enterApp(world(), newBrowser(world()), person)).wasAsked).toBe(false);
       // The browser of before can be signed in again, and brings nothing back.
-      expect(await outcomes(world(), await begin(world(), person, before.browser))).toEqual(ALIVE);
+      expect(await outcomes(world(), await beginAll(world(), person, before.browser))).toEqual(ALIVE);
       expect(await outcomes(world(), before)).toMatchObject({ userinfo: 401, introspection: false });
       expect(await outcomes(world(), after)).toEqual(ALIVE);
     });
 
     it('RT-10: a second act of the same second ends what began after the first', async () => {
       const who = { username: 'alice', password: await setPasswordOfFile(world()) };
-      const between = await begin(world(), who);
+      const between = await beginAll(world(), who);
       await setPasswordOfFile(world());
       expect(await outcomes(world(), between)).toEqual(DEAD);
     });

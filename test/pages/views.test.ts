@@ -1,22 +1,18 @@
 // The operator's folder of views on a running service.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Page } from '../world/browser.ts';
 import { begin, enterPassword, newBrowser, titleOf } from '../world/person.ts';
 import { get } from '../world/requests.ts';
-import { tempFolder } from '../world/temp-folder.ts';
+import { putFile, tempFolder } from '../world/temp-folder.ts';
 import { type OpenWorld, PASSWORDS, startWorld } from '../world/world.ts';
 
 const folder = tempFolder();
 
-function put(name: string, text: string): void {
-  const file = path.join(folder, 'views', name);
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, text);
-}
+const put = (name: string, text: string) => putFile(path.join(folder, 'views', name), text);
 
-async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
+async function askUntil<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
   for (const end = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const answer = await ask();
     if (isRight(answer) || Date.now() > end) return answer;
@@ -48,13 +44,13 @@ describe('a folder of views, while the service runs', () => {
   it('need not exist at the start; then its files win one by one, and their end is the built-in page', async () => {
     expect(titleOf(await openLogin())).toBe('Sign in');
     put('locales/en.json', '{"login.title": "Welcome"}');
-    expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Welcome'))).toBe('Welcome');
+    expect(titleOf(await askUntil(openLogin, (page) => titleOf(page) === 'Welcome'))).toBe('Welcome');
     put('partials/foot.ejs', '<p>Our own foot</p></main></body></html>');
-    const page = await until(openLogin, ({ text }) => text.includes('Our own foot'));
+    const page = await askUntil(openLogin, ({ text }) => text.includes('Our own foot'));
     expect(page.text).toContain('Our own foot');
     expect(titleOf(page)).toBe('Welcome');
     rmSync(path.join(folder, 'views/partials'), { recursive: true });
-    expect((await until(openLogin, ({ text }) => !text.includes('Our own foot'))).text).not.toContain(
+    expect((await askUntil(openLogin, ({ text }) => !text.includes('Our own foot'))).text).not.toContain(
       'Our own foot',
     );
   });
@@ -64,11 +60,11 @@ describe('a folder of views, while the service runs', () => {
       'login.ejs',
       '<h1>Ours</h1><%- include("partials/sentence", { key: "login.lead", values: { client: "x" } }) %>',
     );
-    expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Ours'))).toBe('Ours');
+    expect(titleOf(await askUntil(openLogin, (page) => titleOf(page) === 'Ours'))).toBe('Ours');
     for (const broken of ['<% if (', '<%= nope %>', '<%- include("nothing") %>']) {
       world.recorded.log.length = 0;
       put('login.ejs', broken);
-      await until(
+      await askUntil(
         () => Promise.resolve(world.recorded.log.join('')),
         (text) => text.includes('views were read again'),
       );
@@ -82,7 +78,7 @@ describe('a folder of views, while the service runs', () => {
   it('serves its assets under names that change with them, branding.css last, and old names for open pages', async () => {
     put('assets/branding.css', 'body { color: red }');
     put('assets/logo.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
-    const page = await until(openLogin, ({ text }) => text.includes('branding.'));
+    const page = await askUntil(openLogin, ({ text }) => text.includes('branding.'));
     const sheets = [...page.text.matchAll(/rel="stylesheet" href="([^"]+)"/g)].map(([, href = '']) => href);
     expect(sheets.map((href) => /\/(\w+)\./.exec(href.slice(world.issuer.length))?.[1])).toEqual([
       'style',
@@ -93,7 +89,7 @@ describe('a folder of views, while the service runs', () => {
     expect(await get(world, path1)).toMatchObject({ status: 200, text: 'body { color: red }' });
     expect((await get(world, path1)).headers.get('cache-control')).toContain('immutable');
     put('assets/branding.css', 'body { color: blue }');
-    const next = await until(openLogin, ({ text }) => !text.includes(path1));
+    const next = await askUntil(openLogin, ({ text }) => !text.includes(path1));
     const path2 = /assets\/branding\.\w+\.css/.exec(next.text)?.[0] ?? '';
     expect((await get(world, `/${path2}`)).text).toBe('body { color: blue }');
     expect((await get(world, path1)).text).toBe('body { color: blue }');
@@ -111,7 +107,7 @@ describe('a folder of views, while the service runs', () => {
   });
 
   it('is branded by the configuration alone', async () => {
-    const { text } = await until(openLogin, (page) => page.text.includes('logo.'));
+    const { text } = await askUntil(openLogin, (page) => page.text.includes('logo.'));
     expect(text).toContain('<title>Welcome · Acme ID</title>');
     expect(text).toMatch(/<img class="brand-logo" src="[^"]+\/assets\/logo\.\w+\.svg" alt="">/);
     for (const [name, words] of Object.entries({

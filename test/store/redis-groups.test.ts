@@ -5,7 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { slotOf } from '../../src/store/redis/ha/cluster.ts';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { type RedisGroup, startCluster, startSentinel, until, untilMissed } from '../world/redis-groups.ts';
+import {
+  type RedisGroup,
+  startCluster,
+  startSentinel,
+  untilTrue,
+  untilMissed,
+} from '../world/redis-groups.ts';
 import type { RedisServer } from '../world/servers.ts';
 import { testStore, uniqueName } from './conformance.ts';
 
@@ -100,7 +106,7 @@ describe('the redis store on a Cluster', () => {
     await untilMissed(async () => store.records.consume('RefreshToken', await save()));
     expect(new Set(await Promise.all(keys.map(use)))).toEqual(new Set(['later']));
     await group.restart(replica);
-    await until('it is back', async () => (await use(await save())) === 'consumed');
+    await untilTrue('it is back', async () => (await use(await save())) === 'consumed');
     const found = await Promise.all(keys.map((key) => store.records.find('RefreshToken', key)));
     expect(found.map((record) => record?.key)).toEqual(keys);
     expect(found.filter((record) => record?.consumedAt !== undefined)).toEqual([]);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
-import { ask, until } from '../world/redis-groups.ts';
+import { askRedis, untilTrue } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { uniqueName } from './conformance.ts';
 import { FixtureSentinel } from './fixtures/sentinel.ts';
@@ -19,16 +19,19 @@ let sentinel: FixtureSentinel | undefined;
 let stores: Store[] = [];
 
 const isFollowedBy = (node: RedisServer, count: number) => () =>
-  ask(node, async (redis) => (await redis.info('replication')).split('state=online').length - 1 === count);
+  askRedis(
+    node,
+    async (redis) => (await redis.info('replication')).split('state=online').length - 1 === count,
+  );
 
 const cut = (node: RedisServer) =>
-  ask(node, (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
+  askRedis(node, (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
 const countClients = (node: RedisServer) =>
-  ask(node, async (redis) => {
+  askRedis(node, async (redis) => {
     const list = String(await redis.call('CLIENT', 'LIST', 'TYPE', 'normal'));
     return list.split('cmd=').length - 2;
   });
-async function open(url: string): Promise<Store> {
+async function openAt(url: string): Promise<Store> {
   const store = await openRedis({ url, now: Date.now });
   stores.push(store);
   return store;
@@ -39,7 +42,7 @@ beforeEach(async () => {
   master = await startRedis({ settings: ['--repl-diskless-sync-delay', '0'] });
   const follows = ['--repl-diskless-sync-delay', '0', '--replicaof', `127.0.0.1 ${master.port}`];
   [next, other] = await Promise.all([startRedis({ settings: follows }), startRedis({ settings: follows })]);
-  await until('both replicas are in sync', isFollowedBy(master, 2));
+  await untilTrue('both replicas are in sync', isFollowedBy(master, 2));
 });
 afterEach(async () => {
   master.resume();
@@ -50,25 +53,25 @@ afterEach(async () => {
 });
 
 /** As a failover does it, and without a word to the old one. */
-async function replace(): Promise<RedisServer> {
+async function replaceMaster(): Promise<RedisServer> {
   const { port } = next;
-  await ask(next, (redis) => redis.replicaof('NO', 'ONE'));
-  await ask(other, (redis) => redis.replicaof('127.0.0.1', port));
-  await until('the new master is followed', isFollowedBy(next, 1));
+  await askRedis(next, (redis) => redis.replicaof('NO', 'ONE'));
+  await askRedis(other, (redis) => redis.replicaof('127.0.0.1', port));
+  await untilTrue('the new master is followed', isFollowedBy(next, 1));
   return next;
 }
 
 /** Something that is alive, and how to end it elsewhere. */
-async function begin(store: Store) {
+async function saveAwaited(store: Store) {
   const [grant, key] = [uniqueName(), uniqueName()];
   const record = { kind: KIND, key, payload: 'p', ttlSeconds: 600, grant, isAwaited: true };
   // A replica that has just joined needs a moment until it confirms for the first time.
-  await until('the replicas have it', async () => (await store.records.save(record)) === 'saved');
+  await untilTrue('the replicas have it', async () => (await store.records.save(record)) === 'saved');
   expect(await store.records.find(KIND, key)).toBeDefined();
   return {
     key,
     endOn: async (node: RedisServer) => {
-      const { records } = await open(urlOf(node));
+      const { records } = await openAt(urlOf(node));
       await records.revokeGrant(grant, 600);
       expect(await records.find(KIND, key)).toBeUndefined();
     },
@@ -93,15 +96,15 @@ describe('a master that was replaced', () => {
   ])(
     'RD-20, RD-31: while it was frozen, confirms nothing, where $traffic meanwhile',
     async ({ hasTraffic }) => {
-      const store = await open(urlOf(master));
-      const { key, endOn } = await begin(store);
+      const store = await openAt(urlOf(master));
+      const { key, endOn } = await saveAwaited(store);
       master.pause();
       // No Sentinel names another one sooner.
       for (let round = 0; round < 30; round += 1) {
         if (hasTraffic) store.records.find(KIND, key).catch(() => undefined);
         await sleep(50);
       }
-      await endOn(await replace());
+      await endOn(await replaceMaster());
       master.resume();
       await expectNothingConfirmed(store, key, 3000);
     },
@@ -109,13 +112,13 @@ describe('a master that was replaced', () => {
 
   it('RD-20, RD-31: confirms nothing to a client that a late Sentinel sends back to it', async () => {
     sentinel = new FixtureSentinel(master.port);
-    const store = await open(`redis+sentinel://127.0.0.1:${await sentinel.start()}/main`);
-    const { key, endOn } = await begin(store);
-    await replace();
+    const store = await openAt(`redis+sentinel://127.0.0.1:${await sentinel.start()}/main`);
+    const { key, endOn } = await saveAwaited(store);
+    await replaceMaster();
     sentinel.master = next.port;
     await cut(master);
-    await until('it is on the new one', async () => (await countClients(next)) === 2);
-    await until('it goes on there', async () => (await store.records.find(KIND, key)) !== undefined);
+    await untilTrue('it is on the new one', async () => (await countClients(next)) === 2);
+    await untilTrue('it goes on there', async () => (await store.records.find(KIND, key)) !== undefined);
     await endOn(next);
     expect(await store.records.find(KIND, key)).toBeUndefined();
     sentinel.master = master.port;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { ask, type SentinelGroup, startSentinel, until } from '../world/redis-groups.ts';
+import { askRedis, type SentinelGroup, startSentinel, untilTrue } from '../world/redis-groups.ts';
 import { rounds } from '../world/rounds.ts';
 import type { RedisServer } from '../world/servers.ts';
 import { uniqueName } from './conformance.ts';
@@ -59,7 +59,7 @@ type Written = readonly Acknowledged[];
 
 const countSince = (written: Written, time: number) => written.filter(({ at }) => at > time).length;
 const untilSome = (written: Written, since: number) =>
-  until('writes are acknowledged', () => Promise.resolve(countSince(written, since) >= SOME));
+  untilTrue('writes are acknowledged', () => Promise.resolve(countSince(written, since) >= SOME));
 
 /** Everybody writes before, during and after `events`. */
 async function writeDuring(events: (written: Written) => Promise<unknown>): Promise<Written> {
@@ -90,18 +90,18 @@ async function writeDuring(events: (written: Written) => Promise<unknown>): Prom
 }
 
 /** Waits for one master with two replicas. A Sentinel needs ten seconds to make a replica of the old master: by a command of ours it is one at once. */
-async function untilWhole(): Promise<void> {
+async function untilInSync(): Promise<void> {
   const master = await group.master();
   for (const node of await group.replicas()) {
-    await ask(node, async (redis) => {
+    await askRedis(node, async (redis) => {
       if ((await redis.info('replication')).includes('role:master'))
         await redis.replicaof('127.0.0.1', master.port);
     });
   }
-  await until('both replicas are in sync', () => hasReplicas(master, 2), 40_000);
+  await untilTrue('both replicas are in sync', () => hasReplicas(master, 2), 40_000);
   // The store has to hear of them, too: it asks once a second, and until then one replica is enough for it.
   await sleep(1500);
-  await until('a write is confirmed', async () => {
+  await untilTrue('a write is confirmed', async () => {
     await store.records.save({ ...RECORD, key: uniqueName(), isConfirmed: true });
     return true;
   });
@@ -110,7 +110,7 @@ async function untilWhole(): Promise<void> {
 const RECORD = { kind: 'RevokedToken', payload: 'p', ttlSeconds: LIFE } as const;
 
 async function hasReplicas(master: RedisServer, count: number): Promise<boolean> {
-  const info = await ask(master, (redis) => redis.info('replication'));
+  const info = await askRedis(master, (redis) => redis.info('replication'));
   return info.split('state=online').length - 1 === count;
 }
 
@@ -128,7 +128,7 @@ async function lostOf(written: Written): Promise<readonly string[]> {
 /** None of these questions changes what another one finds. */
 async function untilAnswered(isKept: IsKept): Promise<boolean> {
   let isTrue = false;
-  await until('an answer', async () => {
+  await untilTrue('an answer', async () => {
     isTrue = await isKept();
     return true;
   });
@@ -136,15 +136,15 @@ async function untilAnswered(isKept: IsKept): Promise<boolean> {
 }
 
 async function untilReplaced(old: RedisServer, timeoutMs?: number): Promise<void> {
-  await until('another master', async () => (await group.master()) !== old, timeoutMs);
+  await untilTrue('another master', async () => (await group.master()) !== old, timeoutMs);
 }
 
 async function promote(): Promise<void> {
   const old = await group.master();
   const [sentinel = { port: 0 }] = group.sentinels;
   // What takes a Sentinel longer than three seconds, as on a busy machine, it gives up, and by itself it doesn't try again.
-  await until('a failover', async () => {
-    await ask(sentinel, (redis) => redis.call('SENTINEL', 'FAILOVER', 'main')).catch(() => undefined);
+  await untilTrue('a failover', async () => {
+    await askRedis(sentinel, (redis) => redis.call('SENTINEL', 'FAILOVER', 'main')).catch(() => undefined);
     await untilReplaced(old, 5000);
     return true;
   });
@@ -154,8 +154,10 @@ async function promote(): Promise<void> {
 async function freezeUntilPromoted(): Promise<void> {
   const [old, replicas] = [await group.master(), await group.replicas()];
   old.pause();
-  await until('a replica was promoted', async () => {
-    const roles = await Promise.all(replicas.map((node) => ask(node, (redis) => redis.info('replication'))));
+  await untilTrue('a replica was promoted', async () => {
+    const roles = await Promise.all(
+      replicas.map((node) => askRedis(node, (redis) => redis.info('replication'))),
+    );
     return roles.some((info) => info.includes('role:master'));
   });
   old.resume();
@@ -170,9 +172,9 @@ describe('nothing that was acknowledged is lost', () => {
     '%s',
     async (_, failOver) => {
       for (let round = 0; round < ROUNDS; round += 1) {
-        await untilWhole();
+        await untilInSync();
         const written = await writeDuring(failOver);
-        await untilWhole();
+        await untilInSync();
         expect(await lostOf(written)).toEqual([]);
       }
     },

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { ask, until, untilMissed } from '../world/redis-groups.ts';
+import { askRedis, untilTrue, untilMissed } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { uniqueName } from './conformance.ts';
 
@@ -26,8 +26,8 @@ async function addReplica(): Promise<RedisServer> {
   const follows = ['--repl-diskless-sync-delay', '0', '--replicaof', `127.0.0.1 ${master.port}`];
   const replica = await startRedis({ settings: follows });
   servers.push(replica);
-  await until('all replicas confirm', () =>
-    ask(master, async (redis) => {
+  await untilTrue('all replicas confirm', () =>
+    askRedis(master, async (redis) => {
       await redis.set('probe', '1', 'PX', 1000);
       return (await redis.wait(others.length + 1, 500)) === others.length + 1;
     }),
@@ -35,7 +35,7 @@ async function addReplica(): Promise<RedisServer> {
   return replica;
 }
 
-async function open(wait: number): Promise<void> {
+async function openWaiting(wait: number): Promise<void> {
   store = await openRedis({ url: `redis://127.0.0.1:${servers[0]?.port}?wait=${wait}`, now: Date.now });
 }
 
@@ -49,7 +49,7 @@ const use = (key: string) => store.records.consume(KIND, key);
 
 /** Once something can be used up again, `key` has not been. */
 async function expectUnused(key: string): Promise<void> {
-  await until('something is used up', async () => (await use(await save())) === 'consumed');
+  await untilTrue('something is used up', async () => (await use(await save())) === 'consumed');
   const found = await store.records.find(KIND, key);
   expect(found).toBeDefined();
   expect(found?.consumedAt).toBeUndefined();
@@ -57,12 +57,12 @@ async function expectUnused(key: string): Promise<void> {
 
 it('RD-18: a replica that joined must confirm too', async () => {
   await addReplica();
-  await open(1);
-  await until('one is enough', async () => (await use(await save())) === 'consumed');
+  await openWaiting(1);
+  await untilTrue('one is enough', async () => (await use(await save())) === 'consumed');
   const joined = await addReplica();
   joined.pause();
   const revoke = () => store.records.revokeGrant(uniqueName(), 600);
-  await until('the store has seen it', () =>
+  await untilTrue('the store has seen it', () =>
     revoke().then(
       () => false,
       () => true,
@@ -74,7 +74,7 @@ it('RD-18: a replica that joined must confirm too', async () => {
 it('RD-18: nothing is used up while a replica is frozen and still connected', async () => {
   const replica = await addReplica();
   await addReplica();
-  await open(1);
+  await openWaiting(1);
   const key = await save();
   replica.pause();
   await untilMissed(async () => use(await save()));
@@ -85,7 +85,7 @@ it('RD-18: nothing is used up while a replica is frozen and still connected', as
 
 it('RD-18: nothing is used up while there are fewer replicas than the URL asks for', async () => {
   await addReplica();
-  await open(2);
+  await openWaiting(2);
   const key = await save();
   await expect(use(key)).rejects.toBeInstanceOf(StoreUnavailable);
   await addReplica();

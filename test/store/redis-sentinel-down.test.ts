@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { ask, type SentinelGroup, startSentinel } from '../world/redis-groups.ts';
+import { askRedis, type SentinelGroup, startSentinel } from '../world/redis-groups.ts';
 import { uniqueName } from './conformance.ts';
 
 let group: SentinelGroup;
@@ -24,7 +24,7 @@ it('a Sentinel that ends is missed by nobody, and nothing is printed', async () 
   const [sentinel] = group.sentinels;
   if (sentinel === undefined) throw new TypeError('there is no Sentinel');
   // It ends without an answer.
-  await ask(sentinel, (redis) => redis.call('SHUTDOWN')).catch(() => undefined);
+  await askRedis(sentinel, (redis) => redis.call('SHUTDOWN')).catch(() => undefined);
   const endsAt = performance.now() + 2000;
   while (performance.now() < endsAt) {
     const key = uniqueName();

@@ -14,13 +14,13 @@ let last: Promise<unknown> = Promise.resolve();
 
 /** Runs one verb to its end, after the one before. */
 export async function runVerb(args: readonly string[], input = ''): Promise<Ended> {
-  const ended = last.then(() => send({ args, input }));
+  const ended = last.then(() => sendVerb({ args, input }));
   last = ended.catch(() => undefined);
   return ended;
 }
 
-async function send(verb: object): Promise<Ended> {
-  const child = (verbs ??= start());
+async function sendVerb(verb: object): Promise<Ended> {
+  const child = (verbs ??= startVerbs());
   child.channel?.ref();
   const heard = new AbortController();
   const died = once(child, 'exit', heard).then(([code]) => {
@@ -40,7 +40,7 @@ async function send(verb: object): Promise<Ended> {
 }
 
 /** It ends with the channel to this process. */
-function start(): ChildProcess {
+function startVerbs(): ChildProcess {
   const { PATH, HOME } = process.env;
   const child = fork(SCRIPT, {
     env: { PATH, HOME, ...WORLD_ENV, ...COMPILED },

@@ -67,20 +67,20 @@ function recordOf(answer: string, type: number): readonly Buffer[] {
     const [address] = type === A ? recordOf('127.0.0.1', A) : recordOf('::1', AAAA);
     // The address belongs to the name that the CNAME leads to.
     return [
-      record(NAME_OF_QUESTION, CNAME, target),
+      toRecord(NAME_OF_QUESTION, CNAME, target),
       ...(address ? [Buffer.concat([target, address.subarray(2)])] : []),
     ];
   }
   if (isIP(answer) === 4 && type === A)
-    return [record(NAME_OF_QUESTION, A, Buffer.from(answer.split('.').map(Number)))];
-  if (isIP(answer) === 6 && type === AAAA) return [record(NAME_OF_QUESTION, AAAA, bytesOf(answer))];
+    return [toRecord(NAME_OF_QUESTION, A, Buffer.from(answer.split('.').map(Number)))];
+  if (isIP(answer) === 6 && type === AAAA) return [toRecord(NAME_OF_QUESTION, AAAA, bytesOf(answer))];
   return [];
 }
 
 /** A pointer to byte 12. */
 const NAME_OF_QUESTION = Buffer.from([0xc0, 0x0c]);
 
-function record(name: Buffer, type: number, data: Buffer): Buffer {
+function toRecord(name: Buffer, type: number, data: Buffer): Buffer {
   const fixed = Buffer.alloc(10);
   fixed.writeUInt16BE(type, 0);
   fixed.writeUInt16BE(1, 2);

@@ -49,7 +49,7 @@ export type NamespaceOptions = {
 export async function enterNamespace<Api extends Calls>(options: NamespaceOptions): Promise<Namespace<Api>> {
   await ensureServers(['iproute2', 'openssl']);
   const folder = mkdtempSync(path.join(tmpdir(), 'postern-namespace-'));
-  makeCertificate(folder, options.names);
+  makeCertificates(folder, options.names);
   const files = {
     '/etc/resolv.conf': 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n',
     '/etc/hosts': '127.0.0.1 localhost\n',
@@ -144,7 +144,7 @@ export function serveCalls(api: Calls): void {
   process.once('disconnect', () => process.exit());
 }
 
-function makeCertificate(folder: string, names: readonly string[]): void {
+function makeCertificates(folder: string, names: readonly string[]): void {
   const openssl = (...args: string[]) =>
     execFileSync(requireServer('openssl'), args, { cwd: folder, stdio: 'ignore' });
   const key = ['-newkey', 'rsa:2048', '-nodes', '-days', '2'];

@@ -45,7 +45,7 @@ function tlsSettings({ cert, key }: Certificate, port: number): readonly (readon
   ];
 }
 
-async function startNode(settings: readonly string[], certificate?: Certificate): Promise<Node> {
+async function startMember(settings: readonly string[], certificate?: Certificate): Promise<Node> {
   if (certificate === undefined) {
     const server = await startRedis({ settings });
     return { ...server, listensOn: server.port };
@@ -56,7 +56,7 @@ async function startNode(settings: readonly string[], certificate?: Certificate)
 }
 
 /** Asks one server something, without any cleverness. */
-export async function ask<T>(
+export async function askRedis<T>(
   { port }: { readonly port: number },
   question: (redis: Redis) => Promise<T>,
 ): Promise<T> {
@@ -71,7 +71,11 @@ export async function ask<T>(
 }
 
 /** Waits until `isTrue`; what can't be asked yet is not true yet. The deadline ends what hangs, also on a busy machine. */
-export async function until(what: string, isTrue: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
+export async function untilTrue(
+  what: string,
+  isTrue: () => Promise<boolean>,
+  timeoutMs = 60_000,
+): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {
     if (await isTrue().catch(() => false)) return;
@@ -82,7 +86,7 @@ export async function until(what: string, isTrue: () => Promise<boolean>, timeou
 
 /** Waits until the store has seen that a replica is missing, and sends nothing any more that uses something up. */
 export async function untilMissed(use: () => Promise<unknown>): Promise<void> {
-  await until('a replica is missed', () =>
+  await untilTrue('a replica is missed', () =>
     use().then(
       () => false,
       (error: unknown) => error instanceof Error && error.message.endsWith('one of its replicas is missing'),
@@ -99,11 +103,11 @@ export async function startSentinel(
   certificate?: Certificate,
 ): Promise<SentinelGroup> {
   const common = ['--repl-diskless-sync-delay', '0', ...settings];
-  const first = await startNode(common, certificate);
+  const first = await startMember(common, certificate);
   const replicaOf = ['--replicaof', `127.0.0.1 ${first.listensOn}`];
-  const others = await Promise.all([1, 2].map(() => startNode([...common, ...replicaOf], certificate)));
+  const others = await Promise.all([1, 2].map(() => startMember([...common, ...replicaOf], certificate)));
   const nodes = [first, ...others];
-  await until('both replicas are in sync', () => ask(first, hasReplicas(2)));
+  await untilTrue('both replicas are in sync', () => askRedis(first, hasReplicas(2)));
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-sentinel-'));
   const sentinels = await Promise.all(
     [1, 2, 3].map((index) =>
@@ -111,15 +115,17 @@ export async function startSentinel(
     ),
   );
   for (const sentinel of sentinels) {
-    await until('a Sentinel knows the others', async () => {
-      const text = JSON.stringify(await ask(sentinel, (redis) => redis.call('SENTINEL', 'MASTER', NAME)));
+    await untilTrue('a Sentinel knows the others', async () => {
+      const text = JSON.stringify(
+        await askRedis(sentinel, (redis) => redis.call('SENTINEL', 'MASTER', NAME)),
+      );
       return text.includes('"num-slaves","2"') && text.includes('"num-other-sentinels","2"');
     });
   }
 
   async function master(): Promise<Node> {
     for (const sentinel of sentinels) {
-      const address = await ask(sentinel, (redis) =>
+      const address = await askRedis(sentinel, (redis) =>
         redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME),
       ).catch(() => undefined);
       const found = nodes.find(
@@ -134,7 +140,7 @@ export async function startSentinel(
     url: `${schemeOf(certificate)}+sentinel://${addressesOf(sentinels)}/${NAME}`,
     nodes,
     sentinels,
-    ask,
+    ask: askRedis,
     master,
     async replicas() {
       const current = await master();
@@ -187,29 +193,29 @@ export async function startCluster(
   if (first === undefined) throw new Error('no node');
   await Promise.all(nodes.map((node, index) => takeSlots(node, index)));
   for (const { listensOn, busPort } of nodes.slice(1)) {
-    await ask(first, (redis) => redis.cluster('MEET', '127.0.0.1', listensOn, busPort));
+    await askRedis(first, (redis) => redis.cluster('MEET', '127.0.0.1', listensOn, busPort));
   }
   await allKnowAll(nodes);
   await Promise.all(
     nodes.slice(MASTERS).map(async (node, index) => {
       const master = nodes[index] ?? first;
-      const id = await ask(master, (redis) => redis.call('CLUSTER', 'MYID') as Promise<string>);
-      await ask(node, (redis) => redis.cluster('REPLICATE', id));
+      const id = await askRedis(master, (redis) => redis.call('CLUSTER', 'MYID') as Promise<string>);
+      await askRedis(node, (redis) => redis.cluster('REPLICATE', id));
     }),
   );
   for (const node of nodes) {
-    await until('the cluster is whole', () =>
-      ask(node, async (redis) => (await redis.cluster('INFO')).includes('cluster_state:ok')),
+    await untilTrue('the cluster is whole', () =>
+      askRedis(node, async (redis) => (await redis.cluster('INFO')).includes('cluster_state:ok')),
     );
   }
   for (const node of nodes.slice(0, MASTERS)) {
-    await until('a replica is in sync', () => ask(node, hasReplicas(1)));
+    await untilTrue('a replica is in sync', () => askRedis(node, hasReplicas(1)));
   }
   return {
     // Some of them are enough.
     url: `${schemeOf(certificate)}+cluster://${addressesOf(nodes.slice(0, 2))}`,
     nodes,
-    ask,
+    ask: askRedis,
     restart: (node) => node.restart(),
     async stop() {
       await Promise.all(nodes.map((node) => node.stop()));
@@ -222,12 +228,12 @@ async function startClusterNode(settings: readonly string[], certificate?: Certi
   const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
   const quick = ['--cluster-port', String(busPort), '--repl-diskless-sync-delay', '0'];
   const tls = certificate === undefined ? [] : ['--tls-cluster', 'yes'];
-  return { ...(await startNode([...cluster, ...quick, ...tls, ...settings], certificate)), busPort };
+  return { ...(await startMember([...cluster, ...quick, ...tls, ...settings], certificate)), busPort };
 }
 
 async function takeSlots(node: RedisServer, index: number): Promise<void> {
   const [from, to] = [index, index + 1].map((part) => Math.floor((part * SLOTS) / MASTERS));
-  await ask(node, async (redis) => {
+  await askRedis(node, async (redis) => {
     await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
     if (index < MASTERS) await redis.call('CLUSTER', 'ADDSLOTSRANGE', from ?? 0, (to ?? 0) - 1);
   });
@@ -235,8 +241,8 @@ async function takeSlots(node: RedisServer, index: number): Promise<void> {
 
 async function allKnowAll(nodes: readonly RedisServer[]): Promise<void> {
   for (const node of nodes) {
-    await until('a node knows the others', () =>
-      ask(node, async (redis) => {
+    await untilTrue('a node knows the others', () =>
+      askRedis(node, async (redis) => {
         const known = (await redis.call('CLUSTER', 'NODES')) as string;
         return known.trim().split('\n').length === nodes.length && !known.includes('handshake');
       }),

@@ -54,6 +54,13 @@ async function toAnswer(response: Response): Promise<Answer> {
   return { status: response.status, headers: response.headers, body, text };
 }
 
+/** What `/readyz` says. */
+export async function readiness(node: Pick<World, 'management'>) {
+  const response = await fetch(`${node.management}/readyz`);
+  const { problems } = (await response.json()) as { problems: readonly string[] };
+  return { status: response.status, problems };
+}
+
 /** A member of an answer that must be text. */
 export function textOf(answer: Answer, member: string): string {
   const value = answer.body[member];

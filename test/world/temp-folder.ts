@@ -1,5 +1,5 @@
 // Folders that tests write to.
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,6 +10,26 @@ export function tempFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'postern-test-'));
   afterAll(() => rm(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Writes a file, and the folders that it is in. */
+export function putFile(file: string, text: string): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+/** A folder for configuration files: the store is beside it, unless a file says otherwise. */
+export function configFolder() {
+  const folder = path.join(tempFolder(), 'config');
+  mkdirSync(folder);
+  return {
+    folder,
+    /** Writes a file, and returns its path. */
+    file: (name: string, content: string): string => {
+      writeFileSync(path.join(folder, name), content);
+      return path.join(folder, name);
+    },
+  };
 }
 
 /** The same for the test that runs, or that is about to: it is removed after what follows each test. */

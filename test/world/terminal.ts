@@ -5,6 +5,12 @@ import { run } from '../../src/cli/run.ts';
 
 export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
+/** In this process, or in another one. */
+export type RunVerb = (
+  args: readonly string[],
+  input?: string,
+) => Promise<Omit<Ended, 'code'> & { readonly code: number | null }>;
+
 /** The variables of this process, while the tests of a file or block run. */
 export function useEnvironment(values: () => Readonly<Record<string, string>>): void {
   let set: Readonly<Record<string, string>> = {};
@@ -28,6 +34,17 @@ export async function postern(args: readonly string[], stdin = ''): Promise<Ende
     stderr: { write: (text) => (printed.stderr += text) },
   });
   return { code, ...printed };
+}
+
+/** Runs `postern user ARGS --json`; `result` is what it printed, or `{}`. */
+export async function userVerb(
+  at: { readonly configFile: string },
+  args: readonly string[],
+  input = '',
+  runs: RunVerb = postern,
+) {
+  const { code, stdout, stderr } = await runs(['user', ...args, '--config', at.configFile, '--json'], input);
+  return { code, stderr, result: (stdout === '' ? {} : JSON.parse(stdout)) as Record<string, unknown> };
 }
 
 /** Runs `postern ARGS` for a person who answers each prompt with the next of `answers`. */

@@ -1,5 +1,4 @@
 // A real host with TLS on this machine, trusted by this process while it runs, and by others that are started with its certificate.
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
@@ -7,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { requireServer } from './servers.ts';
+import { makeCertificate } from './certificate.ts';
 
 export type TlsServer = {
   /** `https://localhost:PORT` */
@@ -21,16 +20,12 @@ export type TlsServer = {
 export async function startTlsServer(listener: RequestListener): Promise<TlsServer> {
   const trusted = getCACertificates('default');
   const folder = mkdtempSync(path.join(tmpdir(), 'postern-tls-'));
-  const [keyFile, certFile] = [path.join(folder, 'key'), path.join(folder, 'cert')];
-  const made = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-days', '2'];
-  const names = ['-addext', 'subjectAltName=DNS:localhost'];
-  const files = ['-keyout', keyFile, '-out', certFile];
-  execFileSync(requireServer('openssl'), ['req', ...made, ...names, ...files], { stdio: 'ignore' });
+  const certFile = await makeCertificate(folder, 'localhost');
   const cert = readFileSync(certFile, 'utf8');
   setDefaultCACertificates([...trusted, cert]);
 
   let connections = 0;
-  const server = createServer({ key: readFileSync(keyFile), cert }, listener);
+  const server = createServer({ key: readFileSync(path.join(folder, 'tls.key')), cert }, listener);
   server.on('connection', () => {
     connections += 1;
   });

@@ -104,7 +104,7 @@ export async function plugIn(
 export const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
 export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
-export async function signIn(
+export async function fillSignIn(
   page: Page,
   username: string = 'alice',
   password: string = PASSWORDS[username as keyof typeof PASSWORDS],

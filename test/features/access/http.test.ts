@@ -62,7 +62,7 @@ const CONFIG = {
 const PEOPLE_OF_FILE = { alice: { groups: ['staff', 'managers'] } };
 
 /** What the app gets. */
-function answerOf({ url }: Page): Readonly<Record<string, string>> {
+function queryAtApp({ url }: Page): Readonly<Record<string, string>> {
   const { origin, pathname, searchParams } = new URL(url);
   return { to: `${origin}${pathname}`, ...Object.fromEntries(searchParams) };
 }
@@ -118,7 +118,7 @@ eachStore(
       expect([page.status, titleOf(page)]).toEqual([403, NO_ACCESS]);
       expect(page.text).toContain('href="https://help.example/"');
       expect(page.text).not.toMatch(/staff|Employees/);
-      expect(answerOf(back)).toMatchObject(denied(WIKI.redirect_uri));
+      expect(queryAtApp(back)).toMatchObject(denied(WIKI.redirect_uri));
       expectNothingGiven(saved);
       const sessions = saved.filter(({ kind }) => kind === 'Session');
       expect(sessions.length).toBeGreaterThan(0);
@@ -135,7 +135,7 @@ eachStore(
       const saved = await savedWhile(async () => {
         pages.push(await browser.open(authorizationUrl(world(), { ...WIKI, prompt: 'none' })));
       });
-      expect(pages.map(answerOf)).toMatchObject([denied(WIKI.redirect_uri)]);
+      expect(pages.map(queryAtApp)).toMatchObject([denied(WIKI.redirect_uri)]);
       expectNothingGiven(saved);
     });
 
@@ -161,7 +161,7 @@ eachStore(
       const { page } = await begin(world(), WIKI, { browser });
       const other = await browser.open(`${page.url}?account=other`);
       const alice = await browser.submit(await signInAs(browser, other, 'alice', '/switch'), '/consent');
-      expect(answerOf(alice)).toMatchObject({ to: WIKI.redirect_uri, state: 'state-of-the-client' });
+      expect(queryAtApp(alice)).toMatchObject({ to: WIKI.redirect_uri, state: 'state-of-the-client' });
       expect(alice.url).toContain('code=');
     });
 
@@ -186,7 +186,7 @@ eachStore(
         pages.push(await signInAs(browser, page, 'bob'));
         pages.push(await browser.open(authorizationUrl(world(), { ...request, prompt: 'none' })));
       });
-      for (const one of pages) expect(answerOf(one)).toMatchObject(denied(CALLBACK));
+      for (const one of pages) expect(queryAtApp(one)).toMatchObject(denied(CALLBACK));
       expectNothingGiven(saved);
       expect(world().recorded.audit('access_denied').at(-1)).toMatchObject({
         client_id: 'web',

@@ -132,7 +132,7 @@ const pick = (all: object, names: Names) =>
 const BOTH = ['groups', 'quota'];
 
 /** The configuration, and what Alice and Bob have besides. */
-function write({ clients, apis, people }: File) {
+function writeRules({ clients, apis, people }: File) {
   const access = (groups: Names | undefined) => (groups === undefined ? {} : { access: { groups } });
   const config = {
     ...GENEROUS,
@@ -169,7 +169,7 @@ function write({ clients, apis, people }: File) {
 }
 
 /** What the app is answered: tokens, or an error. */
-async function ask(world: World, who: Who, { app, scope, resource }: Asked) {
+async function askAs(world: World, who: Who, { app, scope, resource }: Asked) {
   // A browser of its own: in one, a refusal would end what the app was given before.
   const { page: first, browser } = await begin(world, {
     client_id: app,
@@ -277,11 +277,11 @@ it(`${RUNS} random files, and a change of each, give each person what the rules 
   });
   const property = fc.asyncProperty(cases, async ({ before, other, changed, asked }) => {
     const after = { ...before, [changed]: other[changed as keyof File] } as File;
-    await world().reload(...write(before));
+    await world().reload(...writeRules(before));
     const answers: Record<string, unknown>[] = [];
     for (const [who, request] of asked) {
       // oxlint-disable no-await-in-loop -- one file at a time
-      const body = await ask(world(), who, request);
+      const body = await askAs(world(), who, request);
       const wanted = reference(before, who, request);
       if (typeof wanted === 'string') expect(body['error']).toBe(wanted);
       else await expectAnswer(world(), before, who, request, wanted, body);
@@ -289,7 +289,7 @@ it(`${RUNS} random files, and a change of each, give each person what the rules 
       const kind = typeof wanted === 'string' ? wanted : 'granted';
       outcomes.set(kind, (outcomes.get(kind) ?? 0) + 1);
     }
-    await world().reload(...write(after));
+    await world().reload(...writeRules(after));
     for (const [index, [who, request]] of asked.entries()) {
       const granted = reference(before, who, request);
       if (typeof granted !== 'string')

@@ -10,7 +10,7 @@ import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { newBrowser, silently } from '../../world/person.ts';
 import { CODE_PERIOD } from '../../world/second-factors.ts';
 import { freePort } from '../../world/servers.ts';
-import { heading, press, signIn as signInWith } from '../../world/visitors.ts';
+import { heading, press, fillSignIn } from '../../world/visitors.ts';
 import { NEVER } from '../../world/turns.ts';
 import { GENEROUS, type OpenWorld, startWorld, worldClients } from '../../world/world.ts';
 
@@ -41,7 +41,7 @@ afterAll(async () => {
   await world?.stop();
 });
 
-const signIn = (page: Page, password: string = CAROL.password) => signInWith(page, CAROL.username, password);
+const signIn = (page: Page, password: string = CAROL.password) => fillSignIn(page, CAROL.username, password);
 const section = (page: Page, name: string) => page.getByRole('region', { name });
 
 async function picture(page: Page, name: string): Promise<void> {

@@ -2,19 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { postern, useEnvironment } from '../../world/terminal.ts';
+import { useEnvironment } from '../../world/terminal.ts';
 import { startWorld, type World, WORLD_ENV } from '../../world/world.ts';
+import { blocksOf, runPrinted } from '../../world/document.ts';
 
 const DOCUMENT = 'docs/account.md';
-/** For `user add`, from a pipe. */
-const PASSWORD = 'seven wet umbrellas\n';
 
 useEnvironment(() => WORLD_ENV);
-
-const blocksOf = (text: string, language: string) =>
-  [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].flatMap(([, of, block = '']) =>
-    of === language ? [block] : [],
-  );
 
 describe(DOCUMENT, () => {
   let text: string;
@@ -31,15 +25,6 @@ describe(DOCUMENT, () => {
   });
 
   it('has commands that run, one after the other', async () => {
-    const commands = (blocksOf(text, '')[0] ?? '').split('\n').filter((line) => line !== '');
-    expect(commands.length).toBe(3);
-    for (const command of commands) {
-      const args = command
-        .replace(/^postern /, '')
-        .replace('alice', 'amelie')
-        .split(' ');
-      const { code } = await postern([...args, '--config', world.configFile], PASSWORD);
-      expect([command, code]).toEqual([command, 0]);
-    }
+    expect(await runPrinted(blocksOf(text, '')[0], world)).toBe(3);
   });
 });

@@ -72,7 +72,7 @@ eachStore(
       receiver.answer('/post', (response) =>
         response.writeHead(302, { Location: `${receiver.origin}/web2` }).end(),
       );
-      receiver.answer('/first-party', flood);
+      receiver.answer('/first-party', floodForEver);
       receiver.answer('/spa', (response) => response.destroy());
       const browser = newBrowser(world());
       for (const client of CLIENTS) {
@@ -250,7 +250,7 @@ describe('LO-14, F1-01: kill -9 between a call and its answer, two processes, an
   });
 });
 
-function flood(response: ServerResponse): void {
+function floodForEver(response: ServerResponse): void {
   while (!response.destroyed && response.write('x'.repeat(10_000))) continue;
-  if (!response.destroyed) response.once('drain', () => flood(response));
+  if (!response.destroyed) response.once('drain', () => floodForEver(response));
 }

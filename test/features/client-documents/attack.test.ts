@@ -26,7 +26,7 @@ const HOSTS = ['docs.example', ...Array.from({ length: 9 }, (_, one) => `host${o
 const host = new DocumentHost();
 let number = 0;
 /** A document that no other test knows, each on the next host, so that no limit is met. */
-function published(members: Readonly<Record<string, unknown>> = {}): string {
+function publishedInTurn(members: Readonly<Record<string, unknown>> = {}): string {
   number += 1;
   const url = `https://${HOSTS[number % HOSTS.length] ?? ''}/${number}/client.json`;
   host.publish(url, members);
@@ -112,7 +112,7 @@ describe('a document that claims more than its app may have', () => {
       'redirect_uris[1]',
     ],
   ])('%s is refused whole, with the reason in the log and not on the page', async (_, members, reason) => {
-    const clientId = published({ ...members });
+    const clientId = publishedInTurn({ ...members });
     const { page } = await open(clientId);
     expect([page.status, page.url]).toEqual([400, expect.stringContaining(world().issuer)]);
     expect(reasonFor(clientId)).toContain(reason);
@@ -122,7 +122,7 @@ describe('a document that claims more than its app may have', () => {
   });
 
   it('MC-18, AC-32: is asked about like any other, with PKCE, and has no scope and grant of its own making', async () => {
-    const clientId = published({
+    const clientId = publishedInTurn({
       scope: 'openid reports.read reports.write other.read admin',
       grant_types: ['authorization_code', 'client_credentials'],
       consent: 'implicit',
@@ -151,14 +151,14 @@ describe('a document that claims more than its app may have', () => {
   });
 
   it('gets no token for an API that its person may not use', async () => {
-    const { browser, page } = await open(published(), { scope: 'staff.read' });
+    const { browser, page } = await open(publishedInTurn(), { scope: 'staff.read' });
     const last = await finishPages(browser, page, 'alice');
     expect(new URL(last.url).searchParams.get('error') ?? last.url).toBe('access_denied');
   });
 
   it('MC-19: has none of its addresses asked or loaded', async () => {
     const elsewhere = 'https://10.0.0.5';
-    const clientId = published({
+    const clientId = publishedInTurn({
       logo_uri: `${elsewhere}/logo.png`,
       sector_identifier_uri: `${elsewhere}/sector`,
       request_uris: [`${elsewhere}/request`],
@@ -180,7 +180,7 @@ describe('a document that claims more than its app may have', () => {
     ['ends with its host', config(['elsewhere.example'])],
     ['ends with client_documents', { ...config([]), client_documents: undefined }],
   ])('%s: tokens, codes, sessions and sign-ins, at once', async (_, without) => {
-    const clientId = published();
+    const clientId = publishedInTurn();
     const issued = await tokensOf(clientId);
     const { access_token: token, refresh_token: refreshToken } = issued.body;
     expect(await introspect(world(), String(token))).toMatchObject({ active: true });

@@ -40,7 +40,7 @@ const open = (world: OpenWorld, clientId: string, parameters: Fields = {}) =>
   newBrowser(world).open(authorizeUrl(world, clientId, parameters));
 
 /** The code of a sign-in as alice, who allows what is asked. */
-async function codeFor(world: OpenWorld, clientId: string, parameters: Fields = {}): Promise<string> {
+async function codeOfSignIn(world: OpenWorld, clientId: string, parameters: Fields = {}): Promise<string> {
   const browser = newBrowser(world);
   const first = await browser.open(authorizeUrl(world, clientId, parameters));
   const page = await finishPages(browser, first, 'alice');
@@ -58,7 +58,7 @@ const redeem = (world: OpenWorld, clientId: string, code: string) =>
   });
 
 async function tokensFor(world: OpenWorld, clientId: string, parameters: Fields = {}) {
-  const { status, body } = await redeem(world, clientId, await codeFor(world, clientId, parameters));
+  const { status, body } = await redeem(world, clientId, await codeOfSignIn(world, clientId, parameters));
   expect(status).toBe(200);
   return body as Record<string, string>;
 }
@@ -311,7 +311,7 @@ describe('which documents are fetched', () => {
     const tokens = await tokensFor(world(), url);
     expect(tokens['scope']).toBe('reports.read');
     await world().reload(rules('others'), people);
-    expect(await codeFor(world(), url)).toMatch(/^no code: .*error=access_denied/);
+    expect(await codeOfSignIn(world(), url)).toMatch(/^no code: .*error=access_denied/);
     expect((await refresh(world(), url, tokens['refresh_token'])).body['error']).toBe('invalid_grant');
     await world().reload(CONFIG, {});
   });
@@ -319,7 +319,7 @@ describe('which documents are fetched', () => {
   it('AZ-16: gets its answers by redirects alone, whatever its document says', async () => {
     await world().reload({ ...CONFIG, features: { response_modes: ['query', 'form_post'] } });
     const url = published({ response_modes: ['query', 'form_post'], response_mode: 'form_post' });
-    expect(await codeFor(world(), url)).not.toContain('no code');
+    expect(await codeOfSignIn(world(), url)).not.toContain('no code');
     const { url: answer, text } = await open(world(), url, { response_mode: 'form_post' });
     expect(new URL(answer).searchParams.get('error')).toBe('invalid_request');
     expect([answer.startsWith(CALLBACK), text.includes('<form')]).toEqual([true, false]);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { isDonePage, letIn } from './device.ts';
 import { startWorld, type World, worldClients } from '../../world/world.ts';
+import { blocksOf } from '../../world/document.ts';
 
 const DOCUMENT = 'docs/device-flow.md';
 
@@ -16,17 +17,13 @@ describe(DOCUMENT, () => {
   let world: World;
   beforeAll(async () => {
     text = await readFile(DOCUMENT, 'utf8');
-    const { clients, ...settings } = parse(blocksOf('yaml')[0] ?? '') as {
+    const { clients, ...settings } = parse(blocksOf(text, 'yaml')[0] ?? '') as {
       readonly clients: readonly object[];
     };
     world = await startWorld({ config: { ...settings, clients: [...worldClients(), ...clients] } });
   });
   afterAll(() => world.stop());
 
-  const blocksOf = (language: string): readonly string[] =>
-    [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].flatMap(([, of, block = '']) =>
-      of === language ? [block] : [],
-    );
   const here = (block: string) => block.replaceAll('https://id.example.com', world.issuer);
 
   async function run(command = ''): Promise<Answer> {
@@ -35,9 +32,9 @@ describe(DOCUMENT, () => {
   }
 
   it('has commands that let a device in', async () => {
-    const [ask, poll = ''] = blocksOf('sh');
+    const [ask, poll = ''] = blocksOf(text, 'sh');
     const asked = await run(ask);
-    const printed = here(blocksOf('json')[0] ?? '')
+    const printed = here(blocksOf(text, 'json')[0] ?? '')
       .replace('…', String(asked['device_code']))
       .replaceAll('WDJB-MJHT', String(asked['user_code']));
     expect(asked).toEqual(JSON.parse(printed));
@@ -51,7 +48,7 @@ describe(DOCUMENT, () => {
   });
 
   it('asks oidc-agent for what "npm run interop" asks it for', async () => {
-    const printed = blocksOf('sh')[2] ?? '';
+    const printed = blocksOf(text, 'sh')[2] ?? '';
     const tried = await readFile('test/interop/oidc-agent.mjs', 'utf8');
     const options = printed.match(/--[a-z-]+=/g) ?? [];
     expect(options.length).toBeGreaterThan(4);

@@ -1,7 +1,5 @@
 // Checks of the doctor that a proxy in front can't bring about: what depends on the time, on the store, and on there
 // being no service at all.
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask } from '../../../src/cli/ask.ts';
 import {
@@ -18,13 +16,13 @@ import { freePort, startRedis } from '../../world/servers.ts';
 import { postern } from '../../world/terminal.ts';
 import { startWorld, type World } from '../../world/world.ts';
 import { type Front, makeFront } from './front.ts';
+import { answerWith } from '../../world/answer-with.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
 let world: World;
 let front: Front;
 let target: Target;
-const servers: Server[] = [];
 
 beforeAll(async () => {
   world = await startWorld();
@@ -33,7 +31,6 @@ beforeAll(async () => {
   target = { issuer: world.issuer, at: world.base, config: undefined, ask, now: () => Date.now() };
 });
 afterAll(async () => {
-  for (const server of servers) server.close();
   await front.stop();
   await world.stop();
 });
@@ -41,13 +38,6 @@ afterAll(async () => {
 const names = (results: readonly Result[]) => results.map(({ level, name }) => `${level} ${name}`);
 const run = async (check: Check, changes: Partial<Target> = {}) =>
   names(await runCheck(check.name, (report) => check({ ...target, ...changes }, report)));
-
-async function answerWith(handle: RequestListener): Promise<number> {
-  const server = createServer(handle);
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
-}
 
 describe('TLS', () => {
   it('follows the certificate through its time', async () => {

@@ -59,7 +59,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 type Answer = Pick<Seen, 'status' | 'headers' | 'text'> & { readonly body: string };
 
-async function send(
+async function sendOneWay(
   world: OpenWorld,
   way: keyof typeof WAYS,
   { method, target, headers, body, isLate }: WireRequest,
@@ -122,7 +122,7 @@ class Side {
   }
 
   async ask(request: WireRequest): Promise<Seen> {
-    const { body, ...answer } = await send(this.world, this.#way, request);
+    const { body, ...answer } = await sendOneWay(this.world, this.#way, request);
     this.lastBody = body;
     return { ...answer, ...this.#news() };
   }
@@ -262,6 +262,21 @@ export const GENERATED_SECRETS = {
   post: [SECRETS.post],
   duo: [SECRETS.web, SECRETS.web2],
 };
+
+/** A form of one of these clients: `post` sends its secret in it. */
+export function clientForm(
+  target: string,
+  client: keyof typeof GENERATED_SECRETS,
+  form: Readonly<Record<string, string>>,
+): WireRequest {
+  const [secret = ''] = GENERATED_SECRETS[client];
+  const isInForm = client === 'post';
+  const own = isInForm ? { client_id: client, client_secret: secret } : {};
+  const body = Buffer.from(new URLSearchParams({ ...form, ...own }).toString());
+  const authorization = isInForm ? [] : ['Authorization', `Basic ${btoa(`${client}:${secret}`)}`];
+  const headers = [...authorization, 'X-Forwarded-For', '10.9.0.1', ...formHeaders(body)];
+  return { method: 'POST', target, headers, body };
+}
 
 export function formHeaders(body: Buffer): string[] {
   return ['Content-Type', 'application/x-www-form-urlencoded', 'Content-Length', String(body.length)];

@@ -82,7 +82,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-function pick<T>(list: readonly T[], index: number): T {
+function itemAt<T>(list: readonly T[], index: number): T {
   const one = list[index];
   if (one === undefined) throw new RangeError(`nothing at ${index}`);
   return one;
@@ -123,7 +123,7 @@ function makeRequests(base: string, etag: string, count: number): string[] {
     /** One of the list; of the first `usual` only, where this isn't what the request is odd in. */
     const some = <T>(list: readonly T[], usual: number, thing: number): T => {
       const isOdd = kind === 2 || (kind === 1 && thing === oddity);
-      return pick(list, next(isOdd ? list.length : usual));
+      return itemAt(list, next(isOdd ? list.length : usual));
     };
     const method = some(METHODS, 1, 0);
     const target = some(targets, 5, 1);
@@ -157,7 +157,7 @@ function masked(answer: string): string {
 }
 
 /** The bytes as they came, until the other side ended. */
-async function exchange(base: string, bytes: string): Promise<string> {
+async function exchangeBytes(base: string, bytes: string): Promise<string> {
   const wire = await openWire(base);
   wire.write(bytes);
   const timer = setTimeout(() => wire.destroy(), ANSWER_TIMEOUT_MS);
@@ -211,7 +211,7 @@ describe.each([
 
   it('HT-22: are byte for byte those of the middleware, for whatever is sent, and are counted alike', async () => {
     setLevel('debug');
-    const etag = headerOf(await exchange(world().base, plain(pick(targets(), 0))), 'ETag') ?? '';
+    const etag = headerOf(await exchangeBytes(world().base, plain(itemAt(targets(), 0))), 'ETag') ?? '';
     const requests = makeRequests(world().base, etag, rounds(3000, 600));
 
     async function askAll(level: Level): Promise<string[]> {
@@ -219,7 +219,7 @@ describe.each([
       const answers: string[] = [];
       for (let index = 0; index < requests.length; index += 50) {
         const some = requests.slice(index, index + 50);
-        answers.push(...(await Promise.all(some.map((bytes) => exchange(world().base, bytes)))));
+        answers.push(...(await Promise.all(some.map((bytes) => exchangeBytes(world().base, bytes)))));
       }
       return answers.map(masked);
     }
@@ -247,10 +247,10 @@ describe.each([
     setLevel('info');
     const contexts = vi.spyOn(Koa.prototype, 'createContext');
     for (const target of targets()) {
-      const etag = headerOf(await exchange(world().base, plain(target)), 'ETag') ?? '';
+      const etag = headerOf(await exchangeBytes(world().base, plain(target)), 'ETag') ?? '';
       contexts.mockClear();
       const condition = status === 304 ? [`If-None-Match: ${etag}`] : [];
-      const answer = await exchange(world().base, plain(target, ...condition).replace('GET', method));
+      const answer = await exchangeBytes(world().base, plain(target, ...condition).replace('GET', method));
       expect([answer.slice(0, 13), contexts.mock.calls.length], target).toEqual([`HTTP/1.1 ${status} `, 0]);
     }
     contexts.mockRestore();
@@ -258,10 +258,10 @@ describe.each([
 
   it('IN-10: go through the middleware for a log at debug, each of them', async () => {
     setLevel('info');
-    for (const target of targets()) await exchange(world().base, plain(target));
+    for (const target of targets()) await exchangeBytes(world().base, plain(target));
     setLevel('debug');
     const before = followed(world());
-    for (const target of targets()) await exchange(world().base, plain(target));
+    for (const target of targets()) await exchangeBytes(world().base, plain(target));
     expect(followed(world()) - before).toBe(5);
   });
 });

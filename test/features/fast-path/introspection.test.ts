@@ -56,7 +56,7 @@ const AFTER = {
   ],
 };
 
-async function tokenOf(world: World, id: string, secret: string, scope: string): Promise<string> {
+async function machineTokenOf(world: World, id: string, secret: string, scope: string): Promise<string> {
   const authorization = `Basic ${btoa(`${id}:${secret}`)}`;
   const { body } = await post(
     world,
@@ -68,19 +68,19 @@ async function tokenOf(world: World, id: string, secret: string, scope: string):
 }
 
 /** Issued before the clients changed; `expired` lives five minutes. */
-async function earlyTokens(world: World): Promise<Tokens> {
+async function earlyMachineTokens(world: World): Promise<Tokens> {
   const both = 'reports.read reports.write';
   return {
-    expired: await tokenOf(world, 'svc', SECRETS.svc, 'other.read'),
-    narrowed: await tokenOf(world, 'narrowed', SECRETS.post, both),
-    emptied: await tokenOf(world, 'emptied', SECRETS.post, both),
-    gone: await tokenOf(world, 'gone', SECRETS.post, both),
+    expired: await machineTokenOf(world, 'svc', SECRETS.svc, 'other.read'),
+    narrowed: await machineTokenOf(world, 'narrowed', SECRETS.post, both),
+    emptied: await machineTokenOf(world, 'emptied', SECRETS.post, both),
+    gone: await machineTokenOf(world, 'gone', SECRETS.post, both),
   };
 }
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-async function lateTokens(world: World): Promise<Tokens> {
+async function lateMachineTokens(world: World): Promise<Tokens> {
   const machine = await machineToken(world, 'reports.read');
   const revoked = await machineToken(world, 'reports.read');
   await revoke(world, revoked, 'svc');
@@ -101,8 +101,8 @@ async function lateTokens(world: World): Promise<Tokens> {
     both: await machineToken(world, 'reports.read reports.write'),
     two: await machineToken(world, 'reports.read reports.write'),
     other: await machineToken(world, 'other.read'),
-    rs1: await tokenOf(world, 'rs1', SECRETS.rs1, 'reports.read'),
-    duo: await tokenOf(world, 'duo', SECRETS.web2, 'reports.read'),
+    rs1: await machineTokenOf(world, 'rs1', SECRETS.rs1, 'reports.read'),
+    duo: await machineTokenOf(world, 'duo', SECRETS.web2, 'reports.read'),
     person: tokens.access_token,
     refresh: String(tokens.refresh_token),
     id: String(tokens.id_token),
@@ -138,10 +138,10 @@ describe('generated introspection requests', () => {
 
   beforeAll(async () => {
     both = await startBothWays(BEFORE);
-    const early = await forBoth(earlyTokens);
+    const early = await forBoth(earlyMachineTokens);
     moveClock(6 * MINUTE);
     await both.restart(AFTER);
-    const late = await forBoth(lateTokens);
+    const late = await forBoth(lateMachineTokens);
     tokens = [
       { ...early[0], ...late[0] },
       { ...early[1], ...late[1] },

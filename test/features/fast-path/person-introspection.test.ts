@@ -6,7 +6,7 @@ import { compromiseKey } from '../../../src/keys/ring-actions.ts';
 import { StoreUnavailable } from '../../../src/store/store.ts';
 import { keyStoreOf } from '../../world/stored.ts';
 import { createTurns } from '../../world/turns.ts';
-import { formHeaders, GENERATED_SECRETS, type WireRequest } from './both-ways.ts';
+import { clientForm, type GENERATED_SECRETS } from './both-ways.ts';
 import { type BothStates, DEAD, startBothStates, STORES } from './user-tokens.ts';
 import { MINUTE, moveClock, standingClock, until } from '../../world/clock.ts';
 
@@ -110,17 +110,5 @@ describe.each(Object.entries(STORES))('introspection of a person’s token, on %
 
 const HINTS = [undefined, 'access_token', 'refresh_token'];
 
-function question(token: string, caller: Caller, hint?: string): WireRequest {
-  const [secret = ''] = GENERATED_SECRETS[caller];
-  const isInForm = caller === 'post';
-  const body = Buffer.from(
-    new URLSearchParams({
-      token,
-      ...(hint !== undefined && { token_type_hint: hint }),
-      ...(isInForm && { client_id: caller, client_secret: secret }),
-    }).toString(),
-  );
-  const authorization = isInForm ? [] : ['Authorization', `Basic ${btoa(`${caller}:${secret}`)}`];
-  const headers = [...authorization, 'X-Forwarded-For', '10.9.0.1', ...formHeaders(body)];
-  return { method: 'POST', target: PATH, headers, body };
-}
+const question = (token: string, caller: Caller, hint?: string) =>
+  clientForm(PATH, caller, { token, ...(hint !== undefined && { token_type_hint: hint }) });

@@ -5,15 +5,7 @@ import { recordKey } from '../../../src/oidc/record-payload.ts';
 import { StoreUnavailable } from '../../../src/store/store.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { type AuthorizeOptions, signIn } from '../../world/app.ts';
-import {
-  type BothWays,
-  formHeaders,
-  GENERATED_SECRETS,
-  GENERATED_WORLD,
-  startBothWays,
-  type WireRequest,
-  withoutIds,
-} from './both-ways.ts';
+import { type BothWays, clientForm, GENERATED_WORLD, startBothWays, withoutIds } from './both-ways.ts';
 import { MINUTE, moveClock, standingClock, until } from '../../world/clock.ts';
 import { revoke } from '../../world/presented-tokens.ts';
 import { startRedis } from '../../world/servers.ts';
@@ -32,7 +24,7 @@ type Tokens = Readonly<Record<string, string>>;
 const STAFF = ['staff'];
 
 /** `post` is narrowed and reads its claims from the ID token; `web2` goes; what staff alone may use is said later. */
-function settings(isAfter: boolean) {
+function refreshSettings(isAfter: boolean) {
   const [api, other] = GENERATED_WORLD.resources;
   const rules = [{ scope_groups: { 'reports.write': STAFF } }, { access: { groups: STAFF } }];
   const changes: Readonly<Record<string, object>> = {
@@ -55,40 +47,43 @@ function settings(isAfter: boolean) {
   };
 }
 
-async function tokenOf(world: World, options: AuthorizeOptions = {}): Promise<string> {
+async function refreshTokenOf(world: World, options: AuthorizeOptions = {}): Promise<string> {
   const { tokens } = await signIn(world, { scope: OFFLINE, ...options });
   return String(tokens.refresh_token);
 }
 
-async function earlyTokens(world: World): Promise<Tokens> {
+async function earlyRefreshTokens(world: World): Promise<Tokens> {
   return {
-    narrowed: await tokenOf(world, { client: 'post' }),
-    'client gone': await tokenOf(world, { client: 'web2' }),
-    'thinned by a rule': await tokenOf(world, { scope: `${OFFLINE} reports.write` }),
-    'denied by a rule': await tokenOf(world, { scope: 'openid offline_access other.read' }),
-    'person removed': await tokenOf(world, { person: 'person2' }),
+    narrowed: await refreshTokenOf(world, { client: 'post' }),
+    'client gone': await refreshTokenOf(world, { client: 'web2' }),
+    'thinned by a rule': await refreshTokenOf(world, { scope: `${OFFLINE} reports.write` }),
+    'denied by a rule': await refreshTokenOf(world, { scope: 'openid offline_access other.read' }),
+    'person removed': await refreshTokenOf(world, { person: 'person2' }),
   };
 }
 
-async function lateTokens(world: OpenWorld): Promise<Tokens> {
-  const replayed = await tokenOf(world);
+async function lateRefreshTokens(world: OpenWorld): Promise<Tokens> {
+  const replayed = await refreshTokenOf(world);
   await refresh(world, replayed);
-  const revoked = await tokenOf(world);
+  const revoked = await refreshTokenOf(world);
   await revoke(world, revoked);
-  const disabled = await tokenOf(world, { person: 'bob' });
-  const voided = await tokenOf(world, { person: 'person1' });
+  const disabled = await refreshTokenOf(world, { person: 'bob' });
+  const voided = await refreshTokenOf(world, { person: 'person1' });
   const states = createAccountStates(world.openedStore.documents);
   await states.update(PERSON1, { validAfter: 1 });
   await states.update(PEOPLE.bob, { disabled: true });
   return {
-    live: await tokenOf(world),
-    spare: await tokenOf(world),
-    contested: await tokenOf(world),
-    'without openid': await tokenOf(world, { scope: 'offline_access reports.read' }),
-    'for userinfo': await tokenOf(world, { scope: 'openid email offline_access' }),
-    'with full ID tokens': await tokenOf(world, { client: 'post', scope: 'openid email offline_access' }),
-    'for one resource': await tokenOf(world, { parameters: { resource: API } }),
-    'of a public client': await tokenOf(world, { client: 'spa' }),
+    live: await refreshTokenOf(world),
+    spare: await refreshTokenOf(world),
+    contested: await refreshTokenOf(world),
+    'without openid': await refreshTokenOf(world, { scope: 'offline_access reports.read' }),
+    'for userinfo': await refreshTokenOf(world, { scope: 'openid email offline_access' }),
+    'with full ID tokens': await refreshTokenOf(world, {
+      client: 'post',
+      scope: 'openid email offline_access',
+    }),
+    'for one resource': await refreshTokenOf(world, { parameters: { resource: API } }),
+    'of a public client': await refreshTokenOf(world, { client: 'spa' }),
     replayed,
     revoked,
     'person disabled': disabled,
@@ -141,17 +136,20 @@ describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startSto
   beforeAll(async () => {
     server = await startStore();
     let crowd = 2;
-    both = await startBothWays(settings(false), '', (way) => ({
+    both = await startBothWays(refreshSettings(false), '', (way) => ({
       rotationTimer: turns[way].timer,
       crowd,
       ...(server && { store: `${server.url}/${way === 'fast' ? 0 : 1}` }),
     }));
-    const [fast, engine] = [await earlyTokens(both.sides[0].world), await earlyTokens(both.sides[1].world)];
+    const [fast, engine] = [
+      await earlyRefreshTokens(both.sides[0].world),
+      await earlyRefreshTokens(both.sides[1].world),
+    ];
     crowd = 1;
-    await both.restart(settings(true));
+    await both.restart(refreshSettings(true));
     chains = [
-      { ...fast, ...(await lateTokens(both.sides[0].world)) },
-      { ...engine, ...(await lateTokens(both.sides[1].world)) },
+      { ...fast, ...(await lateRefreshTokens(both.sides[0].world)) },
+      { ...engine, ...(await lateRefreshTokens(both.sides[1].world)) },
     ];
     // A client that isn't known at its address yet goes to the engine.
     for (const client of ['web', 'post'] as const) {
@@ -260,17 +258,5 @@ describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startSto
   }
 });
 
-function question(token: string, client: Client, more: Readonly<Record<string, string>> = {}): WireRequest {
-  const [secret = ''] = GENERATED_SECRETS[client];
-  const isInForm = client === 'post';
-  const form = {
-    grant_type: 'refresh_token',
-    refresh_token: token,
-    ...more,
-    ...(isInForm && { client_id: client, client_secret: secret }),
-  };
-  const body = Buffer.from(new URLSearchParams(form).toString());
-  const authorization = isInForm ? [] : ['Authorization', `Basic ${btoa(`${client}:${secret}`)}`];
-  const headers = [...authorization, 'X-Forwarded-For', '10.9.0.1', ...formHeaders(body)];
-  return { method: 'POST', target: PATH, headers, body };
-}
+const question = (token: string, client: Client, more: Readonly<Record<string, string>> = {}) =>
+  clientForm(PATH, client, { grant_type: 'refresh_token', refresh_token: token, ...more });

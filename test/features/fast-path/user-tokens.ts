@@ -1,9 +1,8 @@
 // Users' tokens in every state that one can come to, on two services of one kind: the second is asked through the engine.
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { authorize, type AuthorizeOptions, exchange, signIn } from '../../world/app.ts';
-import type { Browser } from '../../world/browser.ts';
 import { MINUTE, moveClock } from '../../world/clock.ts';
-import { newBrowser } from '../../world/person.ts';
+import { newBrowser, signOut } from '../../world/person.ts';
 import { revoke } from '../../world/presented-tokens.ts';
 import { startRedis } from '../../world/servers.ts';
 import { redeem, refresh } from '../../world/token-endpoint.ts';
@@ -51,11 +50,6 @@ async function earlyTokens(world: World): Promise<Tokens> {
     'person removed': await tokenOf(world, { person: 'person2', client: 'web', scope: OFFLINE }),
     kept: await tokenOf(world, { browser, scope: OFFLINE }),
   };
-}
-
-async function signOut({ issuer }: World, browser: Browser): Promise<void> {
-  const page = await browser.open(`${issuer}/oauth/logout`);
-  await browser.submit(page, '/logout/confirm', { logout: 'yes' });
 }
 
 async function lateTokens(world: OpenWorld): Promise<Tokens> {

@@ -57,7 +57,7 @@ describe.each(Object.entries(STORES))('userinfo without the engine, on %s', (_na
   afterAll(() => states.stop());
 
   const ask = (name: string, change: (jwt: string) => Partial<WireRequest> = () => ({})) =>
-    states.both.ask((side) => question(states.tokens[side][name] ?? '', change));
+    states.both.ask((side) => userinfoRequest(states.tokens[side][name] ?? '', change));
 
   async function expectSameCounts(): Promise<void> {
     const [fast, engine] = states.both.sides;
@@ -120,7 +120,7 @@ describe.each(Object.entries(STORES))('userinfo without the engine, on %s', (_na
   });
 });
 
-function question(jwt: string, change: (jwt: string) => Partial<WireRequest>): WireRequest {
+function userinfoRequest(jwt: string, change: (jwt: string) => Partial<WireRequest>): WireRequest {
   const plain = { method: 'GET', target: PATH, headers: ['Authorization', `Bearer ${jwt}`] };
   const { headers, ...changed } = { ...plain, body: Buffer.alloc(0), ...change(jwt) };
   return { ...changed, headers: [...headers, 'X-Forwarded-For', '10.9.0.1'] };

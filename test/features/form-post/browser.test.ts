@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { authorizationUrl } from '../../world/authorization-request.ts';
 import { launchChromium } from '../../world/chromium.ts';
 import { freePort } from '../../world/servers.ts';
-import { press, signIn } from '../../world/visitors.ts';
+import { press, fillSignIn } from '../../world/visitors.ts';
 import { GENEROUS, PEOPLE, SECRETS, startWorld, type World, worldClients } from '../../world/world.ts';
 import { tempFolder } from '../../world/temp-folder.ts';
 
@@ -31,7 +31,7 @@ const addresses: string[] = [];
 /** How often a cookie came with a request of the person's own that no form from another site may bring. */
 let laxCookies = 0;
 
-async function answer(incoming: IncomingMessage): Promise<Response> {
+async function answerAtApp(incoming: IncomingMessage): Promise<Response> {
   const { url = '/', method = 'GET', headers } = incoming;
   addresses.push(url, headers.referer ?? '');
   if (url === '/') {
@@ -55,7 +55,7 @@ async function answer(incoming: IncomingMessage): Promise<Response> {
 }
 
 const server = createServer((incoming, outgoing) => {
-  const sent = answer(incoming).then(async (response) => {
+  const sent = answerAtApp(incoming).then(async (response) => {
     outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
   });
   sent.catch((error: unknown) => outgoing.destroy(error as Error));
@@ -93,14 +93,14 @@ afterAll(async () => {
   server.close();
 });
 
-async function enter(page: Page): Promise<void> {
+async function enterFromApp(page: Page): Promise<void> {
   await page.goto(app);
-  await signIn(page);
+  await fillSignIn(page);
   await press(page, 'Allow');
 }
 
 /** The app's own page, after the post. */
-async function atTheApp(page: Page): Promise<string> {
+async function titleAtApp(page: Page): Promise<string> {
   await page.waitForURL(`${app}/callback`);
   return page.getByRole('heading', { level: 1 }).innerText();
 }
@@ -125,9 +125,9 @@ describe.each([
     addresses.length = 0;
     laxCookies = 0;
     await page.context().addCookies([{ name: 'lax', value: '1', url: app, sameSite: 'Lax' }]);
-    await enter(page);
+    await enterFromApp(page);
     await toTheApp(page);
-    expect(await atTheApp(page)).toBe(`Hello ${PEOPLE.alice}`);
+    expect(await titleAtApp(page)).toBe(`Hello ${PEOPLE.alice}`);
     expect([posts.length, laxCookies]).toEqual([1, 1]);
     const code = posts[0]?.get('code') ?? '';
     expect(code).not.toBe('');
@@ -142,7 +142,7 @@ describe.each([
     await page.goto(app);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await toTheApp(page);
-    expect(await atTheApp(page)).toBe('Refused: access_denied');
+    expect(await titleAtApp(page)).toBe('Refused: access_denied');
 
     const state = '"><script>document.title = "run"</script>&#x22;\u2028';
     const scope = 'openid';
@@ -156,7 +156,7 @@ describe.each([
     await page.goto(authorizationUrl(world, refused), { waitUntil: 'commit' });
     await toTheApp(page);
     // The state is not this app's, so it refuses the answer.
-    expect(await atTheApp(page)).toMatch(/^Refused: /);
+    expect(await titleAtApp(page)).toMatch(/^Refused: /);
     expect(posts[1]?.get('state')).toBe(state);
     expect(posts[1]?.get('error')).toBe('login_required');
     await page.context().close();

@@ -1,18 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { postern } from '../../world/terminal.ts';
-import { tempFolder } from '../../world/temp-folder.ts';
+import { configFolder } from '../../world/temp-folder.ts';
 
-// The store is beside the folder of the file, unless that says otherwise.
-const root = tempFolder();
-const folder = join(root, 'config');
-mkdirSync(folder);
-
-function file(name: string, content: string): string {
-  writeFileSync(join(folder, name), content);
-  return join(folder, name);
-}
+const { folder, file } = configFolder();
 
 const MAIN = 'issuer: http://localhost:3000\nlifetimes: { access_token: 30m }\n';
 const current = file('current.yaml', MAIN);

@@ -8,7 +8,7 @@ import {
   heading,
   plugIn,
   press,
-  signIn,
+  fillSignIn,
   useVisitors,
   type Visitors,
   withPasskeys,
@@ -22,7 +22,7 @@ useVisitors(withPasskeys, (begun) => (place = begun));
 beforeEach(() => setFactors(place.world, 'alice'));
 
 /** A new visitor, whose browser has an authenticator with these keys. */
-async function visit(
+async function visitWithKeys(
   url: string,
   javaScriptEnabled = true,
   keys: readonly SoftwareKey[] = [],
@@ -51,7 +51,7 @@ describe.each([
   ['with JavaScript off', false],
 ])('%s', (_, javaScriptEnabled) => {
   it('a link leads to an authenticator app, a sign-in with it, and recovery codes', async () => {
-    const page = await visit(await linkOf(), javaScriptEnabled);
+    const page = await visitWithKeys(await linkOf(), javaScriptEnabled);
     await heading(page, 'Add a second step');
     const code = await appWith(page);
     await page.getByLabel('Code from your authenticator app').fill('12');
@@ -61,7 +61,7 @@ describe.each([
     await press(page, 'Add the app');
     await heading(page, 'Second step added');
     await page.getByRole('link', { name: 'Get recovery codes' }).click();
-    await signIn(page);
+    await fillSignIn(page);
     await heading(page, 'One more step');
     await page.getByLabel('Code from your authenticator app').fill(code(1));
     await press(page, 'Sign in');
@@ -80,7 +80,7 @@ describe.each([
 
 describe('a passkey', () => {
   it('is added by a link, named, and is then a whole sign-in', async () => {
-    const page = await visit(await linkOf());
+    const page = await visitWithKeys(await linkOf());
     await page.getByLabel('Name (optional)').fill('  Laptop at home ');
     await press(page, 'Add a passkey');
     await heading(page, 'Second step added');
@@ -95,7 +95,7 @@ describe('a passkey', () => {
 describe('the keyboard alone', () => {
   it('makes recovery codes, and reads why what an app needs is not removed', async () => {
     const key = await givePasskey(place.world);
-    const page = await visit(`${place.world.issuer}/account/factors`, true, [key]);
+    const page = await visitWithKeys(`${place.world.issuer}/account/factors`, true, [key]);
     await heading(page, 'Passkeys and codes');
     await tabTo(page, 'Make new recovery codes');
     await page.keyboard.press('Enter');

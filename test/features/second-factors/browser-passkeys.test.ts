@@ -9,7 +9,7 @@ import {
   heading,
   plugIn,
   press,
-  signIn,
+  fillSignIn,
   useVisitors,
   type Visitors,
   withPasskeys,
@@ -21,7 +21,7 @@ useVisitors(withPasskeys, (begun) => (place = begun));
 const signInUrl = () => authorizationUrl(place.world, { client_id: 'web', redirect_uri: `${place.home}cb` });
 
 /** A browser with an authenticator, at the sign-in of an app. Older ones don't offer passkeys in a field. */
-async function visit(
+async function visitWithAuthenticator(
   { offers = true, ...authenticator }: Authenticator & { readonly offers?: boolean },
   url = signInUrl(),
 ): Promise<Page> {
@@ -40,31 +40,31 @@ async function allowed(page: Page): Promise<string | null> {
 describe('a passkey', () => {
   it('that the browser offers in the field of the username is the whole sign-in', async () => {
     const key = await givePasskey(place.world);
-    const page = await visit({ keys: [key] });
+    const page = await visitWithAuthenticator({ keys: [key] });
     expect(await allowed(page)).not.toBeNull();
   });
 
   it('is asked for by the button where the browser offers none by itself', async () => {
     const key = await givePasskey(place.world);
-    const page = await visit({ keys: [key], offers: false });
+    const page = await visitWithAuthenticator({ keys: [key], offers: false });
     await press(page, 'Sign in with a passkey');
     expect(await allowed(page)).not.toBeNull();
   });
 
   it('that the service does not know is refused once, which the page says', async () => {
     await setFactors(place.world, 'alice');
-    const page = await visit({ keys: [new SoftwareKey()] });
+    const page = await visitWithAuthenticator({ keys: [new SoftwareKey()] });
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toContain('That passkey didn’t work.');
     expect(await page.title()).toMatch(/^Error: /);
-    await signIn(page);
+    await fillSignIn(page);
     expect(await allowed(page)).not.toBeNull();
   });
 
   it('is the second step after a password', async () => {
     const key = await givePasskey(place.world, 'alice', { key: new SoftwareKey({ verifiesUser: false }) });
-    const page = await visit({ verifiesUser: false, keys: [key] });
-    await signIn(page);
+    const page = await visitWithAuthenticator({ verifiesUser: false, keys: [key] });
+    await fillSignIn(page);
     await heading(page, 'One more step');
     await press(page, 'Use a passkey');
     expect(await allowed(page)).not.toBeNull();
@@ -72,7 +72,7 @@ describe('a passkey', () => {
 
   it('that cannot verify its person is no whole sign-in: the browser has none to offer, and the page stays', async () => {
     const key = await givePasskey(place.world, 'alice', { key: new SoftwareKey({ verifiesUser: false }) });
-    const page = await visit({ verifiesUser: false, keys: [key], offers: false });
+    const page = await visitWithAuthenticator({ verifiesUser: false, keys: [key], offers: false });
     // What the page asks the browser, as it ends.
     await page.evaluate(`(() => {
       const get = navigator.credentials.get.bind(navigator.credentials);
@@ -86,14 +86,14 @@ describe('a passkey', () => {
     })()`);
     await press(page, 'Sign in with a passkey');
     expect(await page.evaluate('window.asked')).toBe('NotAllowedError');
-    await signIn(page);
+    await fillSignIn(page);
     await heading(page, 'One more step');
   });
 
   it('that nobody touches leaves the page as it is, and the password leads on', async () => {
     const key = await givePasskey(place.world, 'alice', { oneTimeCode: newAuthenticatorApp('alice').factor });
-    const page = await visit({ answers: false, keys: [key] });
-    await signIn(page);
+    const page = await visitWithAuthenticator({ answers: false, keys: [key] });
+    await fillSignIn(page);
     await heading(page, 'One more step');
     await press(page, 'Use a passkey');
     await page.getByLabel('Code from your authenticator app').fill('000000');
@@ -103,11 +103,11 @@ describe('a passkey', () => {
 
   it('that a page of another origin asked for is refused', async () => {
     const key = await givePasskey(place.world);
-    const relayed = await visit({ answers: false });
+    const relayed = await visitWithAuthenticator({ answers: false });
     const form = relayed.locator('form[data-passkey]');
     const options = await form.getAttribute('data-options');
     // To the browser every port of the host is the same relying party.
-    const page = await visit({ keys: [key] }, place.home.replace('127.0.0.1', 'localhost'));
+    const page = await visitWithAuthenticator({ keys: [key] }, place.home.replace('127.0.0.1', 'localhost'));
     const response = await page.evaluate<string>(`
       navigator.credentials
         .get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(${options}) })

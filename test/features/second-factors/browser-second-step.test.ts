@@ -8,7 +8,7 @@ import {
   newRecoveryCodes,
   setFactors,
 } from '../../world/second-factors.ts';
-import { atTheApp, heading, press, signIn, useVisitors, type Visitors } from '../../world/visitors.ts';
+import { atTheApp, heading, press, fillSignIn, useVisitors, type Visitors } from '../../world/visitors.ts';
 import { GENEROUS, PASSWORDS, worldClients } from '../../world/world.ts';
 import { tabTo, typeIn } from '../../browser/keyboard.ts';
 
@@ -50,7 +50,7 @@ describe('by mouse', () => {
     'a person mistypes a code, types the right one, and comes to the app, %s',
     async (_, javaScriptEnabled) => {
       const page = await visit('web', { javaScriptEnabled });
-      await signIn(page, 'alice');
+      await fillSignIn(page, 'alice');
       await heading(page, 'One more step');
       await page.getByLabel('Code from your authenticator app').fill(phone.wrong());
       await press(page, 'Sign in');
@@ -65,11 +65,11 @@ describe('by mouse', () => {
 
   it('a person without a second factor reads whom to ask, and goes back to the app or on as somebody else', async () => {
     const page = await visit('web2');
-    await signIn(page, 'bob');
+    await fillSignIn(page, 'bob');
     await heading(page, 'Web app needs more than a password');
     expect(await page.getByText('Ask the people who run').isVisible()).toBe(true);
     await page.getByRole('link', { name: 'Use another account' }).click();
-    await signIn(page, 'alice');
+    await fillSignIn(page, 'alice');
     await heading(page, 'One more step');
     expect(await page.locator('.lead').innerText()).toContain('alice');
     await page.goto(authorizeUrl('web2'));
@@ -79,7 +79,7 @@ describe('by mouse', () => {
 
   it('who cancels at the second step is back at the app, not signed in', async () => {
     const page = await visit('web');
-    await signIn(page, 'alice');
+    await fillSignIn(page, 'alice');
     await heading(page, 'One more step');
     await press(page, 'Cancel');
     expect((await atTheApp(page)).get('error')).toBe('access_denied');

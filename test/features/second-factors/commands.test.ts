@@ -43,10 +43,8 @@ const HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
 const NOBODY = 'usr_gone000000000000003';
 
-async function user(world: OpenWorld, args: readonly string[], input = '') {
-  const { code, stdout, stderr } = await runVerb(['user', ...args, '--config', world.configFile], input);
-  return { code, stdout, stderr };
-}
+const user = (world: OpenWorld, args: readonly string[], input = '') =>
+  runVerb(['user', ...args, '--config', world.configFile], input);
 
 /** What it prints for programs. */
 async function printed(world: OpenWorld, args: readonly string[], input = ''): Promise<unknown> {

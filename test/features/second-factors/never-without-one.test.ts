@@ -69,7 +69,7 @@ async function ownBrowser(world: OpenWorld, app: AuthenticatorApp): Promise<Brow
 }
 
 /** Neither session, nor code, nor token. */
-async function expectNobody(
+async function expectNothingGained(
   world: OpenWorld,
   browser: Browser,
   answers: readonly Page[] = [],
@@ -212,7 +212,7 @@ describe('at every endpoint', () => {
           ? await browser.request(target, { ...formPost(query), method })
           : await browser.request(`${target}?${query}`, { method }),
       );
-      await expectNobody(world, browser, answers);
+      await expectNothingGained(world, browser, answers);
     }
     // The form for the code of a device is bound to the session of nobody.
     if (path !== '/device') expect(sessionOf(browser)).toBeUndefined();
@@ -287,7 +287,12 @@ async function newStorePerson(world: OpenWorld, username: string) {
   return { id, username, people };
 }
 
-async function enter(world: OpenWorld, username: string, password: string, browser = newBrowser(world)) {
+async function typePassword(
+  world: OpenWorld,
+  username: string,
+  password: string,
+  browser = newBrowser(world),
+) {
   const { page } = await begin(world, {}, { browser });
   return { browser, page: await browser.submit(page, '/login', { username, password }) };
 }
@@ -299,17 +304,17 @@ describe('around it', () => {
     for (const changes of [{}, { client_id: 'first-party' }, { login_hint: 'alice' }, { prompt: 'login' }]) {
       const { page } = await begin(world, changes, { browser });
       expect(isSecondStep(await signInAs(browser, page, 'alice'))).toBe(true);
-      await expectNobody(world, browser);
+      await expectNothingGained(world, browser);
     }
   });
 
   it('another tab beside the second step has to do both steps', async () => {
     const world = place();
     const app = await giveOneTimeCodes(world);
-    const { browser, page: first } = await enter(world, 'alice', PASSWORDS.alice);
-    const { page: second } = await enter(world, 'alice', PASSWORDS.alice, browser);
+    const { browser, page: first } = await typePassword(world, 'alice', PASSWORDS.alice);
+    const { page: second } = await typePassword(world, 'alice', PASSWORDS.alice, browser);
     expect([isSecondStep(first), isSecondStep(second)]).toEqual([true, true]);
-    await expectNobody(world, browser);
+    await expectNothingGained(world, browser);
     const consent = await browser.submit(second, '/code', { code: app.code() });
     expect(isSecondStep(consent)).toBe(false);
   });
@@ -318,7 +323,7 @@ describe('around it', () => {
     const world = place();
     const { id, username, people } = await newStorePerson(world, 'carol');
     await people.setPassword(id, await hashPassword('quiet lantern moss 12'), Math.floor(Date.now() / 1000));
-    const changed = await enter(world, username, 'quiet lantern moss 12');
+    const changed = await typePassword(world, username, 'quiet lantern moss 12');
     expect(isSecondStep(changed.page)).toBe(true);
     for (const purpose of LINK_PURPOSES) {
       const token = await newLink(world, purpose, id);
@@ -327,16 +332,16 @@ describe('around it', () => {
       if (purpose === 'factors') {
         // It is for a first factor, and this person has one.
         expect(form.status).toBe(410);
-        await expectNobody(world, browser, [form]);
+        await expectNothingGained(world, browser, [form]);
         continue;
       }
       const password = `river otter jazz ${purpose}`;
       const done = await browser.submit(form, token, { password, again: password });
       expect([purpose, done.status]).toEqual([purpose, 200]);
-      await expectNobody(world, browser, [done]);
-      const { page } = await enter(world, username, password, browser);
+      await expectNothingGained(world, browser, [done]);
+      const { page } = await typePassword(world, username, password, browser);
       expect([purpose, isSecondStep(page)]).toEqual([purpose, true]);
-      await expectNobody(world, browser, [page]);
+      await expectNothingGained(world, browser, [page]);
     }
   });
 
@@ -353,7 +358,7 @@ describe('around it', () => {
     ]) {
       const { browser, page: step } = await enterPassword(world, changes);
       expect([changes, isSecondStep(step)]).toEqual([changes, true]);
-      await expectNobody(world, browser);
+      await expectNothingGained(world, browser);
     }
   });
 });

@@ -65,7 +65,7 @@ async function reachSecondStep(world: OpenWorld, changes: Parameters = {}, brows
 }
 
 /** Nobody is signed in, and the browser is no trusted one. */
-async function expectNobody(world: OpenWorld, browser: Browser): Promise<void> {
+async function expectStranger(world: OpenWorld, browser: Browser): Promise<void> {
   expect([sessionOf(browser), isTrusted(browser)]).toEqual([undefined, false]);
   expect(await silently(world, browser)).toBe('login_required');
 }
@@ -183,7 +183,7 @@ describe('wrong codes', () => {
     const right = await reachSecondStep(world);
     const refused = await right.browser.submit(right.page, '/code', { code: app.code() });
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
-    await expectNobody(world, right.browser);
+    await expectStranger(world, right.browser);
     // Her own browser has a count of its own.
     const { page } = await reachSecondStep(world, { prompt: 'login' }, trusted.browser);
     expect(isConsent(await trusted.browser.submit(page, '/code', { code: app.code() }))).toBe(true);
@@ -239,7 +239,7 @@ describe('codes that are guessed by somebody who has the password', () => {
       [403, false, true],
       [403, false, true],
     ]);
-    await expectNobody(world, browser);
+    await expectStranger(world, browser);
     const records = world.recorded.audit();
     expect(records.filter(({ event }) => event === 'account_lock')).toMatchObject([
       { account_id: PEOPLE.alice, method: 'one_time_code', reason: 'locked', times: 80 },
@@ -428,7 +428,7 @@ describe('a passkey', () => {
       response: key.assert(world, page, { verifiesUser: false }),
     });
     expect([refused.status, isLogin(refused)]).toEqual([401, true]);
-    await expectNobody(world, browser);
+    await expectStranger(world, browser);
     const step = await reachSecondStep(world);
     const consent = await step.browser.submit(step.page, '/passkey', {
       response: key.assert(world, step.page, { verifiesUser: false }),
@@ -445,7 +445,7 @@ describe('a passkey', () => {
     const attempt = async (passkey: SoftwareKey, changes = {}) => {
       const { browser, page } = await openLogin(world);
       pages.push(await browser.submit(page, '/passkey', { response: passkey.assert(world, page, changes) }));
-      await expectNobody(world, browser);
+      await expectStranger(world, browser);
     };
     await attempt(new SoftwareKey());
     await attempt(key, { challenge: 'AAAA' });
@@ -615,6 +615,6 @@ describe('failures of what a sign-in rests on', () => {
     const { browser, page } = await begin(world, {}, { browser: newBrowser(world) });
     const step = await signInAs(browser, page, 'alice');
     expect((await browser.submit(step, '/code', { code: app.code() })).status).toBe(503);
-    await expectNobody(world, browser);
+    await expectStranger(world, browser);
   });
 });

@@ -6,7 +6,7 @@ import { launchChromium } from '../../world/chromium.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../../world/process.ts';
-import { signIn as signInWith } from '../../world/visitors.ts';
+import { fillSignIn } from '../../world/visitors.ts';
 import { postern } from '../../world/terminal.ts';
 import { tempFolder } from '../../world/temp-folder.ts';
 
@@ -49,7 +49,7 @@ describe('the shipped configuration in a browser', () => {
     const person = page.locator('p', { hasText: 'with the password' }).locator('strong');
     const [username = '', password = ''] = await person.allInnerTexts();
     await page.getByRole('link', { name: 'Sign in' }).click();
-    await signInWith(page, username, password);
+    await fillSignIn(page, username, password);
   }
 
   it('LG-17: signs the demo person in from the printed link to the tokens, and no policy of ours is in the way', async () => {
@@ -84,7 +84,7 @@ describe('the shipped configuration in a browser', () => {
       // Nobody here has the public password.
       expect(await page.locator('main').innerText()).not.toContain('with the password');
       await page.getByRole('link', { name: 'Sign in' }).click();
-      await signInWith(page, 'alice', password.trim());
+      await fillSignIn(page, 'alice', password.trim());
       await page.getByRole('button', { name: 'Allow', exact: true }).click();
       await page.getByRole('heading', { name: 'It works' }).waitFor();
       const text = await page.locator('main').innerText();

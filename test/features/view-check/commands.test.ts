@@ -1,17 +1,13 @@
 // `postern views`: copies a built-in view, and checks an operator's folder.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { testFolder } from '../../world/temp-folder.ts';
+import { putFile, testFolder } from '../../world/temp-folder.ts';
 import { postern } from '../../world/terminal.ts';
 
 let folder: string;
 
-function put(name: string, text: string): void {
-  const file = path.join(folder, 'views', name);
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, text);
-}
+const put = (name: string, text: string) => putFile(path.join(folder, 'views', name), text);
 
 describe('postern views', () => {
   let config: string;

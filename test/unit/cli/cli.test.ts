@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verify } from '@node-rs/argon2';
 import { describe, expect, it } from 'vitest';
@@ -6,17 +6,9 @@ import { parse } from 'yaml';
 import { loadConfig } from '../../../src/config/load.ts';
 import { digestOf, weakness } from '../../../src/config/secret-strength.ts';
 import { postern, posternTyped } from '../../world/terminal.ts';
-import { tempFolder } from '../../world/temp-folder.ts';
+import { configFolder } from '../../world/temp-folder.ts';
 
-// The store is beside the folder of the file, unless that says otherwise.
-const root = tempFolder();
-const folder = join(root, 'config');
-mkdirSync(folder);
-
-function file(name: string, content: string): string {
-  writeFileSync(join(folder, name), content);
-  return join(folder, name);
-}
+const { folder, file } = configFolder();
 
 describe('postern', () => {
   it('ends with 2 when it is misused, and says what there is', async () => {

@@ -1,16 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createSecretUses } from '../../../src/oidc/secret-uses.ts';
 import { withStore } from '../../../src/store/open.ts';
 import { postern } from '../../world/terminal.ts';
-import { tempFolder } from '../../world/temp-folder.ts';
+import { configFolder } from '../../world/temp-folder.ts';
 
-// The store is beside the folder of the file, unless that says otherwise.
-const root = tempFolder();
-const folder = join(root, 'config');
-mkdirSync(folder);
+const { file: writeFile } = configFolder();
 
 const HEAD = `issuer: http://localhost:3000
 resources: [{ resource: urn:a, scopes: [a] }]
@@ -20,11 +15,7 @@ clients:
     grant_types: [client_credentials]
 `;
 
-function file(content: string): string {
-  const name = join(folder, 'postern.yaml');
-  writeFileSync(name, content);
-  return name;
-}
+const file = (content: string) => writeFile('postern.yaml', content);
 
 const indented = (yaml: string) => yaml.replaceAll(/^(?=.)/gm, '    ');
 

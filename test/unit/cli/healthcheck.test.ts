@@ -1,45 +1,29 @@
 // `postern healthcheck`: what containers and service managers go by. Against the service, and against what else may be at
 // that port.
 import { writeFile } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
 import { freePort } from '../../world/servers.ts';
 import { postern } from '../../world/terminal.ts';
 import { startWorld, type World } from '../../world/world.ts';
+import { answerWith } from '../../world/answer-with.ts';
 
 let world: World;
-const servers: Server[] = [];
 
 beforeAll(async () => {
   world = await startWorld();
 });
 afterAll(() => world.stop());
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
 
-/** Something else at the port of the management listener. */
-async function answerWith(handle: RequestListener): Promise<string> {
-  const server = createServer(handle);
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-async function configure(name: string, content: unknown): Promise<string> {
+async function writeConfigAs(name: string, content: unknown): Promise<string> {
   const file = path.join(world.folder, name);
   await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
   return file;
 }
 
 async function askAt(url: string) {
-  const file = await configure('elsewhere.json', { management: { port: Number(new URL(url).port) } });
+  const file = await writeConfigAs('elsewhere.json', { management: { port: Number(new URL(url).port) } });
   return postern(['healthcheck', '--config', file]);
 }
 
@@ -57,13 +41,13 @@ describe('postern healthcheck', () => {
 
   it('finds a service that listens on every address', async () => {
     const port = Number(new URL(world.management).port);
-    const file = await configure('everywhere.json', { management: { host: '0.0.0.0', port } });
+    const file = await writeConfigAs('everywhere.json', { management: { host: '0.0.0.0', port } });
     expect((await postern(['healthcheck', '--config', file])).code).toBe(0);
   });
 
   it('goes by the address alone, whatever else is wrong with the file', async () => {
     const port = Number(new URL(world.management).port);
-    const file = await configure(
+    const file = await writeConfigAs(
       'broken.yaml',
       `management: { port: ${port} }\nissuer: nonsense\nclients: 5\nnew: x\n`,
     );
@@ -75,7 +59,7 @@ describe('postern healthcheck', () => {
   });
 
   it('asks the default address when the file says none, and says so', async () => {
-    const file = await configure('torn.yaml', 'management: [\n');
+    const file = await writeConfigAs('torn.yaml', 'management: [\n');
     const { stderr } = await postern(['healthcheck', '--config', file]);
     expect(stderr).toMatch(/torn\.yaml does not say .* asking http:\/\/127\.0\.0\.1:3001/);
   });
@@ -94,13 +78,13 @@ describe('postern healthcheck', () => {
 
   it('is 1 when something else answers, or does not end its answer', async () => {
     const other = await answerWith((_request, response) => response.end('hello'));
-    const { code, stderr } = await askAt(other);
+    const { code, stderr } = await askAt(`http://127.0.0.1:${other}`);
     expect(code).toBe(1);
     expect(stderr).toMatch(/answered 200, and not as Postern does\n$/);
     const silent = await answerWith((_request, response) => {
       response.writeHead(200).flushHeaders();
     });
-    const late = await askAt(silent);
+    const late = await askAt(`http://127.0.0.1:${silent}`);
     expect(late.code).toBe(1);
     expect(late.stderr).toMatch(/no answer within 5 s\n$/);
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Vault, toKekId, VaultError } from '../../../src/keys/vault.ts';
 import { kek } from './keys.fixture.ts';
 
-function failure(run: () => unknown): VaultError {
+function openingFailure(run: () => unknown): VaultError {
   try {
     run();
   } catch (error) {
@@ -48,14 +48,14 @@ describe('the vault', () => {
       .map(({ index }) => index);
     for (const position of body) {
       for (let bit = 0; bit < 6; bit += 1) {
-        expect(failure(() => vault.open(flip(sealed, position, bit), 'kid 1')).code).toBe('corrupt');
+        expect(openingFailure(() => vault.open(flip(sealed, position, bit), 'kid 1')).code).toBe('corrupt');
       }
     }
   });
 
   it('KY-16: refuses a value that was sealed for another name', () => {
     const vault = new Vault([kek()]);
-    const error = failure(() => vault.open(vault.seal(Buffer.from('x'), 'kid 1'), 'kid 2'));
+    const error = openingFailure(() => vault.open(vault.seal(Buffer.from('x'), 'kid 1'), 'kid 2'));
     expect(error).toMatchObject({ code: 'corrupt', kekId: vault.kekId });
     expect(error.message).toContain('kid 2');
   });
@@ -73,14 +73,14 @@ describe('the vault', () => {
       `v2${sealed.slice(2)}`,
       '{}',
     ]) {
-      expect(failure(() => vault.open(broken, 'a')).code).toBe('corrupt');
+      expect(openingFailure(() => vault.open(broken, 'a')).code).toBe('corrupt');
     }
   });
 
   it('KY-15: names the encryption key that is missing', () => {
     const lost = kek();
     const sealed = new Vault([lost]).seal(Buffer.from('x'), 'kid 1');
-    const error = failure(() => new Vault([kek()]).open(sealed, 'kid 1'));
+    const error = openingFailure(() => new Vault([kek()]).open(sealed, 'kid 1'));
     expect(error).toMatchObject({ code: 'unknown_key', kekId: toKekId(lost) });
     expect(error.message).toContain('kid 1');
     expect(error.message).toContain(toKekId(lost));
@@ -91,7 +91,7 @@ describe('the vault', () => {
     const [right, wrong] = [kek(), kek()];
     const sealed = new Vault([right]).seal(Buffer.from('x'), 'a');
     const forged = sealed.replace(toKekId(right), toKekId(wrong));
-    expect(failure(() => new Vault([wrong]).open(forged, 'a')).code).toBe('corrupt');
+    expect(openingFailure(() => new Vault([wrong]).open(forged, 'a')).code).toBe('corrupt');
   });
 
   it('KY-17: wraps with the first encryption key and opens with all', () => {
@@ -103,7 +103,7 @@ describe('the vault', () => {
     const rewrapped = vault.rewrap(sealed, 'a');
     expect(vault.needsRewrap(rewrapped)).toBe(false);
     expect(new Vault([fresh]).open(rewrapped, 'a').toString()).toBe('x');
-    expect(failure(() => new Vault([old]).open(rewrapped, 'a')).code).toBe('unknown_key');
+    expect(openingFailure(() => new Vault([old]).open(rewrapped, 'a')).code).toBe('unknown_key');
   });
 });
 
@@ -112,17 +112,17 @@ describe('the checksum of the vault', () => {
     const vault = new Vault([kek()]);
     const checksum = vault.checksum('ring', 'text');
     expect(() => vault.verify('ring', 'text', checksum)).not.toThrow();
-    expect(failure(() => vault.verify('ring', 'Text', checksum)).code).toBe('corrupt');
-    expect(failure(() => vault.verify('other', 'text', checksum)).code).toBe('corrupt');
-    expect(failure(() => vault.verify('ring', 'text', '')).code).toBe('corrupt');
-    expect(failure(() => vault.verify('ring', 'text', `v1.${vault.kekId}.AAAA`)).code).toBe('corrupt');
+    expect(openingFailure(() => vault.verify('ring', 'Text', checksum)).code).toBe('corrupt');
+    expect(openingFailure(() => vault.verify('other', 'text', checksum)).code).toBe('corrupt');
+    expect(openingFailure(() => vault.verify('ring', 'text', '')).code).toBe('corrupt');
+    expect(openingFailure(() => vault.verify('ring', 'text', `v1.${vault.kekId}.AAAA`)).code).toBe('corrupt');
   });
 
   it('KY-17: verifies under every configured encryption key', () => {
     const [old, fresh] = [kek(), kek()];
     const checksum = new Vault([old]).checksum('ring', 'text');
     expect(() => new Vault([fresh, old]).verify('ring', 'text', checksum)).not.toThrow();
-    expect(failure(() => new Vault([fresh]).verify('ring', 'text', checksum))).toMatchObject({
+    expect(openingFailure(() => new Vault([fresh]).verify('ring', 'text', checksum))).toMatchObject({
       code: 'unknown_key',
       kekId: toKekId(old),
     });

@@ -58,7 +58,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function limitsOf(change: Partial<RateLimits> = {}, counters: CounterStore = store.counters): Limits {
+function newLimits(change: Partial<RateLimits> = {}, counters: CounterStore = store.counters): Limits {
   return createLimits({
     counters,
     hash: createKeyedHash(Buffer.alloc(32, pepper)),
@@ -100,7 +100,7 @@ function counted(counters: CounterStore = store.counters) {
 
 describe('a limit', () => {
   it('says how many whole seconds to wait, at least one, and then lets pass', async () => {
-    const limits = limitsOf();
+    const limits = newLimits();
     moveClock(0);
     await passing(2, () => limits.takeAddress('logout', 'x'));
     moveClock(45.5);
@@ -117,7 +117,7 @@ describe('a limit', () => {
 describe('shares of a limit', () => {
   it('are asked for with nobody waiting, and rarely', async () => {
     const { asked, counters } = counted();
-    const limits = limitsOf(SHIPPED, counters);
+    const limits = newLimits(SHIPPED, counters);
     for (let count = 0; count < 600; count += 1) {
       await limits.takeClient('token', client('svc'), HERE);
       if (count === 0) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -138,7 +138,7 @@ const attempt =
 
 describe('an attempt with a secret', () => {
   it('of many new clients of one address at once is no guessing either', async () => {
-    const limits = limitsOf(SHIPPED);
+    const limits = newLimits(SHIPPED);
     const names = Array.from({ length: 200 }, (_none, index) => `client-${index}`);
     const results = await Promise.all(names.map((name) => passing(2, attempt(limits, name, HERE, true))));
     expect(results.every((passed) => passed === 2)).toBe(true);
@@ -146,7 +146,7 @@ describe('an attempt with a secret', () => {
 
   it('by a client that was right from there asks the store nothing', async () => {
     const { asked, counters } = counted();
-    const limits = limitsOf({}, counters);
+    const limits = newLimits({}, counters);
     await attempt(limits, 'a', HERE, true)();
     await vi.waitFor(() => expect(asked).toEqual([1, -1]), MACHINE_MS);
     expect(await passing(500, attempt(limits, 'a', HERE, true))).toBe(500);
@@ -154,7 +154,7 @@ describe('an attempt with a secret', () => {
   });
 
   it('that is wrong ends that, and from then on each is counted first, right ones too', async () => {
-    const limits = limitsOf();
+    const limits = newLimits();
     await attempt(limits, 'a', HERE, true)();
     for (let count = 0; count < 20; count += 1) await attempt(limits, 'a', HERE, count === 5)();
     await attempt(limits, 'a', HERE)();
@@ -166,7 +166,7 @@ describe('an attempt with a secret', () => {
   });
 
   it('at the address of a known client: a burst of guesses is compared no more often than the limit says', async () => {
-    const limits = limitsOf();
+    const limits = newLimits();
     await attempt(limits, 'a', HERE, true)();
     const compare = secretThatIs(false);
     await passing(100, () => limits.attemptSecret('token', 'a', HERE, compare));
@@ -174,7 +174,7 @@ describe('an attempt with a secret', () => {
   });
 
   it('that could not be compared is none', async () => {
-    const limits = limitsOf();
+    const limits = newLimits();
     const busy = new Error('busy');
     for (let count = 0; count < 10; count += 1) {
       const compare = () => Promise.reject(busy);
@@ -199,7 +199,7 @@ const signIn = (limits: Limits, account: string, address: string) => () =>
 
 describe('an attempt to sign in', () => {
   it('is taken back after success, and a refusal is none', async () => {
-    const limits = limitsOf();
+    const limits = newLimits();
     for (let count = 0; count < 10; count += 1)
       (await limits.takeSignInAttempt(of('alice', HERE))).takeBack();
     expect(await passing(20, signIn(limits, 'alice', HERE))).toBe(2);
@@ -217,7 +217,7 @@ describe('a second factor', () => {
   });
 
   it('MF-22: is tried twenty times an hour for a person, over all sign-ins and addresses', async () => {
-    const limits = limitsOf();
+    const limits = newLimits();
     let sign = 0;
     const next = (changes = {}) => limits.takeCode(code(`uid ${(sign += 1)}`, changes));
     expect(await passing(30, () => next({ address: `192.0.2.${sign % 7}` }))).toBe(20);
@@ -230,7 +230,7 @@ describe('a second factor', () => {
   });
 
   it('LG-42: ends the sign-in after five, and a right one takes back its own count alone', async () => {
-    const limits = limitsOf();
+    const limits = newLimits();
     const taken = [];
     for (let count = 0; count < 5; count += 1) taken.push(await limits.takeCode(code('one')));
     expect(await limits.takeCode(code('one'))).toBeUndefined();
@@ -240,7 +240,7 @@ describe('a second factor', () => {
   });
 
   it('that is pending keeps the failures of the person, and not those of the address', async () => {
-    const limits = limitsOf();
+    const limits = newLimits();
     const fromLaptop = of('alice', HERE, 'laptop');
     for (let count = 0; count < 10; count += 1) (await limits.takeSignInAttempt(fromLaptop)).keepPending();
     // The ten of this browser are used up: the eleventh is one of an unknown place.
@@ -254,7 +254,7 @@ describe('a second factor', () => {
   });
 
   it('is neither right nor wrong while it can’t be counted', async () => {
-    const limits = limitsOf({}, DOWN);
+    const limits = newLimits({}, DOWN);
     await expect(limits.takeCode(code('one'))).rejects.toThrow(StoreUnavailable);
     await expect(limits.takePasskey(HERE)).rejects.toThrow(StoreUnavailable);
   });
@@ -270,7 +270,7 @@ describe('HT-16 without the store', () => {
         if (isBroken && by > 0 && (asked += 1) === broken) return Promise.reject(new StoreUnavailable());
         return store.counters.increment(key, by, windowMs);
       };
-      const limits = limitsOf({}, { ...store.counters, increment });
+      const limits = newLimits({}, { ...store.counters, increment });
       for (let count = 0; count < 8; count += 1) {
         asked = 0;
         await expect(limits.takeSignInAttempt(of('alice', HERE))).rejects.toThrow(StoreUnavailable);
@@ -282,7 +282,7 @@ describe('HT-16 without the store', () => {
 
   it('the outage is met once a second, not by every request', async () => {
     const increment = vi.fn(async () => Promise.reject(new StoreUnavailable()));
-    const limits = limitsOf({}, { ...DOWN, increment });
+    const limits = newLimits({}, { ...DOWN, increment });
     for (let host = 0; host < 50; host += 1) await limits.takeAddress('token', `10.0.0.${host}`);
     expect(increment).toHaveBeenCalledTimes(1);
   });

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
 /** The address of every module that these bring with them. */
-async function loadedBy(...modules: readonly string[]): Promise<readonly string[]> {
+async function modulesOf(...modules: readonly string[]): Promise<readonly string[]> {
   const script = `
     const { registerHooks } = await import('node:module');
     const seen = [];
@@ -22,8 +22,8 @@ async function loadedBy(...modules: readonly string[]): Promise<readonly string[
 }
 
 const [primary, worker] = await Promise.all([
-  loadedBy('src/cli/run.ts', 'src/cli/program.ts', 'src/server/cluster.ts'),
-  loadedBy('src/server/server.ts'),
+  modulesOf('src/cli/run.ts', 'src/cli/program.ts', 'src/server/cluster.ts'),
+  modulesOf('src/server/server.ts'),
 ]);
 
 it('RD-30: the process above the workers loads no engine and no store, and a worker does', () => {

@@ -10,7 +10,7 @@ function report(serverMs: number | undefined, name = 'a:1'): ServerReport {
   return { name, info: new Map(fields), findings: [] };
 }
 
-function at(offSeconds: number) {
+function clockOff(offSeconds: number) {
   let own = START;
   const clock = createServerClock(() => own);
   return {
@@ -26,7 +26,7 @@ function at(offSeconds: number) {
 
 describe('the clock that machines on one Redis have in common', () => {
   it.each([120, -120, 3, 86_400])('RD-28: is the server’s where this machine is %i s off', (off) => {
-    const { clock, hear } = at(off);
+    const { clock, hear } = clockOff(off);
     expect(clock.now()).toBe(START);
     expect(hear()).toBe(true);
     expect(clock.ahead).toBe(off);
@@ -34,7 +34,7 @@ describe('the clock that machines on one Redis have in common', () => {
   });
 
   it('RD-28: is this machine’s own where both are right, to the millisecond', () => {
-    const { clock, hear } = at(0);
+    const { clock, hear } = clockOff(0);
     for (const [away, off] of [
       [10, 0],
       [1500, 0.4],
@@ -47,7 +47,7 @@ describe('the clock that machines on one Redis have in common', () => {
   });
 
   it('RD-28: learns nothing from an answer that a machine slept over, nor from one over which its clock was set back', () => {
-    const { clock, hear } = at(0);
+    const { clock, hear } = clockOff(0);
     expect(hear(600_000)).toBe(false);
     expect(clock.follow([report(START)], clock.now() + 5000)).toBe(false);
     expect(clock.ahead).toBe(0);

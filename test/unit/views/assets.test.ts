@@ -13,7 +13,7 @@ beforeEach(() => {
   mkdirSync(path.join(overrideFolder, 'assets/img'), { recursive: true });
 });
 
-function put(name: string, text: string): void {
+function putAsset(name: string, text: string): void {
   writeFileSync(path.join(overrideFolder, 'assets', name), text);
 }
 
@@ -28,14 +28,14 @@ describe('createAssets', () => {
   });
 
   it('serves the plain name too, for url() in a stylesheet, but not as immutable', () => {
-    put('img/ground.png', 'png');
+    putAsset('img/ground.png', 'png');
     const assets = createAssets({ overrideFolder, branding });
     expect(assets.find('assets/img/ground.png')).toMatchObject({ type: 'image/png', immutable: false });
     expect(assets.url('img/ground.png')).toMatch(/^assets\/img\/ground\.[0-9a-f]{16}\.png$/);
   });
 
   it('lets a file of the operator win, under another name', () => {
-    put('style.css', 'body {}');
+    putAsset('style.css', 'body {}');
     const ours = createAssets({ branding });
     const theirs = createAssets({ overrideFolder, branding });
     expect(theirs.url('style.css')).not.toBe(ours.url('style.css'));
@@ -52,10 +52,10 @@ describe('createAssets', () => {
   });
 
   it('takes new files over when asked to, and still serves what open pages ask for', () => {
-    put('style.css', 'first');
+    putAsset('style.css', 'first');
     const before = createAssets({ overrideFolder, branding });
     const first = before.url('style.css');
-    put('style.css', 'second');
+    putAsset('style.css', 'second');
     expect(before.find(before.url('style.css'))?.body.toString()).toBe('first');
     const assets = createAssets({ overrideFolder, branding });
     expect(assets.find(assets.url('style.css'))?.body.toString()).toBe('second');
@@ -76,7 +76,7 @@ describe('createAssets', () => {
 
   it('leaves out hidden files and kinds that pages have no use for', () => {
     const names = ['.env', '.hidden.css', 'run.mjs', 'page.html', 'notes', 'key.pem'];
-    for (const name of names) put(name, 'x');
+    for (const name of names) putAsset(name, 'x');
     const assets = createAssets({ overrideFolder, branding });
     for (const name of names) {
       expect(() => assets.url(name)).toThrow(`There is no asset ${name}`);

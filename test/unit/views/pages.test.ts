@@ -1,5 +1,5 @@
 // Rendering of the built-in pages, and what an operator's folder can change about them.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createPages } from '../../../src/views/pages.ts';
@@ -8,7 +8,7 @@ import { PAGE_NAMES } from '../../../src/views/models.ts';
 import { htmlProblems } from './html-problems.ts';
 import { PAGE_STATES, type PageState } from '../../../src/views/page-samples.ts';
 import { parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
-import { testFolder } from '../../world/temp-folder.ts';
+import { putFile, testFolder } from '../../world/temp-folder.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
 const context = { locale: 'en' };
@@ -44,16 +44,13 @@ function pagesWith(options: Partial<PagesOptions> = {}): Pages {
 
 /** Writes files under a fresh views folder. */
 function override(files: Record<string, string>): Partial<PagesOptions> {
-  return { overrideFolder: write('override', files) };
+  return { overrideFolder: writeViews('override', files) };
 }
 
-function write(name: string, files: Record<string, string>): string {
+function writeViews(name: string, files: Record<string, string>): string {
   const root = path.join(folder, name);
   mkdirSync(root, { recursive: true });
-  for (const [file, text] of Object.entries(files)) {
-    mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
-    writeFileSync(path.join(root, file), text);
-  }
+  for (const [file, text] of Object.entries(files)) putFile(path.join(root, file), text);
   return root;
 }
 
@@ -188,7 +185,7 @@ describe("an operator's folder", () => {
   });
 
   it('can neither include nor read a file outside of the views', () => {
-    write('.', { 'secret.ejs': 'secret' });
+    writeViews('.', { 'secret.ejs': 'secret' });
     for (const target of [
       '../secret',
       '/etc/passwd',
@@ -214,7 +211,7 @@ describe("an operator's folder", () => {
   });
 
   it("is reported when it can't be read", () => {
-    write('.', { file: 'not a folder' });
+    writeViews('.', { file: 'not a folder' });
     const pages = pagesWith({ overrideFolder: path.join(folder, 'file') });
     expect(pages.render('login', LOGIN, context)).toContain('<h1>Sign in</h1>');
     expect(problems).toMatchObject([{ file: path.join(folder, 'file') }]);

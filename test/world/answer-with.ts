@@ -1,0 +1,15 @@
+// Any HTTP server at a port of this machine, for one test.
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** Resolves its port. */
+export async function answerWith(handle: RequestListener): Promise<number> {
+  const server = createServer(handle);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}

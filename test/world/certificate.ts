@@ -1,0 +1,14 @@
+// A certificate of one host on this machine, for servers that a test starts.
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { requireServer } from './servers.ts';
+
+/** Writes tls.key and tls.crt, whose path it resolves. */
+export async function makeCertificate(folder: string, host: string): Promise<string> {
+  const [key, crt] = [path.join(folder, 'tls.key'), path.join(folder, 'tls.crt')];
+  const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
+  const kind = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', crt];
+  await promisify(execFile)(requireServer('openssl'), [...kind, ...names]);
+  return crt;
+}
