@@ -2,7 +2,7 @@
 import { DEVICE_CODE_GRANT } from '../../../src/features/device-flow/feature.ts';
 import type { Browser, Page } from '../../world/browser.ts';
 import { finishPages, newBrowser, type User } from '../../world/person.ts';
-import { basic } from '../../world/token-endpoint.ts';
+import { basic, refresh } from '../../world/token-endpoint.ts';
 import { type Answer, formPost, type Parameters, post, textOf } from '../../world/requests.ts';
 import { GENEROUS, type World, worldClients } from '../../world/world.ts';
 
@@ -52,6 +52,10 @@ export async function poll(
   const form = { grant_type: DEVICE_CODE_GRANT, device_code: deviceCode, client_id: client, ...changes };
   return post(world, '/oauth/token', form, authorizationOf(client));
 }
+
+/** RFC 6749 §6, with the refresh token of such an answer. */
+export const refreshAsTv = (world: Place, { body }: Pick<Answer, 'body'>) =>
+  refresh(world, String(body['refresh_token']), { client_id: 'tv' }, 'spa');
 
 /** The page that asks whether the device with this code may come in, or says that there is none; after a sign-in where nobody is. */
 export async function typeCode(

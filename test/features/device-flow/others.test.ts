@@ -11,7 +11,6 @@ import { enterPassword, finishPages, idOf, newBrowser } from '../../world/person
 import { userinfo } from '../../world/presented-tokens.ts';
 import { textOf } from '../../world/requests.ts';
 import { givePasskey, isSecondStep, newAuthenticatorApp } from '../../world/second-factors.ts';
-import { refresh } from '../../world/token-endpoint.ts';
 import { NEVER } from '../../world/turns.ts';
 import { GENEROUS, PASSWORDS } from '../../world/world.ts';
 import {
@@ -22,6 +21,7 @@ import {
   letIn,
   poll,
   postToDevice,
+  refreshAsTv,
   typeCode,
 } from './device.ts';
 
@@ -48,7 +48,7 @@ describe('on the account page', () => {
     const after = await browser.submit(page, '/withdraw', { id: 'tv' });
     expect(idsOf(after, '/withdraw')).not.toContain('tv');
     expect((await userinfo(world, textOf(tokens, 'access_token'))).status).toBe(401);
-    const renewed = await refresh(world, textOf(tokens, 'refresh_token'), { client_id: 'tv' }, 'spa');
+    const renewed = await refreshAsTv(world, tokens);
     expect(renewed.body['error']).toBe('invalid_grant');
     expect((await poll(world, waiting)).status).toBe(400);
   });
@@ -63,7 +63,7 @@ describe('on the account page', () => {
     const [kept, ended] = [await poll(world, lasting), await poll(world, short)];
     await here.submit(await openAccount(world, here), '/end-others');
     expect((await userinfo(world, textOf(ended, 'access_token'))).status).toBe(401);
-    const renewed = await refresh(world, textOf(kept, 'refresh_token'), { client_id: 'tv' }, 'spa');
+    const renewed = await refreshAsTv(world, kept);
     expect(renewed.status).toBe(200);
   });
 });
