@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { Redis } from 'ioredis';
-import { decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import { machineToken, signIn } from '../world/app.ts';
@@ -14,11 +13,11 @@ import { GENEROUS } from '../world/world.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { HOUR, moveClock, standingClock } from '../world/clock.ts';
 import { type Node, startNode, withKeys } from './nodes.ts';
+import { kidOf } from './verifiers.ts';
 
 const JWKS = '/oauth/jwks.json';
 const CALLS = rounds(10_000, 2000);
 const [FLOWS, SWAPS] = [rounds(40, 20), 10] as const;
-const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid ?? '';
 
 /** How records and documents are read, but for `hmget`, which scripts use too. */
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);

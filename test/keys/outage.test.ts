@@ -1,5 +1,4 @@
 // What a node does with its keys when it can't read the ring, was asleep, or has a clock that is off.
-import { decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
@@ -9,10 +8,10 @@ import { introspect } from '../world/presented-tokens.ts';
 import { get, readiness } from '../world/requests.ts';
 import { clientCredentials, refresh } from '../world/token-endpoint.ts';
 import { type Node, publishedKids, startNode, withKeys } from './nodes.ts';
+import { kidOf } from './verifiers.ts';
 
 const JWKS = '/oauth/jwks.json';
 const UNSURE = 'this node signs nothing until its keys are confirmed again';
-const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid ?? '';
 
 describe('a node without its store', () => {
   standingClock();

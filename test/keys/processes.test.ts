@@ -1,5 +1,4 @@
 // Nodes that are processes of their own, on one Redis: what they agree on, and how fast.
-import { decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyReport } from '../../src/cli/keys.ts';
 import { MACHINE_MS } from '../world/clock.ts';
@@ -10,6 +9,7 @@ import { clientCredentials } from '../world/token-endpoint.ts';
 import { runVerb } from '../world/command-line.ts';
 import { publishedKids } from './nodes.ts';
 import { type NodeProcess, type Processes, startProcesses } from './processes.ts';
+import { kidOf } from './verifiers.ts';
 
 type Report = {
   readonly generation: number;
@@ -24,7 +24,6 @@ async function cli(node: NodeProcess, ...args: readonly string[]): Promise<Repor
 }
 
 const list = (node: NodeProcess) => cli(node, 'list');
-const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid ?? '';
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Seconds from now, by the real clock. */

@@ -12,13 +12,12 @@ import { refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, worldClients } from '../world/world.ts';
 import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { FAST_KEYS, type Node, startNode, withKeys } from './nodes.ts';
-import { createVerifiers, type Verifier } from './verifiers.ts';
+import { createVerifiers, kidOf, type Verifier } from './verifiers.ts';
 
 const JWKS = '/oauth/jwks.json';
 /** Seconds; L, C, P and S of this configuration. */
 const [TOKEN_LIFE, CACHE, PROPAGATION, SKEW] = [HOUR, HOUR, 15, 2 * MINUTE] as const;
 const seconds = () => Date.now() / 1000;
-const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid ?? '';
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'] as const;
 /** Each client, the node that it asks, and what its ID tokens are signed with. */
 const APPS = [

@@ -3,6 +3,7 @@
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
+  decodeProtectedHeader,
   errors,
   type JSONWebKeySet,
   type JWTVerifyGetKey,
@@ -56,3 +57,5 @@ function cached(url: string, { maxAge, refetchesUnknown }: Rule): JWTVerifyGetKe
     }
   };
 }
+
+export const kidOf = (jwt: string): string => decodeProtectedHeader(jwt).kid ?? '';

@@ -1,4 +1,5 @@
 // An app that signs people in, on openid-client as it ships: the flows that most tests begin with.
+import { decodeJwt } from 'jose';
 import * as oidc from 'openid-client';
 import { type CodeClient, DEFAULT_SCOPE, REDIRECT_URIS } from './authorization-request.ts';
 import type { Browser, Page } from './browser.ts';
@@ -104,3 +105,6 @@ export async function machineToken(world: World, scope?: string): Promise<string
   const answer = await oidc.clientCredentialsGrant(configuration, scope === undefined ? {} : { scope });
   return answer.access_token;
 }
+
+/** The session that an ID token names. */
+export const sidOf = ({ tokens }: SignedIn) => decodeJwt(tokens.id_token ?? '')['sid'];

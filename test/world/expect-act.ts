@@ -2,9 +2,8 @@
 // apps hear of an end, what of the user lives on and what doesn't. Every member is required, so that no test of an act forgets a side effect.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { decodeJwt } from 'jose';
 import { expect } from 'vitest';
-import type { SignedIn } from './app.ts';
+import { sidOf, type SignedIn } from './app.ts';
 import type { Browser } from './browser.ts';
 import { until } from './clock.ts';
 import { type LogoutReceiver, NOTIFIES } from './logout-receiver.ts';
@@ -81,7 +80,8 @@ export async function expectAct(
   const changed = [...cookiesOf(browser)].filter(([name, value]) => before.cookies.get(name) !== value);
   expect(changed.map(([name]) => name)).toEqual(cookies);
   const heard = everybody.filter((app, at) => receiver.of(sidOf(app)).length > (heardBefore[at] ?? 0));
-  expect(heard.map(sidOf).toSorted()).toEqual(NOTIFIES ? apps.map(sidOf).toSorted() : []);
+  const sids = (of: readonly SignedIn[]) => of.map((app) => String(sidOf(app))).toSorted();
+  expect(sids(heard)).toEqual(NOTIFIES ? sids(apps) : []);
   expect(await Promise.all(alive.map((one) => isAlive(world, one)))).toEqual(alive.map(() => true));
   expect(await Promise.all(dead.map((one) => isAlive(world, one)))).toEqual(dead.map(() => false));
 }
@@ -91,8 +91,6 @@ export async function untilTold({ openedStore: { documents } }: OpenWorld): Prom
   for (const outbox of ['user-events', 'logouts'])
     await until(async () => expect(await documents.list(outbox)).toEqual([]));
 }
-
-const sidOf = ({ tokens }: SignedIn) => String(decodeJwt(tokens.id_token ?? '')['sid']);
 
 const cookiesOf = (browser: Browser | undefined) =>
   new Map(browser?.cookies.map(({ name, path: below, value }) => [`${name} ${below}`, value]));

@@ -129,6 +129,10 @@ export function redirectOf(page: Pick<Page, 'headers' | 'url'>): {
   return { target: `${url.origin}${url.pathname}`, query: Object.fromEntries(url.searchParams) };
 }
 
+/** The items of its lists. */
+export const itemsOf = ({ text }: Pick<Page, 'text'>) =>
+  [...text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words);
+
 export function titleOf({ text }: Pick<Page, 'text'>): string {
   const title = /<h1>([\s\S]*?)<\/h1>/.exec(text)?.[1] ?? '';
   return title.replaceAll(/<[^>]*>/g, '').trim();

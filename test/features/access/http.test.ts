@@ -9,11 +9,12 @@ import {
   begin,
   codeOf,
   complete,
+  itemsOf,
   newBrowser,
-  type User,
   signInAs,
   silently,
   titleOf,
+  type User,
 } from '../../world/person.ts';
 import { introspect, userinfo } from '../../world/presented-tokens.ts';
 import { clientCredentials, redeem, refresh } from '../../world/token-endpoint.ts';
@@ -85,7 +86,6 @@ async function openAs(world: World, person: User, request: Readonly<Record<strin
   return { browser, page: await signInAs(browser, page, person) };
 }
 
-const wordsOf = ({ text }: Page) => [...text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words);
 const NO_ACCESS = 'You don’t have access to Wiki';
 const SCOPE = 'openid offline_access';
 
@@ -249,7 +249,7 @@ eachStore(
         scope: 'openid other.read other.write',
         prompt: 'consent',
       });
-      expect(wordsOf(page)).toEqual(['Know who you are', 'other.read']);
+      expect(itemsOf(page)).toEqual(['Know who you are', 'other.read']);
       expect((await browser.submit(page, '/consent')).url).toContain('code=');
       expect(await silently(world(), browser, { scope: 'openid other.read other.write' })).toBe('signed in');
       await change({ ...PEOPLE_OF_FILE, bob: { groups: ['managers'] } });

@@ -3,7 +3,7 @@ import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import Provider from 'oidc-provider';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { openAccount } from '../../world/account-page.ts';
-import { authorize, signIn, type SignedIn } from '../../world/app.ts';
+import { authorize, sidOf, signIn } from '../../world/app.ts';
 import { HOUR, moveClock, standingClock, until } from '../../world/clock.ts';
 import { StoreUnavailable } from '../../../src/store/store.ts';
 import { hashPassword } from '../../../src/users/passwords.ts';
@@ -37,8 +37,6 @@ const grouped = (group: string) => ({
     client.client_id === 'web' ? { ...client, access: { groups: [group] } } : client,
   ),
 });
-
-const sidOf = ({ tokens }: SignedIn) => decodeJwt(tokens.id_token ?? '')['sid'];
 
 const outcomes = ({ recorded }: OpenWorld) =>
   recorded

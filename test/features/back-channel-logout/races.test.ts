@@ -1,7 +1,7 @@
 // Whose act ends a session, without its browser: each of the person's apps hears of it once, from whichever process is first.
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { signIn, type SignedIn } from '../../world/app.ts';
+import { sidOf, type SignedIn, signIn } from '../../world/app.ts';
 import { startLogoutReceiver } from '../../world/logout-receiver.ts';
 import { newBrowser, type User, silently, signOut } from '../../world/person.ts';
 import { startProcess } from '../../world/process.ts';
@@ -13,8 +13,6 @@ import { PASSWORDS, PEOPLE, WORLD_ENV } from '../../world/world.ts';
 const receiver = await startLogoutReceiver();
 afterAll(() => receiver.stop());
 useEnvironment(() => WORLD_ENV);
-
-const sidOf = ({ tokens }: SignedIn) => decodeJwt(tokens.id_token ?? '')['sid'];
 
 describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on %s', (store) => {
   let two: TwoProcesses;

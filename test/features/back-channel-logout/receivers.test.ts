@@ -1,6 +1,5 @@
 // Apps that don't take their logout token: slow, broken, gone, or where nobody may be called. The person never waits, and each
 // of them is named to the operator.
-import { decodeJwt } from 'jose';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -10,7 +9,7 @@ import { createLogoutJobs } from '../../../src/features/back-channel-logout/send
 import type { OutgoingAnswer } from '../../../src/outgoing/guard.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { signIn, type SignedIn } from '../../world/app.ts';
+import { sidOf, type SignedIn, signIn } from '../../world/app.ts';
 import type { CodeClient } from '../../world/authorization-request.ts';
 import { HOUR, moveClock, standingClock, until } from '../../world/clock.ts';
 import { eachStore, useWorld } from '../../world/each-store.ts';
@@ -33,8 +32,6 @@ afterAll(() => receiver.stop());
 const clients = receiver
   .clients(...CLIENTS)
   .map((client) => (client.client_id === 'native' ? { ...client, backchannel_logout_uri: nowhere } : client));
-
-const sidOf = ({ tokens }: SignedIn) => decodeJwt(tokens.id_token ?? '')['sid'];
 
 /** What the log says of apps, by client, sorted. */
 const logged = ({ recorded }: OpenWorld, words: string) =>
