@@ -78,7 +78,6 @@ const LAYERS: Readonly<Record<string, string>> = {
   'models.ts': 'config',
   'parts.ts': 'oidc',
   'page-parts.ts': 'interaction',
-  'own-page.ts': 'interaction',
   'running.ts': 'server',
   'commands.ts': 'cli',
 };

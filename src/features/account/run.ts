@@ -11,7 +11,7 @@ import {
   type Section,
   type SectionChange,
   type Visitor,
-} from '../own-page.ts';
+} from '../../interaction/own-page.ts';
 import type { App } from '../../oidc/app.ts';
 import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
 import type { PageModels } from '../../views/models.ts';

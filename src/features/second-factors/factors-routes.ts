@@ -21,9 +21,9 @@ import {
   type Visitor,
   createOwnPage,
   routeOf,
-} from '../own-page.ts';
+} from '../../interaction/own-page.ts';
 import { toNoticeModel } from './second-step-routes.ts';
-import { toTimeText } from '../time-texts.ts';
+import { toTimeText } from '../../interaction/time-texts.ts';
 
 type List = Extract<PageModels['factors'], { outcome: 'list' }>;
 type Refused = Readonly<{

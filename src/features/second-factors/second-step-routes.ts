@@ -20,7 +20,7 @@ import type { PendingSignIns, SignInPages } from '../../interaction/pending-sign
 import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import type { Level } from '../../config/sign-in-levels.ts';
 import { type Factors, canReach, type Notice } from '../../users/factors.ts';
-import { toTimeText } from '../time-texts.ts';
+import { toTimeText } from '../../interaction/time-texts.ts';
 import { type Show, type Way, createRender, modelOfUser } from '../../interaction/show.ts';
 import type { Csrf } from '../../interaction/csrf.ts';
 import { originOf } from '../../observability/audit.ts';

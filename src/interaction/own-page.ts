@@ -9,8 +9,8 @@ import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import { type Factors, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import type { PageModels } from '../views/models.ts';
 import { FormRefusal } from '../views/refusal.ts';
-import { type Form, readFormBody } from '../interaction/form.ts';
-import { type Host, secondsOf } from '../interaction/host.ts';
+import { type Form, readFormBody } from './form.ts';
+import { type Host, secondsOf } from './host.ts';
 
 const FRESH_SECONDS = 300;
 
