@@ -87,7 +87,7 @@ const PLACES: Readonly<Record<string, string>> = {
   import: 'cli',
   init: 'cli',
   plan: 'cli',
-  'view-check': 'cli',
+  'view-tools': 'cli',
   'fast-path': 'http',
 };
 

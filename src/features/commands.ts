@@ -10,7 +10,7 @@ export const COMMANDS: Commands = {
   init: async () => (await import('./init/commands.ts')).registerInit,
   plan: async () => (await import('./plan/commands.ts')).registerPlan,
   doctor: async () => (await import('./doctor/commands.ts')).registerDoctor,
-  views: async () => (await import('./view-check/commands.ts')).registerViews,
+  views: async () => (await import('./view-tools/commands.ts')).registerViews,
 };
 
 /** Below `client`. */

@@ -16,7 +16,7 @@ export const REMOVABLE = [
   'doctor',
   'init',
   'plan',
-  'view-check',
+  'view-tools',
   'try-out',
   'back-channel-logout',
 ];

@@ -1,11 +1,11 @@
-// `postern views eject|check`: for designers who change the pages. The checks themselves are in view-check.ts.
+// `postern views eject|check`: for designers who change the pages. The checks themselves are in check-views.ts.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Branding } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { didYouMean } from '../../config/wording.ts';
-import { checkViews, type ViewFault } from './view-check.ts';
+import { checkViews, type ViewFault } from './check-views.ts';
 import { BUILT_IN_FOLDER, listViewFiles } from '../../views/view-files.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
 import { type CliIo, CommandError, Ended, EXIT, print, printDone } from '../../cli/io.ts';
