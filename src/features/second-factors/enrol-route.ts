@@ -85,6 +85,7 @@ export function addEnrolRoute(
       isFirst: !hasSecondFactor(factors),
       mustVerifyUser: neededOf(interaction) === 'passkey',
       isRecovered: isRecovered(interaction.amr),
+      by: interaction.session?.uid,
     };
     const { clientId } = interaction.settings;
     const enrolled = await addFromForm(host, second.enrolment, { actor: actorOf(ctx), form, clientId }, of);

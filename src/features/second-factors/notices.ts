@@ -8,9 +8,12 @@ const NOTICE_SECONDS = 3 * 24 * 60 * 60;
 /** Until a session from before it reads it; where others did, for three days: who has just signed in takes none from the user. */
 const isLive = ({ at, readBy }: Notice, now: number) => readBy === undefined || now < at + NOTICE_SECONDS;
 
-/** What the session has still to show, or any, at `now` (epoch seconds). */
+/** What the session has still to show, or any, at `now` (epoch seconds). A session isn't told of its own changes. */
 export const noticesFor = (notices: readonly Notice[], session: string | undefined, now: number) =>
-  notices.filter((one) => isLive(one, now) && one.readBy?.includes(session ?? '') !== true);
+  notices.filter((one) => {
+    const isKnown = session !== undefined && (one.by === session || one.readBy?.includes(session) === true);
+    return isLive(one, now) && !isKnown;
+  });
 
 /** `session` has read those up to `until`; `provedAt`: when it last proved who is there. */
 type Reading = { readonly session: string; readonly provedAt: number; readonly until: number };
@@ -18,7 +21,11 @@ type Reading = { readonly session: string; readonly provedAt: number; readonly u
 export const afterReading = (notices: readonly Notice[], { session, provedAt, until }: Reading) =>
   notices
     .filter(({ at, by }) => at > until || provedAt >= at || by === session)
-    .map((one) => (one.at > until ? one : { ...one, readBy: [...(one.readBy ?? []), session].slice(-20) }));
+    .map((one) => {
+      // It wasn't shown where it came from.
+      const wasShown = one.at <= until && one.by !== session;
+      return wasShown ? { ...one, readBy: [...(one.readBy ?? []), session].slice(-20) } : one;
+    });
 
 /** Of too many, one of those that there are most of goes, and never the first of its kind: nobody pushes out another one. */
 export function withNotice(notices: readonly Notice[], notice: Notice): readonly Notice[] {
