@@ -59,8 +59,8 @@ export function createOwnPage(host: Host, path: string) {
       if (!guard.isEnough(session, own)) return undefined;
       return { session, account, own, isFresh: isFresh(session, own, secondsOf(host)) };
     },
-    /** Where the user signs in to come back to this page; `again` where they are, though too long ago. */
-    signInUrl: (again: boolean) => ownSignInUrl(config.issuer, callbackOf(path), again),
+    /** Where the user signs in to come back to this page and its `view`; `again` where they are, though too long ago. */
+    signInUrl: (again: boolean, view?: string) => ownSignInUrl(config.issuer, callbackOf(path), again, view),
     /** Of the forms of this page, which are for this user alone. */
     token: (visitor: Visitor) => csrf.token(visitor.session.uid, stepOf(visitor)),
     /** Throws Refusal for a form of another page. */
@@ -69,6 +69,12 @@ export function createOwnPage(host: Host, path: string) {
       throw new FormRefusal('csrf', 'the form is not from this page, please go back and try again');
     },
   };
+}
+
+/** What the page adds, in `add` of its address and, through a sign-in, in `state`. */
+export function viewOf({ query }: Pick<Context, 'query'>, parameter: 'add' | 'state'): string | undefined {
+  const value = query[parameter];
+  return typeof value === 'string' && /^\w{1,40}$/.test(value) ? value : undefined;
 }
 
 export type OwnChanges = Readonly<
@@ -97,12 +103,16 @@ export function routeOf(
   const router = new Router();
   router.get(own.path, async (ctx) => {
     const visitor = await own.find(ctx);
-    return visitor === undefined ? seeOther(ctx, own.signInUrl(false)) : show(ctx, visitor);
+    return visitor === undefined
+      ? seeOther(ctx, own.signInUrl(false, viewOf(ctx, 'add')))
+      : show(ctx, visitor);
   });
 
   router.get(callbackOf(own.path), (ctx) => {
     // Somebody who declined to sign in is at nobody's page.
-    seeOther(ctx, ctx.query['error'] === undefined ? own.url : `${issuer}/`);
+    const view = viewOf(ctx, 'state');
+    const url = view === undefined ? own.url : `${own.url}?add=${view}`;
+    seeOther(ctx, ctx.query['error'] === undefined ? url : `${issuer}/`);
   });
 
   for (const [name, change] of Object.entries(changes)) {

@@ -24,8 +24,8 @@ export function createOwnClient(
   return { ...toClient(form, []), clientId: OWN_CLIENT_ID };
 }
 
-/** Where the user signs in; `again` where they are, though too long ago. */
-export function ownSignInUrl(issuer: string, path: string, again: boolean): string {
+/** Where the user signs in; `again` where they are, though too long ago. `state` comes back to `path`. */
+export function ownSignInUrl(issuer: string, path: string, again: boolean, state?: string): string {
   const url = new URL(`${issuer}${ENDPOINTS.authorization}`);
   const parameters = {
     client_id: OWN_CLIENT_ID,
@@ -35,6 +35,7 @@ export function ownSignInUrl(issuer: string, path: string, again: boolean): stri
     code_challenge: randomBytes(32).toString('base64url'),
     code_challenge_method: 'S256',
     ...(again && { prompt: 'login' }),
+    ...(state !== undefined && { state }),
   };
   url.search = new URLSearchParams(parameters).toString();
   return url.href;

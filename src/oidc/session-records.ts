@@ -7,15 +7,19 @@ import { createRecordForm } from './record-payload.ts';
 import { SESSION, toEnded } from './user-sessions.ts';
 import type { Place } from '../users/user-index.ts';
 
-/** `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the user's list has. */
+/**
+ * `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the user's list has. `usedAt`: epoch seconds of the
+ * store.
+ */
 type SessionPayload = AdapterPayload & {
   readonly oldId?: string;
   readonly listed?: number;
+  readonly usedAt?: number;
   readonly place?: Place;
 };
 
 export function createSessionAdapter(parts: AdapterParts): Adapter {
-  const { records, hash, lists } = parts;
+  const { records, hash, lists, clock } = parts;
   const base = createAdapter(SESSION, parts);
   const { keyOf, toRecord, payloadOf } = createRecordForm(SESSION, parts);
   // In a request it has been read before.
@@ -36,7 +40,8 @@ export function createSessionAdapter(parts: AdapterParts): Adapter {
       const { ctx } = Provider;
       const isOnlyLooking = ctx?.state['formSecret'] !== undefined && ctx.method === 'GET';
       if (session.accountId === undefined || isOnlyLooking) return;
-      const payload = lists === undefined ? session : { ...session, listed: session.loginTs };
+      const shown = { listed: session.loginTs, usedAt: Math.floor(clock.now() / 1000) };
+      const payload = lists === undefined ? session : { ...session, ...shown };
       if (payload.listed !== session.listed) await lists?.addSession(session);
       // What isn't stored can't be followed.
       const old = oldId === undefined ? undefined : await find(oldId);

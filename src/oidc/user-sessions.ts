@@ -42,7 +42,7 @@ type SessionsParts = RecordParts & {
 export type FoundSession = Readonly<{
   uid: string;
   record: StoredRecord;
-  session: AdapterPayload & { readonly place?: Place };
+  session: AdapterPayload & { readonly place?: Place; readonly usedAt?: number };
 }>;
 
 export type UserSessions = ReturnType<typeof createUserSessions>;

@@ -53,7 +53,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Fields that stand in the place of others: each of their values is a state of its own. */
-const APART = new Set(['error', 'done', 'signInUrl', 'backUrl', 'document', 'link.factorsUrl']);
+const APART = new Set(['adding', 'error', 'done', 'signInUrl', 'backUrl', 'document', 'link.factorsUrl']);
 
 type Sample = readonly [label: string, value: unknown];
 

@@ -66,6 +66,8 @@ export const EnrolmentModel = z.object({
       secret: Text,
       /** A picture of the same: a data URL. */
       qr: Url,
+      /** The same for an app on this device: `otpauth://…`. */
+      uri: Url,
       /** Goes back with the form. */
       sealed: Text,
     })

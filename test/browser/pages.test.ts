@@ -1,6 +1,7 @@
 // The built-in pages in a real browser: accessibility, reflow and the content security policy, each page in each state,
 // light and dark, on a phone and on a desk, with sample models. With POSTERN_PICTURES=1 it leaves a picture of each in
 // artifacts/pages. The journeys through the pages are journeys.test.ts.
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import axe from 'axe-core';
@@ -234,6 +235,9 @@ describe.each(FIRSTS.map((index) => PAGE_STATES[index]?.name))('%s', (page) => {
   });
 });
 
+/** The others have 416 px. */
+const WIDE_CARDS: Readonly<Record<string, number>> = { account: 896, factors: 640, try: 704 };
+
 // Each state's markup is held against the policy without a browser (test/unit/views): here a page of each kind loads.
 describe.each(FIRSTS.map((index) => ({ title: PAGE_STATES[index]?.title ?? '', index })))(
   '$title',
@@ -241,9 +245,8 @@ describe.each(FIRSTS.map((index) => ({ title: PAGE_STATES[index]?.title ?? '', i
     it('loads under the content security policy and without JavaScript', async () => {
       await scriptless.goto(`/0/${index}`);
       // Only the stylesheet gives the card its width.
-      expect((await scriptless.locator('main').boundingBox())?.width).toBe(
-        title.startsWith('try') ? 704 : 416,
-      );
+      const [page = ''] = title.split(' ');
+      expect((await scriptless.locator('main').boundingBox())?.width).toBe(WIDE_CARDS[page] ?? 416);
     });
   },
 );
@@ -389,7 +392,7 @@ describe('the script of the pages', () => {
 });
 
 describe('second factors', () => {
-  it.each(['login', 'link password', 'second-step', 'enrol passkey', 'factors list', 'link factors'])(
+  it.each(['login', 'link password', 'second-step', 'enrol passkey', 'factors list passkey', 'link factors'])(
     '"%s" offers passkeys where scripts run, and says elsewhere what they need',
     async (title) => {
       for (const [page, hasScripts] of [
@@ -465,6 +468,41 @@ describe('second factors', () => {
     expect(await measured.getByRole('link', { name: 'I’ve kept them' }).isVisible()).toBe(true);
   });
 
+  it('recovery codes are copied, downloaded and printed where scripts run, under the policy of the pages', async () => {
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const { origin } = new URL(scriptless.url());
+    const context = await browser.newContext({ baseURL: origin, permissions });
+    const page = await context.newPage();
+    page.on('console', (message) => complaints.push(message.text()));
+    await page.addInitScript('window.print = () => { window.printed = true; }');
+    await page.goto(`/0/${indexOf('factors codes')}`);
+    const state = PAGE_STATES[indexOf('factors codes')]?.model;
+    const codes = state !== undefined && 'codes' in state ? state.codes : [];
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    await button('Copy').click();
+    await button('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(codes.join('\n'));
+    const [download] = await Promise.all([page.waitForEvent('download'), button('Download').click()]);
+    expect(download.suggestedFilename()).toBe('recovery-codes.txt');
+    expect(readFileSync(await download.path(), 'utf8')).toBe(`Acme ID, alice\n\n${codes.join('\n')}\n`);
+    await button('Print').click();
+    expect(await page.evaluate('window.printed')).toBe(true);
+    await context.close();
+    await scriptless.goto(`/0/${indexOf('factors codes')}`);
+    expect(await scriptless.getByRole('button').count()).toBe(0);
+  });
+
+  it('recovery codes are in two columns where two fit', async () => {
+    await measured.goto(`/0/${indexOf('factors codes')}`);
+    const columns = () =>
+      measured.evaluate<number>(
+        "new Set([...document.querySelectorAll('.codes li')].map((li) => li.getBoundingClientRect().left)).size",
+      );
+    expect(await columns()).toBe(2);
+    await measured.setViewportSize({ width: 320, height: 640 });
+    expect(await columns()).toBe(1);
+  });
+
   it('a code is read from left to right in every language', async () => {
     await measured.goto(`/0/${indexOf('second-step wrong_recovery_code')}?lang=ar`);
     expect(
@@ -476,6 +514,37 @@ describe('second factors', () => {
     expect(await measured.evaluate("getComputedStyle(document.querySelector('.codes code')).direction")).toBe(
       'ltr',
     );
+  });
+});
+
+describe('the account page', () => {
+  it.each([
+    [800, true],
+    [799, false],
+    [320, false],
+  ])('at %s px: the content is beside the name of its section: %s', async (width, isBeside) => {
+    await measured.setViewportSize({ width, height: 800 });
+    await measured.goto(`/0/${indexOf('account page')}`);
+    const beside = await measured.evaluate<
+      boolean[]
+    >(`[...document.querySelectorAll('.columns')].map((section) => {
+      const [name, content] = [...section.children].map((child) => child.getBoundingClientRect());
+      return name.right <= content.left;
+    })`);
+    expect(beside).toEqual(Array.from({ length: 6 }, () => isBeside));
+    expect(await measured.evaluate('document.documentElement.scrollWidth')).toBe(width);
+  });
+
+  it('names each control by what it changes, and opens the form of the password without a script', async () => {
+    await scriptless.goto(`/0/${indexOf('account page')}`);
+    for (const name of ['Sign out Firefox, Linux, 23 November 2026', 'Withdraw access from Example web app'])
+      expect(await scriptless.getByRole('button', { name, exact: true }).count(), name).toBeGreaterThan(0);
+    for (const name of ['Manage Authenticator app', 'Manage Recovery codes'])
+      expect(await scriptless.getByRole('link', { name, exact: true }).count(), name).toBe(1);
+    const password = scriptless.getByLabel('Current password');
+    expect(await password.isVisible()).toBe(false);
+    await scriptless.locator('summary').filter({ hasText: 'Change' }).click();
+    expect(await password.isVisible()).toBe(true);
   });
 });
 

@@ -279,7 +279,7 @@ eachStore(
       const { world, id, here, there, login } = await newUser();
       const { browser } = here;
       await openAccount(world, browser, login);
-      const page = await browser.open(`${world.issuer}/account/factors`);
+      const page = await browser.open(`${world.issuer}/account/factors?add=one_time_code`);
       await expectOf(
         {
           browser,
@@ -287,8 +287,8 @@ eachStore(
         },
         {
           answer: { status: 200 },
-          audit: [factor(id, 'user', 'added', 'one_time_code')],
-          activity: ['factor_added'],
+          audit: [factor(id, 'user', 'added', 'one_time_code'), factor(id, 'user', 'made', 'recovery_codes')],
+          activity: ['factor_added', 'recovery_codes_made'],
           cookies: RENEWED,
           apps: [],
           alive: [session(here), tokens(here), tokens(there)],

@@ -258,7 +258,7 @@ describe('F1-24: the audit trail', () => {
     }
     await signInAs(browser, page, 'alice');
     await forge(await browser.open(`${issuer}/oauth/logout`), '/confirm', 'xsrf');
-    await forge(await browser.open(`${issuer}/account/factors`), '/add', 'csrf');
+    await forge(await browser.open(`${issuer}/account/factors?add=one_time_code`), '/add', 'csrf');
     const records = recorded.audit('form_refused');
     expect(records.map(({ endpoint, reason, times }) => [endpoint, reason, times])).toEqual([
       ['interaction', 'csrf', 1],
@@ -284,7 +284,8 @@ describe('F1-24: the audit trail', () => {
       return { browser, page: next.text.includes('/notice"') ? await browser.submit(next, '/notice') : next };
     };
     const { browser, page } = await open({ code: app.code() });
-    await browser.submit(page, '/add', { code: '000000', replace: 'on' });
+    const adding = await browser.open(`${place().issuer}/account/factors?add=one_time_code`);
+    await browser.submit(adding, '/add', { code: '000000', replace: 'on' });
     await browser.submit(page, '/remove', { id: 'one-time-codes' });
     const recovered = await open({ recovery_code: codes[0] ?? '' });
     await recovered.browser.submit(recovered.page, '/recovery-codes');

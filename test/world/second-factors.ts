@@ -5,7 +5,7 @@ import { Secret, TOTP } from 'otpauth';
 import { createFactorStore, type FactorStore, type Factors } from '../../src/users/factors.ts';
 import { sealedFor } from '../../src/users/factors.ts';
 import { newRecoveryCode, recoveryCodeHash } from '../../src/features/second-factors/prove-code.ts';
-import type { Page } from './browser.ts';
+import type { Browser, Page } from './browser.ts';
 import { idOf, type User } from './person.ts';
 import { hashOf, worldVault } from './stored.ts';
 import type { OpenWorld } from './world.ts';
@@ -65,9 +65,21 @@ export function newAuthenticatorApp(person: User): AuthenticatorApp {
 }
 
 export function secretIn({ text, url }: Page): string {
-  const [, secret] = /<code class="secret">([A-Z2-7]+)</.exec(text) ?? [];
+  const [, secret] = /<code class="secret">([A-Z2-7 ]+)</.exec(text) ?? [];
   if (secret === undefined) throw new Error(`no secret on ${url}:\n${text}`);
-  return secret;
+  return secret.replaceAll(' ', '');
+}
+
+/** The page for factors with the forms of the pages that it links to for a new one, the passkey first. Another page stays as it is. */
+export async function withAddForms(browser: Browser, page: Page): Promise<Page> {
+  const urls = new Set([...page.text.matchAll(/href="([^"]*\?add=\w+)"/g)].map(([, url = '']) => url));
+  const forms = await Promise.all(
+    [...urls]
+      .toSorted()
+      .toReversed()
+      .map((url) => browser.open(url)),
+  );
+  return { ...page, text: [page, ...forms].map(({ text }) => text).join('') };
 }
 
 /** What an authenticator app shows that was given the secret of this page. */

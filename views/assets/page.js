@@ -1,5 +1,5 @@
-// Makes a page easier where scripts run; every page works without it. Shows the password, warns of Caps Lock, and sends
-// a form once. It reads no data and calls nobody.
+// Makes a page easier where scripts run; every page works without it. Shows the password, warns of Caps Lock, sends a form
+// once, and copies, downloads or prints what the page shows. It sends no requests of its own.
 'use strict';
 
 for (const button of document.querySelectorAll('[data-reveals]')) {
@@ -40,3 +40,32 @@ for (const form of document.querySelectorAll('form[data-once]')) {
 addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-once]')) delete form.dataset.sent;
 });
+
+// Buttons that need a script are hidden without one.
+function save(text) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  link.download = 'recovery-codes.txt';
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+async function copy({ dataset, firstChild: words }) {
+  await navigator.clipboard.writeText(dataset.copies);
+  const before = words.textContent;
+  if (before === dataset.done) return;
+  words.textContent = dataset.done;
+  setTimeout(() => (words.textContent = before), 2000);
+}
+
+const serve = (selector, act) => {
+  for (const button of document.querySelectorAll(selector)) {
+    button.hidden = false;
+    button.addEventListener('click', () => act(button));
+  }
+};
+
+// Only over https and on this machine.
+if (navigator.clipboard) serve('[data-copies]', (button) => copy(button).catch(() => undefined));
+serve('[data-downloads]', (button) => save(button.dataset.downloads));
+serve('[data-prints]', () => print());

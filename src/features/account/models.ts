@@ -12,6 +12,8 @@ export const SessionModel = z.object({
   network: text,
   /** The day of the sign-in, in the language of the page. */
   day: text,
+  /** When an app last signed in with it, in the language of the page; absent for this browser, and for a session that was saved before this was kept. */
+  usedAt: text.optional(),
   /** This one. */
   current: z.boolean(),
 });

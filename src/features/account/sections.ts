@@ -105,11 +105,12 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
       const all = await list(account.id);
       const current = all.filter(({ session: one }) => sessionsSinceOf(one) === own.sessionsSince);
       return {
-        sessions: current.map(({ uid, session: { place, loginTs: signedInAt = 0 } }) => ({
+        sessions: current.map(({ uid, session: { place, usedAt, loginTs: signedInAt = 0 } }) => ({
           id: idOf(uid),
           browser: place?.browser ?? '',
           network: place?.network ?? '',
           day: toDayText(signedInAt, locale),
+          usedAt: usedAt === undefined || uid === session.uid ? undefined : toTimeText(usedAt, locale),
           current: uid === session.uid,
         })),
         endSessionAction: `${url}/end-session`,

@@ -18,7 +18,7 @@ const MAX_NAME = 64;
 /** ended: what allowed it is used up. not_first: somebody added one meanwhile, and this was for a user without any; or it is one passkey too many. */
 type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first' | 'ended';
 
-type Enrolled = Readonly<{
+export type Enrolled = Readonly<{
   what: 'factor_added' | 'authenticator_replaced';
   method: Method;
   proof: Proof;
@@ -93,7 +93,7 @@ function createAdd({ factors, now }: EnrolmentParts) {
 }
 
 type Enrolment = ReturnType<typeof createEnrolment>;
-type NewFactor = Partial<Awaited<ReturnType<Enrolment['begin']>>>;
+export type NewFactor = Partial<Awaited<ReturnType<Enrolment['begin']>>>;
 
 export function createEnrolment(parts: EnrolmentParts) {
   const { signIn, factors, codes, passkeys, hash, now } = parts;
@@ -136,7 +136,7 @@ export function createEnrolment(parts: EnrolmentParts) {
     async begin(user: Owner, binding: string, pending?: string) {
       const made = signIn.oneTimeCodes ? await codes.make(user.id, user.username, pending) : undefined;
       return {
-        oneTimeCode: made && { secret: made.secret, qr: made.qr, sealed: made.sealed },
+        oneTimeCode: made,
         passkey: passkeys?.creationOptions(binding, user, await factors.get(user.id)),
       };
     },

@@ -4,15 +4,17 @@ import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import { type Level, reaches } from '../../config/sign-in-levels.ts';
 import { pageContextOf, seeOther, sendPage } from '../../oidc/send-page.ts';
 import { isRecovered, levelOf, withProof } from '../../users/authentication-methods.ts';
-import { type Method, type Passkey, hasSecondFactor } from '../../users/factors.ts';
+import { type Factors, type Method, type Passkey, hasSecondFactor } from '../../users/factors.ts';
 import { noticesFor } from './notices.ts';
 import { mayChangeFactors, noteFactor, ONE_TIME_CODES, removeFactor } from './factor-acts.ts';
 import type { PageModels } from '../../views/models.ts';
 import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { Refusal } from '../../views/refusal.ts';
 import { actorOf } from '../../interaction/actor.ts';
-import { addFromForm, methodIn, toEnrolmentModel } from './enrolment.ts';
+import { addFromForm, methodIn, toEnrolmentModel, type Enrolled, type NewFactor } from './enrolment.ts';
+import type { Form } from '../../interaction/form.ts';
 import { type Host, secondsOf } from '../../interaction/host.ts';
+import { addUrlOf, mayAddFactor } from './methods-section.ts';
 import type { SecondFactors } from './second-factors.ts';
 import {
   type OwnChanges,
@@ -21,6 +23,7 @@ import {
   type Visitor,
   createOwnPage,
   routeOf,
+  viewOf,
 } from '../../interaction/own-page.ts';
 import { toNoticeModel } from './second-step-routes.ts';
 import { toTimeText } from '../../interaction/time-texts.ts';
@@ -28,15 +31,12 @@ import { toTimeText } from '../../interaction/time-texts.ts';
 type List = Extract<PageModels['factors'], { outcome: 'list' }>;
 type Refused = Readonly<{
   list?: List['error'];
+  adding?: Method;
   enrolment?: EnrolmentModel['error'];
   sealed?: string;
 }>;
 
 const bindingOf = ({ session }: Visitor) => `factors:${session.uid}`;
-
-/** The first factor is an operator's to allow, unless the file leaves it to users; a further one is the user's own. */
-const mayAdd = ({ settings }: SecondFactors, { own }: Visitor) =>
-  settings.enrolment === 'self' || hasSecondFactor(own);
 
 function show(ctx: Context, { pages }: Host, model: PageModels['factors'], status = 200): void {
   ctx.status = status;
@@ -55,7 +55,7 @@ export function factorsPage(host: Host, second: SecondFactors): Route {
   return routeOf(host, page, {
     // Its forms are of no use to others.
     show(ctx, visitor) {
-      if (!visitor.isFresh) return seeOther(ctx, page.signInUrl(true));
+      if (!visitor.isFresh) return seeOther(ctx, page.signInUrl(true, viewOf(ctx, 'add')));
       return mayChange(visitor) ? list(ctx, visitor) : stale(ctx, visitor);
     },
     stale,
@@ -66,6 +66,37 @@ export function factorsPage(host: Host, second: SecondFactors): Route {
 
 type ShowList = (ctx: Context, visitor: Visitor, refused?: Refused) => Promise<void>;
 
+/** What the user has, with the forms that remove it. */
+function toFactorModels({ passkeys, oneTimeCode }: Factors, removeAction: string, locale: string) {
+  const toModel = (
+    method: Method,
+    one: Pick<Passkey, 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>,
+  ) => ({
+    method,
+    id: one.id,
+    name: one.name || undefined,
+    createdAt: toTimeText(one.createdAt, locale),
+    usedAt: one.usedAt === undefined ? undefined : toTimeText(one.usedAt, locale),
+    suspect: one.suspect === true,
+    removeAction,
+  });
+  const ofPasskeys = passkeys.map((one) => toModel('passkey', one));
+  if (oneTimeCode === undefined) return ofPasskeys;
+  return [...ofPasskeys, toModel('one_time_code', { ...oneTimeCode, id: ONE_TIME_CODES, name: '' })];
+}
+
+/** What the page adds, by its address or by the form that was refused, and where it does. `begun`: what may be added. */
+function toAddingModel(url: string, asked: string | undefined, begun: NewFactor | undefined) {
+  const isOn = { passkey: begun?.passkey !== undefined, one_time_code: begun?.oneTimeCode !== undefined };
+  const adding = (['passkey', 'one_time_code'] as const).find((one) => one === asked && isOn[one]);
+  return {
+    adding,
+    addPasskeyUrl: isOn.passkey ? addUrlOf(url, 'passkey') : undefined,
+    addCodeUrl: isOn.one_time_code ? addUrlOf(url, 'one_time_code') : undefined,
+    backUrl: adding && url,
+  };
+}
+
 function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPage): ShowList {
   const { settings, enrolment } = second;
   return async function showList(ctx, visitor, refused = {}) {
@@ -73,36 +104,23 @@ function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPa
     const { account, own } = visitor;
     const { id, username, hasPassword } = account;
     const csrf = token(visitor);
-    const begun = mayAdd(second, visitor)
+    const begun = mayAddFactor(settings, visitor)
       ? await enrolment.begin(
           { id, username, mustVerifyUser: !hasPassword },
           bindingOf(visitor),
           refused.sealed,
         )
       : undefined;
-    const toModel = (
-      method: Method,
-      one: Pick<Passkey, 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>,
-    ) => ({
-      method,
-      id: one.id,
-      name: one.name || undefined,
-      createdAt: toTimeText(one.createdAt, locale),
-      usedAt: one.usedAt === undefined ? undefined : toTimeText(one.usedAt, locale),
-      suspect: one.suspect === true,
-      removeAction: `${url}/remove`,
-    });
-    const factors = own.passkeys.map((one) => toModel('passkey', one));
-    if (own.oneTimeCode !== undefined)
-      factors.push(toModel('one_time_code', { ...own.oneTimeCode, id: ONE_TIME_CODES, name: '' }));
     const action = hasSecondFactor(own) ? `${url}/recovery-codes` : undefined;
     const model: List = {
       outcome: 'list',
       username,
       csrf,
-      factors,
+      factors: toFactorModels(own, `${url}/remove`, locale),
       recoveryCodes: settings.recoveryCodes === 0 ? undefined : { left: own.recoveryCodes.length, action },
       enrolment: begun && toEnrolmentModel(begun, { action: `${url}/add`, csrf }, refused.enrolment),
+      ...toAddingModel(url, refused.adding ?? viewOf(ctx, 'add'), begun),
+      codesFollow: settings.recoveryCodes > 0 && !hasSecondFactor(own),
       notices: noticesFor(own.notices, undefined, secondsOf(host)).map((one) => toNoticeModel(one, locale)),
       error: refused.list,
     };
@@ -123,41 +141,82 @@ function neededOf(
   return settings.secondFactor === 'required' ? [...wanted, 'second_factor'] : wanted;
 }
 
+type ShowCodes = (ctx: Context, visitor: Visitor) => Promise<void>;
+
+/** New recovery codes, shown once: the last step of a first factor, or by their own form. */
+function createShowCodes(host: Host, { enrolment }: SecondFactors, page: OwnPage, list: ShowList): ShowCodes {
+  return async function showCodes(ctx, visitor) {
+    const { account, session } = visitor;
+    // Otherwise a stolen recovery code would give its thief codes of their own.
+    const codes = isRecovered(session.amr)
+      ? undefined
+      : await enrolment.makeRecoveryCodes(account.id, session.uid);
+    const fields = { account_id: account.id, what: 'recovery_codes_made', method: 'recovery_codes' } as const;
+    const reason = codes === undefined ? 'not_yours' : undefined;
+    await noteFactor(host, actorOf(ctx), { ...fields, reason });
+    if (codes === undefined) return list(ctx, visitor, { list: 'not_yours' });
+    return show(ctx, host, { outcome: 'codes', username: account.username, codes, backUrl: page.url });
+  };
+}
+
+/** Goes on with the session of the user who added it. Resolves whether they may have recovery codes now. */
+async function keepSession(
+  ctx: Context,
+  host: Host,
+  { session }: Visitor,
+  { factors, proof }: Enrolled,
+): Promise<boolean> {
+  const amr = withProof(session.amr, proof);
+  // It was proved just now: where that raises the session, the next page would ask for it.
+  const isRaised = !reaches(levelOf(session.amr), levelOf(amr));
+  const raised = isRaised ? { amr, factorAt: secondsOf(host) } : {};
+  await host.sessions.update(ctx, { sessionsSince: factors.sessionsSince, ...raised });
+  return (
+    !isRecovered(amr) && mayChangeFactors(host.config.signIn, { ...session, amr }, factors, secondsOf(host))
+  );
+}
+
+type Shows = Readonly<{ list: ShowList; showCodes: ShowCodes }>;
+
+function createAdd(
+  host: Host,
+  { settings, enrolment }: SecondFactors,
+  page: OwnPage,
+  { list, showCodes }: Shows,
+) {
+  return async function add(ctx: Context, visitor: Visitor, form: Form): Promise<void> {
+    const { session, account, own } = visitor;
+    const method = methodIn(form);
+    if (!mayAddFactor(settings, visitor)) {
+      const refused = { what: 'factor_added', method, reason: 'not_allowed' } as const;
+      await noteFactor(host, actorOf(ctx), { account_id: account.id, ...refused });
+      throw new Refusal(403, 'forbidden', 'the first factor needs a link of an operator');
+    }
+    const again = (fault: EnrolmentModel['error']) =>
+      list(ctx, visitor, { adding: method, enrolment: fault, sealed: form.field('sealed') });
+    const isCode = method === 'one_time_code';
+    if (isCode && own.oneTimeCode !== undefined && form.field('replace') === '')
+      return again('not_confirmed');
+    const isFirst = !hasSecondFactor(own);
+    const mustVerifyUser = !isCode && !account.hasPassword;
+    const of = { id: account.id, binding: bindingOf(visitor), by: session.uid, mustVerifyUser };
+    const rest = { isFirst, isRecovered: isRecovered(session.amr) };
+    const sent = { actor: actorOf(ctx), form };
+    const enrolled = await addFromForm(host, enrolment, sent, { ...of, ...rest });
+    if (typeof enrolled === 'string')
+      return again(enrolled === 'not_first' || enrolled === 'ended' ? 'expired' : enrolled);
+    const mayHaveCodes = await keepSession(ctx, host, visitor, enrolled);
+    const isLastStep = isFirst && mayHaveCodes && settings.recoveryCodes > 0;
+    return isLastStep ? showCodes(ctx, visitor) : seeOther(ctx, page.url);
+  };
+}
+
 function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: ShowList): OwnChanges {
-  const { settings, enrolment } = second;
+  const { settings } = second;
+  const showCodes = createShowCodes(host, second, page, list);
 
   return {
-    async add(ctx, visitor, form) {
-      const { session, account, own } = visitor;
-      if (!mayAdd(second, visitor)) {
-        const refused = { what: 'factor_added', method: methodIn(form), reason: 'not_allowed' } as const;
-        await noteFactor(host, actorOf(ctx), { account_id: account.id, ...refused });
-        throw new Refusal(403, 'forbidden', 'the first factor needs a link of an operator');
-      }
-      const sealed = form.field('sealed');
-      const isCode = methodIn(form) === 'one_time_code';
-      if (isCode && own.oneTimeCode !== undefined && form.field('replace') === '')
-        return list(ctx, visitor, { enrolment: 'not_confirmed', sealed });
-      const mustVerifyUser = !isCode && !account.hasPassword;
-      const of = { id: account.id, binding: bindingOf(visitor), by: session.uid, mustVerifyUser };
-      const rest = { isFirst: !hasSecondFactor(own), isRecovered: isRecovered(session.amr) };
-      const enrolled = await addFromForm(
-        host,
-        second.enrolment,
-        { actor: actorOf(ctx), form },
-        { ...of, ...rest },
-      );
-      if (typeof enrolled === 'string') {
-        const isOver = enrolled === 'not_first' || enrolled === 'ended';
-        return list(ctx, visitor, { enrolment: isOver ? 'expired' : enrolled, sealed });
-      }
-      const { sessionsSince } = enrolled.factors;
-      const amr = withProof(session.amr, enrolled.proof);
-      // It was proved just now: where that raises the session, the next page would ask for it.
-      const isRaised = !reaches(levelOf(session.amr), levelOf(amr));
-      await host.sessions.update(ctx, { sessionsSince, ...(isRaised && { amr, factorAt: secondsOf(host) }) });
-      return seeOther(ctx, page.url);
-    },
+    add: createAdd(host, second, page, { list, showCodes }),
 
     async remove(ctx, visitor, form) {
       const { account, session } = visitor;
@@ -180,21 +239,8 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
     },
 
     async 'recovery-codes'(ctx, visitor) {
-      const { account, own, session } = visitor;
-      if (settings.recoveryCodes === 0 || !hasSecondFactor(own)) throw new Refusal(403, 'forbidden');
-      // Who came by one of them could else make themselves at home.
-      const codes = isRecovered(session.amr)
-        ? undefined
-        : await enrolment.makeRecoveryCodes(account.id, session.uid);
-      const reason = codes === undefined ? 'not_yours' : undefined;
-      const fields = {
-        account_id: account.id,
-        what: 'recovery_codes_made',
-        method: 'recovery_codes',
-      } as const;
-      await noteFactor(host, actorOf(ctx), { ...fields, reason });
-      if (codes === undefined) return list(ctx, visitor, { list: 'not_yours' });
-      return show(ctx, host, { outcome: 'codes', username: account.username, codes, backUrl: page.url });
+      if (settings.recoveryCodes === 0 || !hasSecondFactor(visitor.own)) throw new Refusal(403, 'forbidden');
+      return showCodes(ctx, visitor);
     },
   };
 }

@@ -6,7 +6,7 @@ import { DAY, duration, MINUTE } from '../../config/notation.ts';
 import type { Rule } from '../../config/rules.ts';
 import { Url } from '../../views/shared-models.ts';
 import type { Declaration } from '../feature.ts';
-import { enrol, factorNeeded, factors, notice, secondStep } from './models.ts';
+import { enrol, factorNeeded, factors, MethodModel, notice, secondStep } from './models.ts';
 
 const MOST_RECOVERY_CODES = 20;
 
@@ -94,7 +94,7 @@ export const secondFactors = {
   ],
   audit: ['second_factor', 'factor_changed'],
   pages: { 'second-step': secondStep, 'factor-needed': factorNeeded, notice, enrol, factors },
-  /** The page for passkeys, codes and recovery codes, while they are on. */
-  sections: { factorsUrl: Url.optional() },
+  /** The page for passkeys, codes and recovery codes, while they are on, and the methods that are on. */
+  sections: { factorsUrl: Url.optional(), methods: z.array(MethodModel).readonly().optional() },
   isOn: ({ signIn }: { readonly signIn?: unknown }) => signIn !== undefined,
 } as const satisfies Declaration;

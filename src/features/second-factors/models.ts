@@ -73,6 +73,16 @@ export const enrol = z.object({
   enrolment: EnrolmentModel,
 });
 
+/** One way to sign in on the account page. */
+export const MethodModel = z.object({
+  method: z.enum(['passkey', 'one_time_code', 'recovery_codes']),
+  isSetUp: z.boolean(),
+  /** Recovery codes. */
+  left: z.number().optional(),
+  /** Where the user sets it up or manages it; absent where an administrator has to allow it. */
+  url: url.optional(),
+});
+
 const FactorModel = z.object({
   /** For the form that removes it. */
   id: text,
@@ -101,6 +111,15 @@ export const factors = z.discriminatedUnion('outcome', [
       .optional(),
     /** Absent where the user can't add one here. */
     enrolment: EnrolmentModel.optional(),
+    /** The page adds a factor of this method, instead of listing what there is. */
+    adding: z.enum(['passkey', 'one_time_code']).optional(),
+    /** The page that adds a factor, by method. */
+    addPasskeyUrl: url.optional(),
+    addCodeUrl: url.optional(),
+    /** Adding one leads to recovery codes: the user has no factor yet. */
+    codesFollow: z.boolean(),
+    /** The list while a factor is added; otherwise the account page, while it is on. */
+    backUrl: url.optional(),
     notices: z.array(NoticeModel).readonly(),
     /** Why nothing was changed. */
     error: z.enum(['still_needed', 'not_yours']).optional(),

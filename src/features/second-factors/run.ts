@@ -4,6 +4,7 @@ import type { App } from '../../oidc/app.ts';
 import type { PageParts } from '../page-parts.ts';
 import { factorsPage } from './factors-routes.ts';
 import { firstFactor } from './first-factor.ts';
+import { methodsSection } from './methods-section.ts';
 import { secondFactorsOf } from './second-factors.ts';
 import { addSecondStepRoutes, passkeyWay } from './second-step-routes.ts';
 import { createSignInPolicy } from './sign-in-level.ts';
@@ -19,7 +20,7 @@ export function open(app: App): PageParts {
     ways: (host) => passkeyWay(host, second),
     firstFactor: (host) => firstFactor(host, second),
     pending: (host, pages) => addSecondStepRoutes(host, second, pages),
-    sections: () => [{ fields: async () => ({ factorsUrl: `${app.issuer}${FACTORS_PATH}` }) }],
+    sections: () => [methodsSection(signIn, `${app.issuer}${FACTORS_PATH}`)],
     routes: (host) => [factorsPage(host, second)],
   };
 }

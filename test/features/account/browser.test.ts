@@ -62,7 +62,7 @@ describe('the account page without JavaScript', () => {
   it('ends one session, and then all others', async () => {
     const elsewhere = [await atApp(), await atApp(), await atApp()];
     await page.reload();
-    const sessions = section(page, 'Where you’re signed in');
+    const sessions = section(page, 'Sessions');
     expect(await sessions.getByRole('listitem').count()).toBe(4);
     await picture(page, 'sessions');
     await sessions
@@ -74,7 +74,7 @@ describe('the account page without JavaScript', () => {
     await sessions.getByRole('button', { name: 'Sign out everywhere else' }).click();
     expect(await page.getByRole('status').innerText()).toBe('You’re signed out everywhere else.');
     expect(await sessions.getByRole('listitem').allInnerTexts()).toEqual([
-      expect.stringContaining('This browser'),
+      expect.stringContaining('This device'),
     ]);
     for (const one of elsewhere) expect(await silently(world, one.browser)).toBe('login_required');
   });
@@ -101,16 +101,17 @@ describe('the account page without JavaScript', () => {
   });
 
   it('leads to the factors, and shows what happened to them', async () => {
-    await page.getByRole('link', { name: 'See your passkeys and codes' }).click();
-    await heading(page, 'Passkeys and codes');
+    await page.getByRole('link', { name: 'Set up Authenticator app' }).click();
+    await heading(page, 'Set up an authenticator app');
     const totp = new TOTP({ secret: Secret.fromBase32(await page.locator('.secret').innerText()) });
     const code = () => totp.generate({ timestamp: Date.now() });
     await page.getByLabel('Code from your authenticator app').fill(code());
     await press(page, 'Add the app');
-    await press(page, 'Make new recovery codes');
+    await heading(page, 'Your recovery codes');
     await page.getByRole('link', { name: 'I’ve kept them' }).click();
-    await page.goto(`${world.issuer}/account`);
-    const events = section(page, 'Recent activity');
+    await page.getByRole('link', { name: 'Your account' }).click();
+    await page.getByRole('link', { name: 'Manage Recovery codes' }).waitFor();
+    const events = section(page, 'Activity');
     await events.getByText('A passkey or authenticator app was added.').waitFor();
     await events.getByText('New recovery codes were made.').waitFor();
     // From now on a change asks for the code as well.
@@ -122,8 +123,6 @@ describe('the account page without JavaScript', () => {
     moveClock(CODE_PERIOD);
     await page.getByLabel('Code from your authenticator app').fill(code());
     await press(page, 'Sign in');
-    await heading(page, 'Please read this');
-    await press(page, 'Continue');
     await heading(page, 'Your account');
     expect(await page.getByLabel('Current password').count()).toBe(1);
     await picture(page, 'with a factor');

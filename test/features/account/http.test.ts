@@ -52,7 +52,7 @@ anyStore(
       const page = await openAccount(world, browser);
       expect([isAccountPage(page), page.url]).toEqual([true, 'https://id.example/account']);
       expect(page.headers.get('cache-control')).toBe('no-store');
-      for (const text of ['Carol Example', 'carol@example.com', 'This browser', 'You signed in.']) {
+      for (const text of ['Carol Example', 'carol@example.com', 'This device', 'You signed in.']) {
         expect(page.text).toContain(text);
       }
       expect(page.text).not.toContain('postern:account');

@@ -68,11 +68,16 @@ describe.each([
     await heading(page, 'Please read this');
     await press(page, 'Continue');
     await heading(page, 'Passkeys and codes');
+    expect(await page.locator('.qr').count()).toBe(0);
     await press(page, 'Make new recovery codes');
     await heading(page, 'Your recovery codes');
     expect(await page.locator('.codes li').count()).toBe(10);
     await page.getByRole('link', { name: 'I’ve kept them' }).click();
     expect(await page.getByText('Left: 10').isVisible()).toBe(true);
+    await page.getByRole('link', { name: 'Replace Authenticator app' }).click();
+    await heading(page, 'Replace your authenticator app');
+    expect(await page.locator('.qr').count()).toBe(1);
+    await page.getByRole('link', { name: 'Passkeys and codes' }).click();
     await press(page, 'Remove Authenticator app');
     await page.getByText('You sign in with your password alone.').waitFor();
   });

@@ -15,6 +15,7 @@ import {
   ownFactors,
   setFactors,
   SoftwareKey,
+  withAddForms,
 } from '../../world/second-factors.ts';
 import { refresh } from '../../world/token-endpoint.ts';
 import { textOf } from '../../world/requests.ts';
@@ -39,9 +40,10 @@ const codesIn = ({ text }: Page) => [...text.matchAll(/<code>([^<]+)<\/code>/g)]
 /** Through the sign-in, to the page. */
 async function openFactors(world: OpenWorld, browser = newBrowser(world), step: object = {}): Promise<Page> {
   const page = await browser.open(`${world.issuer}/account/factors`);
-  if (!isLogin(page)) return page;
+  if (!isLogin(page)) return withAddForms(browser, page);
   const next = await signInAs(browser, page, 'alice');
-  return isSecondStep(next) ? browser.submit(next, '/code', step as Record<string, string>) : next;
+  const shown = isSecondStep(next) ? browser.submit(next, '/code', step as Record<string, string>) : next;
+  return withAddForms(browser, await shown);
 }
 
 const addCode = (browser: Browser, page: Page, code = codeFor(page)) =>
@@ -69,7 +71,9 @@ anyStore(
       const code = codeFor(refused);
       const added = await addCode(browser, refused);
       expect(isList(added), added.text).toBe(true);
-      expect(added.text).toContain('Authenticator app');
+      // The last step of the first factor.
+      expect(codesIn(added)).toHaveLength(10);
+      expect((await browser.open(`${world.issuer}/account/factors`)).text).toContain('Authenticator app');
       // MF-18: the code that confirmed it signs nobody in.
       const other = await begin(world);
       const step = await signInAs(other.browser, other.page, 'alice');
@@ -207,7 +211,9 @@ anyStore(
       await giveOneTimeCodes(world, 'alice', { recoveryCodes });
       const browser = newBrowser(world);
       const page = await openFactors(world, browser, { recovery_code: codes[0] });
-      const notice = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
+      const notice = page.text.includes('/notice"')
+        ? await withAddForms(browser, await browser.submit(page, '/notice'))
+        : page;
       expect(isList(notice), notice.text).toBe(true);
       expect((await browser.submit(notice, '/recovery-codes')).status).toBe(422);
       const key = new SoftwareKey();
@@ -252,6 +258,51 @@ describe('the page for factors', () => {
     expect(codeOf(step)).toBeUndefined();
     moveClock(CODE_PERIOD);
     expect(isList(await openFactors(world, newBrowser(world), { code: app.code() }))).toBe(true);
+  });
+
+  it('shows a picture for an app only where one is added or replaced', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const browser = newBrowser(world);
+    const step = await signInAs(browser, await browser.open(`${world.issuer}/account/factors`), 'alice');
+    const list = await browser.submit(step, '/code', { code: app.code() });
+    expect([isList(list), list.text.includes('class="qr"')]).toEqual([true, false]);
+    const url = `${world.issuer}/account/factors?add=one_time_code`;
+    expect(list.text).toContain(`href="${url}"`);
+    const replacing = await browser.open(url);
+    expect(replacing.text).toContain('Replace your authenticator app');
+    for (const part of ['class="qr"', 'name="replace"', 'href="otpauth://totp/'])
+      expect(replacing.text).toContain(part);
+    expect(replacing.text).toContain(`class="back" href="${world.issuer}/account/factors"`);
+    const adding = await browser.open(`${world.issuer}/account/factors?add=passkey`);
+    expect([adding.text.includes('data-passkey="create"'), adding.text.includes('class="qr"')]).toEqual([
+      true,
+      false,
+    ]);
+    for (const other of ['nothing', 'one_time_code&add=passkey', '__proto__'])
+      expect((await browser.open(`${world.issuer}/account/factors?add=${other}`)).text).toContain('/remove"');
+  });
+
+  it('leads back to what was asked for after the sign-in', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const browser = newBrowser(world);
+    const url = `${world.issuer}/account/factors?add=one_time_code`;
+    const page = await signInAs(browser, await browser.open(url), 'alice');
+    expect([page.url, page.text.includes('class="qr"')]).toEqual([url, true]);
+    const callback = await browser.open(`${world.issuer}/account/factors/callback?state=//evil.example`);
+    expect(callback.url).toBe(`${world.issuer}/account/factors`);
+  });
+
+  it('doesn’t tell a session of its own changes', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const browser = newBrowser(world);
+    await addCode(browser, await openFactors(world, browser));
+    const { page } = await begin(world, {}, { browser });
+    expect(page.text).not.toContain('/notice"');
+    const { notices } = await ownFactors(world);
+    expect(notices.map(({ what }) => what)).toEqual(['factor_added', 'recovery_codes_made']);
   });
 
   it('asks a session of days ago to sign in again', async () => {

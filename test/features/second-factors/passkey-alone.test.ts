@@ -13,6 +13,7 @@ import {
   passkeyOptionsOf,
   setFactors,
   SoftwareKey,
+  withAddForms,
 } from '../../world/second-factors.ts';
 import { NEVER } from '../../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE } from '../../world/world.ts';
@@ -72,7 +73,8 @@ it("the last one can't be removed, until there is another", async () => {
   const world = place();
   const key = await givePasskey(world, 'bob');
   const browser = newBrowser(world);
-  const page = await signInByPasskey(world, browser, `${world.issuer}/account/factors`, key);
+  const list = await signInByPasskey(world, browser, `${world.issuer}/account/factors`, key);
+  const page = await withAddForms(browser, list);
   const refused = await browser.submit(page, '/remove', { id: key.id });
   expect(refused.status).toBe(422);
   expect((await ownFactors(world, 'bob')).passkeys).toHaveLength(1);

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { AllowedAppModel, EventModel, SessionModel } from '../../../src/features/account/models.ts';
-import { NoticeModel } from '../../../src/features/second-factors/models.ts';
+import { MethodModel, NoticeModel } from '../../../src/features/second-factors/models.ts';
 import {
   ApiModel,
   BrandingModel,
@@ -40,6 +40,7 @@ const MODELS = {
   EventModel,
   FactorModel: fieldsOf(PAGE_MODELS.factors)?.['factors'],
   LanguageModel,
+  MethodModel,
   NoticeModel,
   PasskeyModel: fieldsOf(PAGE_MODELS.login)?.['passkey'],
   ScopeModel,
