@@ -3,8 +3,8 @@
 // without one stays.
 
 /**
- * Replaces a record: 1, or 0 where it was consumed, which it stays while it lives. A record is a hash: p, e, c, g, a; and u while no
- * replica has confirmed what ended something: s saved, d destroyed.
+ * Replaces a record: 1, or 0 where it was consumed, which it stays while it lives. A record is a hash: p payload, e end, c consumed,
+ * g grant, a alias; and u while no replica has confirmed what ended something: s saved, d destroyed.
  */
 const saveRecord = `
 local now, payload, ends, ttl, grant, alias, pending, consumed = unpack(ARGV)
