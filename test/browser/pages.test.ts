@@ -374,6 +374,87 @@ describe('the script of the pages', () => {
     expect(await measured.evaluate('window.sent')).toBe(1);
   });
 
+  describe('the field of a code', () => {
+    const field = () => measured.getByLabel('Code from your authenticator app');
+    const sent = () => measured.evaluate('window.sent');
+
+    beforeEach(async () => {
+      await measured.goto(`/0/${indexOf('second-step')}`);
+      // Each form that goes out is counted, and may go out again.
+      await measured.evaluate(`sessionStorage.clear(); window.sent = [];
+        document.addEventListener('submit', (event) => {
+          if (!event.defaultPrevented) window.sent.push(event.target.elements.code.value);
+          event.preventDefault();
+          delete event.target.dataset.sent;
+        });`);
+      await field().focus();
+    });
+
+    async function paste(text: string): Promise<void> {
+      await measured.evaluate('document.querySelector("details").open = true');
+      await measured.getByLabel('Recovery code').fill(text);
+      for (const keys of ['ControlOrMeta+A', 'ControlOrMeta+C']) await measured.keyboard.press(keys);
+      await field().focus();
+      for (const keys of ['ControlOrMeta+A', 'ControlOrMeta+V']) await measured.keyboard.press(keys);
+    }
+
+    it('says that it sends its form, to a screen reader too', async () => {
+      const hint = 'Submits automatically after the sixth digit.';
+      expect(await measured.getByText(hint).isVisible()).toBe(true);
+      expect(await field().getAttribute('aria-describedby')).toContain('code-hint');
+      await scriptless.goto(`/0/${indexOf('second-step')}`);
+      expect(await scriptless.getByText(hint).isVisible()).toBe(false);
+    });
+
+    it('sends once what is typed without a correction', async () => {
+      await measured.keyboard.type('123 45');
+      expect(await sent()).toEqual([]);
+      await measured.keyboard.type('6');
+      expect(await sent()).toEqual(['123 456']);
+      await measured.keyboard.type(' ');
+      expect(await sent()).toHaveLength(1);
+    });
+
+    it.each([
+      ['a digit that was deleted', ['1', '2', '3', '4', '5', 'Backspace', '5', '6']],
+      ['all digits deleted', ['1', '2', 'ControlOrMeta+A', 'Backspace', '1', '2', '3', '4', '5', '6']],
+      ['a digit put between others', ['1', '3', '4', '5', 'Home', 'ArrowRight', '2', 'End', '6']],
+      ['a letter that was deleted', ['1', '2', '3', '4', '5', 'x', 'Backspace', '6']],
+    ])('leaves a corrected code to the button: %s', async (_, keys) => {
+      for (const key of keys) await measured.keyboard.press(key);
+      expect(await sent()).toEqual([]);
+      expect((await field().inputValue()).length).toBe(6);
+      await measured.keyboard.press('Enter');
+      expect(await sent()).toHaveLength(1);
+    });
+
+    it('sends what is pasted, also after a correction', async () => {
+      for (const key of ['1', 'Backspace']) await measured.keyboard.press(key);
+      await paste('123 456');
+      expect(await sent()).toEqual(['123 456']);
+      await paste('12345');
+      expect(await sent()).toHaveLength(1);
+    });
+
+    it('sends what the browser fills in', async () => {
+      await measured.keyboard.insertText('123456');
+      await field().fill('654321');
+      expect(await sent()).toEqual(['123456', '654321']);
+    });
+
+    it('sends no code twice, nor on the page that refuses it', async () => {
+      await paste('123456');
+      await paste('123456');
+      await field().fill('123456');
+      expect(await sent()).toEqual(['123456']);
+      await measured.goto(`/0/${indexOf('second-step wrong_code')}`);
+      await field().fill('123456');
+      // It would have left for another address.
+      expect(await field().inputValue()).toBe('123456');
+      expect(new URL(measured.url()).pathname).toBe(`/0/${indexOf('second-step wrong_code')}`);
+    });
+  });
+
   it('is not needed: without it the button that shows the password is not there', async () => {
     await scriptless.goto(`/0/${indexOf('login minimal')}`);
     expect(await scriptless.locator('.reveal').isVisible()).toBe(false);

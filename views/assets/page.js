@@ -1,5 +1,5 @@
 // Makes a page easier where scripts run; every page works without it. Shows the password, warns of Caps Lock, sends a form
-// once, and copies, downloads or prints what the page shows. It sends no requests of its own.
+// once, sends a complete code, and copies, downloads or prints what the page shows. It sends no requests of its own.
 'use strict';
 
 for (const button of document.querySelectorAll('[data-reveals]')) {
@@ -69,3 +69,31 @@ const serve = (selector, act) => {
 if (navigator.clipboard) serve('[data-copies]', (button) => copy(button).catch(() => undefined));
 serve('[data-downloads]', (button) => save(button.dataset.downloads));
 serve('[data-prints]', () => print());
+
+// Sends the form of a code that was pasted, filled in, or typed without a correction, and no code twice: a password manager
+// that fills the field on each page would use up all attempts (WCAG 3.2.2: the hint of the field says so).
+const LAST_SENT = 'postern.last_code_sent';
+for (const input of document.querySelectorAll('[data-sends]')) {
+  for (const hint of document.querySelectorAll('[data-sends-hint]')) hint.hidden = false;
+  let before = '';
+  let isCorrected = false;
+  input.addEventListener('input', ({ inputType, data }) => {
+    const digits = input.value.normalize('NFKC').replaceAll(/\s/g, '');
+    // Autofill has no type, or inserts several characters at once.
+    const isFilled =
+      !inputType ||
+      /Paste|Drop|Replacement/.test(inputType) ||
+      (inputType === 'insertText' && data?.length > 1);
+    isCorrected ||= !isFilled && !digits.startsWith(before);
+    before = digits;
+    if (!/^\d{6}$/.test(digits) || (isCorrected && !isFilled)) return;
+    try {
+      if (sessionStorage.getItem(LAST_SENT) === digits) return;
+      sessionStorage.setItem(LAST_SENT, digits);
+    } catch {
+      // Without storage, an earlier page may have sent this code: leave it to the button.
+      return;
+    }
+    input.form.requestSubmit();
+  });
+}
