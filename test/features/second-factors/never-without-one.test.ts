@@ -149,6 +149,9 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'HEAD /oauth/jwks.json': 200,
   'GET /assets/:file': 200,
   'HEAD /assets/:file': 200,
+  'GET /favicon.ico': 200,
+  'HEAD /favicon.ico': 200,
+  'GET /.well-known/change-password': 303,
 };
 
 function pathsOf(path: string): readonly string[] {
