@@ -7,10 +7,7 @@ import { createRecordForm } from './record-payload.ts';
 import { SESSION, toEnded } from './user-sessions.ts';
 import type { Place } from '../users/user-index.ts';
 
-/**
- * `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the user's list has. `usedAt`: epoch seconds of the
- * store.
- */
+/** `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the user's list has. `usedAt`: now, in seconds. */
 type SessionPayload = AdapterPayload & {
   readonly oldId?: string;
   readonly listed?: number;

@@ -573,6 +573,14 @@ describe('second factors', () => {
     expect(await scriptless.getByRole('button').count()).toBe(0);
   });
 
+  it.each(['enrol', 'factors list one_time_code'])(
+    '%s offers to open an app where fingers point alone',
+    async (title) => {
+      await measured.goto(`/0/${indexOf(title)}`);
+      expect(await measured.locator('a[href$="/uri"]').isVisible()).toBe(false);
+    },
+  );
+
   it('recovery codes are in two columns where two fit', async () => {
     await measured.goto(`/0/${indexOf('factors codes')}`);
     const columns = () =>

@@ -141,11 +141,9 @@ function neededOf(
   return settings.secondFactor === 'required' ? [...wanted, 'second_factor'] : wanted;
 }
 
-type ShowCodes = (ctx: Context, visitor: Visitor) => Promise<void>;
-
 /** New recovery codes, shown once: the last step of a first factor, or by their own form. */
-function createShowCodes(host: Host, { enrolment }: SecondFactors, page: OwnPage, list: ShowList): ShowCodes {
-  return async function showCodes(ctx, visitor) {
+function createShowCodes(host: Host, { enrolment }: SecondFactors, page: OwnPage, list: ShowList) {
+  return async function showCodes(ctx: Context, visitor: Visitor): Promise<void> {
     const { account, session } = visitor;
     // Otherwise a stolen recovery code would give its thief codes of their own.
     const codes = isRecovered(session.amr)
@@ -169,21 +167,18 @@ async function keepSession(
   const amr = withProof(session.amr, proof);
   // It was proved just now: where that raises the session, the next page would ask for it.
   const isRaised = !reaches(levelOf(session.amr), levelOf(amr));
-  const raised = isRaised ? { amr, factorAt: secondsOf(host) } : {};
-  await host.sessions.update(ctx, { sessionsSince: factors.sessionsSince, ...raised });
-  return (
-    !isRecovered(amr) && mayChangeFactors(host.config.signIn, { ...session, amr }, factors, secondsOf(host))
-  );
+  const now = secondsOf(host);
+  await host.sessions.update(ctx, {
+    sessionsSince: factors.sessionsSince,
+    ...(isRaised && { amr, factorAt: now }),
+  });
+  return !isRecovered(amr) && mayChangeFactors(host.config.signIn, { ...session, amr }, factors, now);
 }
 
-type Shows = Readonly<{ list: ShowList; showCodes: ShowCodes }>;
+function createAdd(host: Host, second: SecondFactors, page: OwnPage, list: ShowList) {
+  const { settings, enrolment } = second;
+  const showCodes = createShowCodes(host, second, page, list);
 
-function createAdd(
-  host: Host,
-  { settings, enrolment }: SecondFactors,
-  page: OwnPage,
-  { list, showCodes }: Shows,
-) {
   return async function add(ctx: Context, visitor: Visitor, form: Form): Promise<void> {
     const { session, account, own } = visitor;
     const method = methodIn(form);
@@ -216,7 +211,7 @@ function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: S
   const showCodes = createShowCodes(host, second, page, list);
 
   return {
-    add: createAdd(host, second, page, { list, showCodes }),
+    add: createAdd(host, second, page, list),
 
     async remove(ctx, visitor, form) {
       const { account, session } = visitor;
