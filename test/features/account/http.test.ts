@@ -68,6 +68,7 @@ anyStore(
       const page = await openAccount(world, browser);
       const ids = idsOf(page, '/end-session');
       expect(ids.length).toBeGreaterThan(0);
+      expect(page.text).toContain('Last used');
       for (const id of ids) expect(JSON.stringify(other.browser.cookies)).not.toContain(id);
 
       moveClock(6 * MINUTE);
