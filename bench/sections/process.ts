@@ -120,7 +120,7 @@ export const start: Section = async (stage) => {
   };
 };
 
-const TAKEN = 'the configuration was taken over';
+const TAKEN = 'configuration reloaded';
 
 /** From SIGHUP to the new configuration: one client of many has another name. */
 export async function reloadOnce({ file }: Configured, pid: number): Promise<Figures> {

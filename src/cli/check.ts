@@ -9,11 +9,7 @@ import { counted, print, type CliIo } from './io.ts';
 
 /** Adds the verb. It throws ConfigError for problems. */
 export function registerCheck(program: Command, io: CliIo): void {
-  addVerb(
-    program,
-    'check',
-    'say everything that is wrong with the configuration, and whether the keys in the store can be used',
-  )
+  addVerb(program, 'check', 'validate the configuration and the stored keys')
     .addOption(noSecretsOption())
     .action(async ({ config: file, json = false, secrets }: SecretsOptions) => {
       const config = await loadConfig(file, { writeKeys: false, readSecrets: secrets });
@@ -24,7 +20,7 @@ export function registerCheck(program: Command, io: CliIo): void {
         ...config.notices,
         ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)),
         ...(message === undefined ? [] : [message]),
-        ...(unknown === undefined ? [] : [`the keys in the store were not tried: ${unknown}`]),
+        ...(unknown === undefined ? [] : [`the stored keys were not checked: ${unknown}`]),
       ];
       if (!json) for (const warning of warnings) io.stderr.write(`warning: ${warning}\n`);
       print(io, { json }, { value: { ok: true, problems: [], warnings }, text: summary(file, config) });
@@ -35,7 +31,7 @@ function summary(file: string, { issuer, clients, resources, users }: Config): s
   const parts = [
     counted(clients.length, 'client'),
     counted(resources.length, 'resource'),
-    counted(users.length, 'person', 'people'),
+    counted(users.length, 'user'),
   ];
-  return `${file} is in order: ${issuer}, ${parts.join(', ')}\n`;
+  return `${file} is valid: ${issuer}, ${parts.join(', ')}\n`;
 }

@@ -21,19 +21,17 @@ type SecretOptions = Readonly<{
 }>;
 
 export async function registerClient(program: Command, io: CliIo): Promise<void> {
-  const client = program.command('client').description('clients and their secrets');
+  const client = program.command('client').description('manage clients and their secrets');
   client
     .command('secret')
-    .description('make a client secret, and the lines of YAML that accept it')
-    .addOption(new Option('-n, --name <name>', 'what to call it').argParser(checked(labelFault)))
+    .description('generate a client secret and print its YAML')
+    .addOption(new Option('-n, --name <name>', 'a name for the secret').argParser(checked(labelFault)))
     .addOption(
-      new Option('--expires <date>', 'not accepted from this day or time on').argParser(
-        checked(instantFault),
-      ),
+      new Option('--expires <date>', 'date or time when the secret expires').argParser(checked(instantFault)),
     )
     .addOption(jsonOption())
     .action((options: SecretOptions) => makeSecret(options, io));
-  addVerb(client, 'list', 'the clients and their secrets')
+  addVerb(client, 'list', 'list clients and their secrets')
     .addOption(noSecretsOption())
     .action((options: SecretsOptions) => list(options, io));
   for (const load of Object.values(CLIENT_COMMANDS)) await (await load())(client, io);
@@ -45,9 +43,9 @@ function makeSecret({ json = false, ...options }: SecretOptions, io: CliIo): voi
   const hash = `sha256:${digestOf(secret).toString('hex')}`;
   const yaml = toYaml(hash, options);
   if (json) return printJson(io, { secret, hash, yaml });
-  io.stderr.write('The secret, for the client. It is not shown again:\n');
+  io.stderr.write('Client secret (not shown again):\n');
   io.stdout.write(`${secret}\n`);
-  io.stderr.write('\nFor the configuration, under the client:\n');
+  io.stderr.write('\nAdd this to the client in the configuration:\n');
   io.stdout.write(yaml);
 }
 

@@ -14,7 +14,7 @@ export const jsonOption = () => new Option('--json', 'print JSON');
 
 /** `--no-secrets`: the option is called `secrets`, true unless this is given. */
 export const noSecretsOption = () =>
-  new Option('--no-secrets', 'do not follow env: and file: references (for CI, where the secrets are not)');
+  new Option('--no-secrets', 'do not read env: and file: references (for CI without secrets)');
 
 export type VerbOptions = { readonly config: string; readonly json?: boolean };
 export type SecretsOptions = VerbOptions & { readonly secrets: boolean };
@@ -47,5 +47,5 @@ export async function readService(file: string, io: CliIo): Promise<Config> {
 export function printProblems(io: CliIo, { problems }: ConfigError, json: boolean): void {
   if (json) return printJson(io, { ok: false, problems });
   for (const problem of problems) io.stderr.write(`${formatProblem(problem)}\n`);
-  io.stderr.write(`\n${counted(problems.length, 'problem')}\n`);
+  if (problems.length > 1) io.stderr.write(`\n${counted(problems.length, 'problem')}\n`);
 }

@@ -15,8 +15,8 @@ const DEFAULT_MANAGEMENT = 'http://127.0.0.1:3001';
 
 /** Adds the verb. Exit code 0: ready; 1: not, with one line why; 2: there is no such file. */
 export function registerHealthcheck(program: Command, { stdout, stderr }: CliIo): void {
-  addVerb(program, 'healthcheck', 'say whether the service on this machine is ready')
-    .option('--live', 'whether it runs at all, instead of whether it is ready')
+  addVerb(program, 'healthcheck', 'check whether the service on this machine is ready')
+    .option('--live', 'check only that the service is running')
     .action(async (options: HealthOptions) => {
       const base = await managementUrl(options.config, (line) => stderr.write(`${line}\n`));
       const health = await askHealth(new URL(options.live === true ? '/healthz' : '/readyz', base));

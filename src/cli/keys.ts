@@ -17,17 +17,17 @@ import { type CliIo, CommandError, print, renderValue } from './io.ts';
 type Outcome = { readonly value: unknown; readonly text: string };
 
 export function registerKeys(program: Command, io: CliIo): void {
-  const keys = program.command('keys').description('signing keys');
+  const keys = program.command('keys').description('manage signing keys');
   const run = (options: VerbOptions, verb: (context: KeysContext) => Promise<Outcome>) =>
     withKeys(options, async (context) => print(io, options, await verb(context)));
-  addVerb(keys, 'list', 'what each signing key is, what it becomes next, and when').action(
+  addVerb(keys, 'list', 'list signing keys, their states and their next changes').action(
     (options: VerbOptions) => run(options, list),
   );
-  addVerb(keys, 'rotate', 'let the next key sign as soon as every verifier can know it').action(
-    (options: VerbOptions) => run(options, rotate),
+  addVerb(keys, 'rotate', 'schedule the next signing key').action((options: VerbOptions) =>
+    run(options, rotate),
   );
-  addVerb(keys, 'compromise', 'take a leaked key out of use everywhere, now')
-    .argument('<kid>', 'the key, as keys list shows it')
+  addVerb(keys, 'compromise', 'revoke a leaked signing key')
+    .argument('<kid>', 'key ID from "keys list"')
     .action((kid: string, options: VerbOptions) => run(options, (context) => compromise(context, kid)));
 }
 
@@ -69,9 +69,9 @@ async function compromise({ keyStore, now }: KeysContext, kid: string): Promise<
   return {
     value: { kid, changed, active, verifier_caches_end: cachedUntil, generation, keys },
     text: changed
-      ? `${kid} is out. Every node follows within 5 seconds; from then on ${active ?? 'no key'} signs, and tokens of ${kid} ` +
-        `are refused here. APIs that verify offline may take them until their cache of the key set ends, ${cachedUntil} at the latest.\n`
-      : `${kid} was out of use already.\n`,
+      ? `Revoked ${kid}. Within 5 seconds, every node signs with ${active ?? 'no key'} and rejects tokens signed with ${kid}. ` +
+        `APIs that verify tokens offline may accept them until their cached key set expires, at the latest ${cachedUntil}.\n`
+      : `${kid} was already revoked.\n`,
   };
 }
 
@@ -81,7 +81,7 @@ type KeysContext = Readonly<{
   now: Clock;
 }>;
 
-const NO_KEYS = 'there are no signing keys yet: the first start of the service makes them';
+const NO_KEYS = 'there are no signing keys yet: start the service once to create them';
 
 /** Throws CommandError before the first start, which creates the ring. `anyIssuer`: also on a store of another issuer. */
 export async function withKeys(

@@ -10,7 +10,7 @@ import { CommandError, type CliIo } from './io.ts';
 export async function readPassword(io: CliIo, context: PasswordContext): Promise<string> {
   const password = io.stdin.isTTY ? await askTwice(io) : (await text(io.stdin)).replace(/\r?\n$/, '');
   if (/[\r\n\u2028\u2029]/.test(password))
-    throw new CommandError('stdin has more than one line: give the password once');
+    throw new CommandError('stdin has more than one line: it must contain only the password');
   const fault = await passwordFault(password, context);
   if (fault) throw new CommandError(fault);
   return password;
@@ -23,10 +23,10 @@ async function askTwice({ stdin, stderr }: CliIo): Promise<string> {
   try {
     stderr.write('Password: ');
     const first = await terminal.question('');
-    stderr.write('\nOnce more: ');
+    stderr.write('\nRepeat the password: ');
     const second = await terminal.question('');
     stderr.write('\n');
-    if (first !== second) throw new CommandError('the two are not the same');
+    if (first !== second) throw new CommandError("the passwords don't match");
     return first;
   } catch (error) {
     if (error instanceof CommandError) throw error;

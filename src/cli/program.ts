@@ -23,11 +23,11 @@ const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
 export async function createProgram(io: CliIo, verb = ''): Promise<Command> {
   // Before the verbs, which inherit these settings.
   const program = new Command(commandName())
-    .description('A hosted OpenID Connect provider that is run from one file.')
+    .description('A hosted OpenID Connect provider, configured in one file.')
     .version(readVersion(), '-V, --version')
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
-    .showHelpAfterError('(--help lists what there is)');
+    .showHelpAfterError('(see --help)');
   const verbs = Object.hasOwn(VERBS, verb) ? [VERBS[verb]] : Object.values(VERBS);
   for (const load of verbs) await (await load?.())?.(program, io);
   return program;

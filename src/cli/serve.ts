@@ -90,7 +90,7 @@ function logConsole(log: Log): void {
     const err = said.find((one) => one instanceof Error);
     // LMDB's own C code has printed "Write error: …" without a newline; the next line must not begin behind it.
     process.stderr.write('\n');
-    log.warn({ err, said: said.filter((one) => one !== err).map(String) }, 'a package reports an error');
+    log.warn({ err, said: said.filter((one) => one !== err).map(String) }, 'a package reported an error');
   }
   Object.assign(console, { error });
 }

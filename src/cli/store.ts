@@ -10,30 +10,29 @@ import { CommandError, print, printDone, type CliIo } from './io.ts';
 import { withKeys } from './keys.ts';
 
 export function registerStore(program: Command, io: CliIo): void {
-  const store = program.command('store').description('where data is kept');
-  addVerb(store, 'backup', 'copy the embedded store while the service runs')
-    .argument('<folder>', 'where to; must not exist yet')
+  const store = program.command('store').description('back up and migrate the data store');
+  addVerb(store, 'backup', 'copy the embedded store, also while the service runs')
+    .argument('<folder>', 'target folder; must not exist')
     .action((folder: string, options: VerbOptions) => backup(path.resolve(folder), options, io));
-  addVerb(store, 'migrate', 'take the documents of the embedded store to a Redis that has none')
-    .requiredOption(
-      '--to <url>',
-      'where to: a redis URL without a password, or env:NAME or file:PATH of one with it',
-    )
+  addVerb(store, 'migrate', 'copy the documents of the embedded store to an empty Redis')
+    .requiredOption('--to <url>', 'target: a Redis URL without a password, or env:NAME or file:PATH with one')
     .action((options: VerbOptions & { readonly to: string }) => migrate(options, io));
-  addVerb(store, 'set-issuer', 'let the store belong to the issuer of the configuration from now on').action(
-    (options: VerbOptions) => setIssuer(options, io),
+  addVerb(store, 'set-issuer', 'change the issuer that the store belongs to').action((options: VerbOptions) =>
+    setIssuer(options, io),
   );
 }
 
 async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<void> {
   const { store } = await readService(options.config, io);
   if (store.engine !== 'lmdb')
-    throw new CommandError('Redis has its own backup: copy its RDB or AOF file, see docs/backup.md');
+    throw new CommandError(
+      'only the embedded store can be backed up: for Redis, copy its RDB or AOF file, see docs/backup.md',
+    );
   await backupFolder(store.folder, folder).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    throw new CommandError(`${folder} exists already: nothing is ever put over it`, { cause: error });
+    throw new CommandError(`${folder} already exists: choose a new folder`, { cause: error });
   });
-  printDone(io, options, { value: { folder }, text: `copied to ${folder}` });
+  printDone(io, options, { value: { folder }, text: `Copied to ${folder}` });
 }
 
 /** Signing keys, the pepper, what changed about users: docs/redis.md has what stays. The old store stays as it is. */
@@ -41,12 +40,9 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
   const to = await resolveTarget(options.to);
   const { store } = await readService(options.config, io);
   if (store.engine !== 'lmdb')
-    throw new CommandError(
-      'only the embedded store is moved: copy Redis by its own means, see docs/backup.md',
-    );
+    throw new CommandError('only the embedded store can be migrated: to copy Redis, see docs/backup.md');
   const moved = await moveToRedis(store.folder, to);
-  if (moved === undefined)
-    throw new CommandError('the new store holds documents already: nothing is ever put over them');
+  if (moved === undefined) throw new CommandError('the target store is not empty: choose an empty one');
   print(io, options, { value: { moved } });
 }
 
@@ -56,7 +52,7 @@ async function resolveTarget(argument: string): Promise<string> {
   try {
     // Other users of the machine can read a command line.
     if (resolved.value === argument && hasPassword(argument)) {
-      throw new CommandError('--to has a password in plain text: put the URL in env:NAME or file:PATH');
+      throw new CommandError('--to contains a password: use env:NAME or file:PATH instead');
     }
     parseRedisUrl(resolved.value);
     return resolved.value;
@@ -77,7 +73,7 @@ function setIssuer(options: VerbOptions, io: CliIo): Promise<void> {
         if (ring.installation === undefined || before === issuer) return ring;
         return { ...ring, installation: { ...ring.installation, issuer } };
       });
-      const text = `The store belongs to ${issuer}. Nodes of another issuer sign nothing any more, and its tokens are refused.\n`;
+      const text = `The store now belongs to ${issuer}. Nodes of another issuer stop signing, and its tokens are rejected.\n`;
       print(io, options, { value: { issuer, before: before ?? null }, text });
     },
     { anyIssuer: true },

@@ -21,14 +21,14 @@ const append = (text: string, before: readonly string[]) => [...before, text];
 /** `--group` and `--claim`. */
 export function addGrantedOptions(verb: Command): Command {
   return verb
-    .option('--claim <name=value>', 'such as email=alice@example.com; repeatable', addClaim, {})
+    .option('--claim <name=value>', 'a claim, such as email=alice@example.com; repeatable', addClaim, {})
     .option('--group <name>', 'a group defined in the configuration; repeatable', append, []);
 }
 
 export function registerSet(user: Command, io: CliIo): void {
   const description = 'change groups and claims of a user of the store';
   addGrantedOptions(addChange(user, io, { name: 'set', description, isStored: true, act: change }))
-    .option('--remove-group <name>', 'a group that the user leaves; repeatable', append, [])
+    .option('--remove-group <name>', 'a group to remove; repeatable', append, [])
     .option('--remove-claim <name>', 'a claim to remove; repeatable', append, []);
 }
 
@@ -64,8 +64,7 @@ export async function addNew(context: UserContext, user: NewUser): Promise<void>
   if (!(await addUser(context, OPERATOR, user))) throw isTaken(user.username);
 }
 
-const isTaken = (username: string) =>
-  new CommandError(`there is a person ${JSON.stringify(username)} already`);
+const isTaken = (username: string) => new CommandError(`user ${JSON.stringify(username)} already exists`);
 
 /** Throws CommandError for what the file doesn't define. */
 function checkGranted(
@@ -81,7 +80,10 @@ function checkGranted(
     ...('faults' in parsed ? parsed.faults.map((fault) => `--claim ${fault}`) : []),
     ...group
       .filter((name) => !defined.includes(name))
-      .map((name) => `--group ${name}: the file defines no such group, but ${defined.join(', ') || 'none'}`),
+      .map(
+        (name) =>
+          `--group ${name}: there is no such group; the configuration defines ${defined.join(', ') || 'none'}`,
+      ),
   ];
   if ('faults' in parsed || faults.length > 0) throw new CommandError(faults.join('\n'));
   return { claims: assertFits(parsed.claims), groups: toGroups(group) };
@@ -115,5 +117,5 @@ async function change(context: UserContext, before: User, options: SetOptions): 
   const changed = await setGranted(context, OPERATOR, id, { to, left });
   if (changed === undefined) throw isGone(username);
   const { groups, claims } = changed;
-  return { value: { groups, claims }, text: `${username} is in ${groups.join(', ') || 'no group'}` };
+  return { value: { groups, claims }, text: `Updated ${username}: groups ${groups.join(', ') || 'none'}` };
 }

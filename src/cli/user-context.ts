@@ -32,7 +32,7 @@ export async function withUsers(
 ): Promise<void> {
   const config = await readService(file, process);
   if (mustExist && !isStoreMade(config.store)) {
-    throw new CommandError('there is no store yet: the first start of the service makes it');
+    throw new CommandError('there is no store yet: start the service once to create it');
   }
   await withStore(config.store, async (store) => {
     const audit = openAudit(config.audit);
@@ -76,7 +76,9 @@ function openAudit(audit: AuditConfig): Audit & { readonly close: () => Promise<
     },
     async close() {
       if (audit.to !== 'file' || opened === undefined || (await opened.close())) return;
-      throw new CommandError(`it is done, but its audit record could not be written to ${audit.file}`);
+      throw new CommandError(
+        `the change was made, but its audit record could not be written to ${audit.file}`,
+      );
     },
   };
 }
@@ -104,7 +106,7 @@ export function addChange<Options extends VerbOptions>(
   },
 ): Command {
   return addVerb(group, name, description)
-    .argument('<username>', 'the login name, or the id')
+    .argument('<username>', 'username or ID')
     .action((typed: string, options: Options) =>
       withUsers(options, async (context) => {
         const user = await (isStored ? findStoredUser : findUser)(context, typed);
@@ -116,7 +118,7 @@ export function addChange<Options extends VerbOptions>(
 }
 
 export const isGone = (username: string): CommandError =>
-  new CommandError(`${username} was deleted meanwhile`);
+  new CommandError(`${username} was deleted in the meantime`);
 
 /** Random, so that no user gets the id of a deleted one. */
 export const newUserId = (): string => `usr_${randomBytes(16).toString('base64url')}`;
@@ -125,7 +127,7 @@ export const newUserId = (): string => `usr_${randomBytes(16).toString('base64ur
 export async function findUser({ accounts }: UserContext, typed: string): Promise<User> {
   const user = await accounts.lookUp(typed);
   if (user !== undefined) return user;
-  throw new CommandError(`there is no person ${JSON.stringify(typed)}`);
+  throw new CommandError(`there is no user ${JSON.stringify(typed)}`);
 }
 
 /** The same, for what is only done to users of the store. Throws CommandError. */

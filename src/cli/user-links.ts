@@ -14,20 +14,20 @@ import { addChange, type Done, OPERATOR, type UserContext, withUsers } from './u
 type InviteOptions = VerbOptions & GrantedOptions;
 
 export function registerUserLinks(user: Command, io: CliIo): void {
-  const invited = addVerb(user, 'invite', 'add a user who chooses a password, and print a link for that');
-  invited.argument('<username>', 'what the user types to sign in', checked(usernameFault));
+  const invited = addVerb(user, 'invite', 'add a user and print an invitation link');
+  invited.argument('<username>', 'the name that the user signs in with', checked(usernameFault));
   addGrantedOptions(invited).action((typed: string, options: InviteOptions) =>
     withUsers(options, (context) => invite(context, typed, { options, io })),
   );
   addChange(user, io, {
     name: 'reset',
-    description: 'print a link by which a user of the store chooses a password',
+    description: 'print a password reset link for a user of the store',
     isStored: true,
     act: reset,
   });
   addChange(user, io, {
     name: 'enable',
-    description: 'let a user sign in again, and forget failed sign-ins',
+    description: 'allow sign-ins of a user again and clear failed attempts',
     act: enable,
   });
 }
@@ -68,7 +68,7 @@ async function enable(context: UserContext, user: User): Promise<Done> {
 export function newLink(context: UserContext) {
   const { links } = context;
   if (links === undefined)
-    throw new CommandError('a link needs a service that has been started once: start it, then repeat this');
+    throw new CommandError('links need a signing key: start the service once, then try again');
 
   return async function make(
     purpose: LinkPurpose,
@@ -76,13 +76,13 @@ export function newLink(context: UserContext) {
   ): Promise<Done> {
     const state = await context.states.get(id);
     if (state.disabled) {
-      throw new CommandError(`${username} is disabled, and no link works: postern user enable`);
+      throw new CommandError(`${username} is disabled: run postern user enable first`);
     }
     const ends = { passwordSince: validAfter, stateSince: state.validAfter };
     const made = { purpose, accountId: id, ...ends };
     const token = await acts.makeLink(context, OPERATOR, { links, link: made, seconds: DAY });
     const link = oneTimeLinkUrl(context.config.issuer, token);
     const end = new Date(context.storeNow() + DAY * 1000).toISOString();
-    return { value: { link, expires_at: end }, text: `${link}\nIt works once, until ${end}.` };
+    return { value: { link, expires_at: end }, text: `${link}\nThis link works once and expires at ${end}.` };
   };
 }

@@ -28,35 +28,39 @@ type HashOptions = { readonly username: string; readonly config?: string; readon
 
 export async function registerUser(program: Command, io: CliIo): Promise<void> {
   const verbs = program.command('user').description('manage users');
-  const added = addVerb(verbs, 'add', 'add a user to the store (password typed, or from stdin)');
-  added.argument('<username>', 'what the user types to sign in', checked(usernameFault));
+  const added = addVerb(
+    verbs,
+    'add',
+    'add a user to the store (reads the password from the terminal or stdin)',
+  );
+  added.argument('<username>', 'the name that the user signs in with', checked(usernameFault));
   addGrantedOptions(added).action((username: string, options: AddOptions) =>
     withUsers(options, (context) => add(context, username, { options, io })),
   );
   registerSet(verbs, io);
   addChange(verbs, io, {
     name: 'password',
-    description: 'set a new password for a user of the store, and end all sessions and tokens',
+    description: 'set a new password for a user of the store and sign them out everywhere',
     isStored: true,
     act: (context, user) => changePassword(context, user, io),
   });
   addChange(verbs, io, {
     name: 'delete',
-    description: 'delete a user of the store; the id is never used again',
+    description: 'delete a user of the store (the ID is never reused)',
     isStored: true,
     act: remove,
   });
   verbs
     .command('hash')
-    .description('hash a password (typed, or from stdin), and make the entry for the users file')
-    .option('-u, --username <name>', 'who it is for', 'somebody')
-    .option('-c, --config <file>', 'the configuration file whose rules for passwords hold')
+    .description('hash a password and print the entry for the users file')
+    .option('-u, --username <name>', 'the username', 'somebody')
+    .option('-c, --config <file>', 'the configuration file with the password rules')
     .addOption(jsonOption())
     .action((options: HashOptions) => hash(options, io));
   registerList(verbs, io);
   addChange(verbs, io, {
     name: 'disable',
-    description: 'end all sessions and tokens of a user, and refuse sign-ins',
+    description: 'block sign-ins of a user and revoke all their sessions and tokens',
     act: async (context, { id, username }) => ({
       value: { valid_after: await disable(context, OPERATOR, id), disabled: true },
       text: `Disabled ${username}`,
@@ -66,7 +70,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
   for (const load of Object.values(USER_COMMANDS)) await (await load())(verbs, io);
   addChange(verbs, io, {
     name: 'sign-out',
-    description: 'end all sessions and tokens of a user, who can sign in again',
+    description: 'revoke all sessions and tokens of a user',
     act: async (context, { id, username }) => ({
       value: { valid_after: await signOut(context, OPERATOR, id) },
       text: `Signed out ${username}`,
@@ -97,7 +101,7 @@ async function changePassword(context: UserContext, user: User, io: CliIo): Prom
   if (changed === undefined) throw isGone(username);
   return {
     value: { valid_after: changed.validAfter },
-    text: `Set a new password for ${username}, and signed them out everywhere`,
+    text: `Changed the password of ${username} and signed them out everywhere`,
   };
 }
 
@@ -115,6 +119,6 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
   const id = newUserId();
   const name = JSON.stringify(username);
   const yaml = `- id: ${id}\n  username: ${name}\n  password_hash: ${passwordHash}\n  preferred_username: ${name}\n`;
-  if (!json) io.stderr.write('For the users file, under users:\n');
+  if (!json) io.stderr.write('Add this to users in the users file:\n');
   print(io, { json }, { value: { id, username, password_hash: passwordHash, yaml }, text: yaml });
 }

@@ -49,7 +49,7 @@ const RULES: readonly ClientRule[] = [
   rule('scope', (client, { userScopes }) => {
     const personal = client.scope.filter((token) => userScopes.includes(token));
     return isMachine(client) && personal.length > 0
-      ? `a client_credentials client acts for no person: remove ${personal.join(', ')}`
+      ? `a client_credentials client has no user: remove ${personal.join(', ')}`
       : undefined;
   }),
   rule('grant_types', ({ grant_types, scope, client_id }) =>
@@ -89,7 +89,7 @@ const RULES: readonly ClientRule[] = [
   // RFC 8252 §8.6: without a secret, anybody can claim to be this client.
   rule('consent', (client) =>
     client.consent === 'implicit' && client.token_endpoint_auth_method === 'none'
-      ? 'implicit needs a client with a secret: anybody can claim to be a public client, so people are asked (RFC 8252 §8.6)'
+      ? 'implicit needs a client with a secret: any app can claim to be a public client, so users must be asked (RFC 8252 §8.6)'
       : undefined,
   ),
   // RFC 9700 §2.1.1: > Public clients MUST use PKCE.

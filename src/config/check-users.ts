@@ -30,10 +30,7 @@ export function checkUsers(
     if (hash === undefined && !passkeys)
       report('password_hash', 'is required, unless sign_in.passkeys is on');
     if (hash === DEMO_PASSWORD_HASH && !issuerIsLoopback) {
-      report(
-        'password_hash',
-        'has the demo password that everybody knows: it is only for an issuer on this machine',
-      );
+      report('password_hash', 'has the public demo password: it is only for an issuer on this machine');
     }
   }
 }

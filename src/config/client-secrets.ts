@@ -33,7 +33,7 @@ export async function resolveClientSecrets(
     if (isDemoSecret(hash) && !context.issuerIsLoopback) {
       entry.report(
         path,
-        `client ${id} has the demo secret that everybody knows: it is only for an issuer on this machine. Remove the client, or give it another secret`,
+        `client ${id} has the public demo secret: it is only for an issuer on this machine. Remove the client, or give it another secret`,
       );
     }
     secrets.push({ ...hash, name: form.name, notBefore: form.notBefore, expiresAt: form.expiresAt });

@@ -28,7 +28,7 @@ export const forUsers = <K extends string>(at: K) => ({
   at,
   fault: (client: OfUsers<K>) =>
     client[at] !== undefined && client.grant_types.includes('client_credentials')
-      ? 'is about people, and a client_credentials client acts for no person: remove it'
+      ? 'applies to users, and a client_credentials client has none: remove it'
       : undefined,
 });
 

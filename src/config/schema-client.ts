@@ -19,9 +19,7 @@ function clientIdFault(value: string): string | undefined {
   if (isUrlClient(value)) return clientIdUrlFault(value);
   if (/[:%+"\\]/.test(value)) return 'must not contain : % + " or a backslash';
   // A user and a client with one identifier would have the same `sub`.
-  return value.startsWith('usr_')
-    ? 'must not begin with usr_, which is how identifiers of people begin'
-    : undefined;
+  return value.startsWith('usr_') ? 'must not begin with usr_, the prefix of user IDs' : undefined;
 }
 
 const secretReference = text(emptyFault).meta({ title: 'reference' });

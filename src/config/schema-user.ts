@@ -103,7 +103,7 @@ const MAX_CLAIMS_BYTES = 64 * 1024;
 /** They are read with each sign-in, and sent with each userinfo answer. */
 export function claimsFault(claims: object): string | undefined {
   const isTooLong = Buffer.byteLength(JSON.stringify(claims)) > MAX_CLAIMS_BYTES;
-  return isTooLong ? 'the claims of one person must be at most 64 KB of JSON' : undefined;
+  return isTooLong ? 'the claims of one user must be at most 64 KB of JSON' : undefined;
 }
 
 /** The claims of one user, `custom` ones among them, or what is wrong with them. */

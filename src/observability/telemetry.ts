@@ -35,7 +35,7 @@ export function openTelemetry({ log, audit, worker }: TelemetrySettings) {
   const processLog = createLog(log.level, logLines, worker);
   const auditFile = auditFileOf(audit);
   const onFailed = (error: Error) =>
-    processLog.error({ err: error }, "the audit trail can't be written: its records wait in memory");
+    processLog.error({ err: error }, "the audit trail can't be written: records are buffered in memory");
   const auditLines = audit.to === 'off' ? undefined : new Lines(auditFile ?? STDOUT, onFailed);
   metrics.describe(() => [
     ['lines_waiting_bytes', logLines.waitingBytes, { to: 'log' }],
@@ -49,13 +49,13 @@ export function openTelemetry({ log, audit, worker }: TelemetrySettings) {
       try {
         auditLines?.reopen();
       } catch (error) {
-        processLog.error({ err: error }, 'the audit trail could not be opened again: the old file goes on');
+        processLog.error({ err: error }, 'the audit file could not be reopened: the old one stays in use');
       }
     },
     /** When what waits was written, or after a second. False: records of the audit trail were not. */
     async close() {
       const isWritten = (await auditLines?.close()) ?? true;
-      if (!isWritten) processLog.error('records of the audit trail could not be written, and are lost');
+      if (!isWritten) processLog.error('audit records could not be written and are lost');
       await logLines.close();
       return isWritten;
     },

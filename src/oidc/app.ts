@@ -166,6 +166,6 @@ function reportDamaged({ log, metrics }: Telemetry) {
     if (reported.has(record)) return;
     reported.add(record);
     metrics.recordDamaged(kind);
-    log.error({ kind, hash: record.key }, 'a stored record is damaged and counts as absent');
+    log.error({ kind, hash: record.key }, 'ignored a damaged record in the store');
   };
 }

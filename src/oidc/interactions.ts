@@ -17,7 +17,7 @@ import { type OpenInteraction, toOpenInteraction } from './open-interaction.ts';
 import { placeOf } from './place.ts';
 import type { Engine } from './provider.ts';
 
-const DECLINED = 'the person declined the request';
+const DECLINED = 'the user declined the request';
 
 /** Who proved to be whom, when, and how; `proved` is for where the file says something of sign-ins. */
 export type Login = Issued & { readonly accountId: string; readonly proved?: Proved | undefined };

@@ -27,7 +27,7 @@ export function createConfigurationStatus(taken: Taken, { log, audit }: Telemetr
       current = next;
       problem = undefined;
       const { hash, pending: keys } = read();
-      log.info({ hash }, 'the configuration was taken over');
+      log.info({ hash }, 'configuration reloaded');
       audit.record('configuration_changed', 'success', { configuration: hash });
       if (warning) log.warn(warning);
       if (keys) log.warn({ keys }, 'these settings take effect at the next start');
@@ -36,20 +36,23 @@ export function createConfigurationStatus(taken: Taken, { log, audit }: Telemetr
     refuse: (error: unknown): void => {
       if (error instanceof ConfigError) {
         problem = error.message;
-        log.error({ problems: error.problems }, 'the configuration is broken, the old one goes on');
+        log.error(
+          { problems: error.problems },
+          'the configuration is invalid, the previous one stays in use',
+        );
       } else {
         const message = error instanceof Error ? error.message : String(error);
-        const reason = `the configuration could not be taken over: ${message}`;
+        const reason = `the configuration could not be applied: ${message}`;
         // It is tried again every few seconds.
         if (problem === reason) return;
         problem = reason;
-        log.error({ err: error }, 'the configuration could not be taken over');
+        log.error({ err: error }, 'the configuration could not be applied');
       }
       audit.record('configuration_changed', 'failure', { configuration: current.hash });
     },
     /** The files match the running configuration again; an earlier refusal is cleared. */
     confirm: (): void => {
-      if (problem !== undefined) log.info('the configuration is in order again');
+      if (problem !== undefined) log.info('the configuration is valid again');
       problem = undefined;
     },
     read,

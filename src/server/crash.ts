@@ -12,10 +12,7 @@ export function exitOnCrash(log: Log, drain: () => Promise<void>): void {
     if (isEnding) return;
     isEnding = true;
     setTimeout(() => process.exit(1), DRAIN_WITHIN_MS);
-    log.fatal(
-      { err: error instanceof Error ? error : typeof error },
-      'an error was not caught: the process ends',
-    );
+    log.fatal({ err: error instanceof Error ? error : typeof error }, 'uncaught error: the process exits');
     void drain().finally(() => process.exit(1));
   }
   process.on('uncaughtException', crash);
@@ -29,6 +26,6 @@ export function reportAbsences(log: Log): void {
     const awaySeconds = Math.round((Date.now() - at) / 1000);
     at = Date.now();
     if (awaySeconds >= AWAY_SECONDS)
-      log.warn({ awaySeconds }, 'this process was away: suspended, blocked or out of CPU');
+      log.warn({ awaySeconds }, 'this process did not run for a while: suspended, blocked or out of CPU');
   }, 1000).unref();
 }

@@ -75,7 +75,7 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
   }
 
   function report({ config, keySet, hash = '' }: Change, old: First, now: ApplicationParts): void {
-    if (now.views !== old.views) process.log.info('the views were read again');
+    if (now.views !== old.views) process.log.info('views reloaded');
     if (config !== undefined) status.take({ running: now.config, wanted: config, hash });
     if (keySet !== undefined) reportKeys(keySet, old.hasNewKeys === true, process);
   }
@@ -117,7 +117,7 @@ async function applyUsers(
   const { now } = store.clock;
   const onFault = (fault: FormFault) => {
     if (fault instanceof UnreadableForm) metrics.recordDamaged(fault.collection);
-    log.error({ err: fault }, 'a user was skipped, who is refused until this is repaired');
+    log.error({ err: fault }, 'skipped a user with invalid data: sign-ins are refused until this is fixed');
   };
   const isNeeded = config.signIn === undefined && (before === config || before.signIn !== undefined);
   if (isNeeded) await markAll(factors, onFault);
@@ -125,7 +125,7 @@ async function applyUsers(
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await findShadowed(users, storedUsers);
   for (const ids of shadowed) {
-    log.warn(ids, "a person of the file has the login name of one of the store, who can't sign in");
+    log.warn(ids, "a user of the file has the username of a user of the store, who can't sign in");
   }
   // A user of the file who has the id of one of the store goes on as that one.
   const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
@@ -158,7 +158,7 @@ function reportKeys({ active, published }: KeySet, areNew: boolean, { log, audit
   if (!areNew) return;
   log.warn(
     { kid: active.kid },
-    'new signing keys were made: what verifiers keep, sessions and tokens of an earlier store, if there was one, are void',
+    'created signing keys (new store): tokens issued from another store are no longer valid',
   );
   audit.record('keys_created', 'success', fields);
 }

@@ -70,11 +70,11 @@ export async function sealAnew(
   const unreadable = await rewrapOneTimeCodes(openUsers(documents, () => '').factors, vault);
   if (isChanged) {
     await rewrapPepper(documents, vault);
-    log.info({ encryptionKey: vault.kekId }, 'everything was sealed with the first encryption key');
+    log.info({ encryptionKey: vault.kekId }, 'all stored data is encrypted with the first encryption key');
   }
   const accounts = [...unreadable.keys()];
   if (accounts.length > 0)
-    log.warn({ accounts }, 'one-time codes that no configured encryption key opens were left as they are');
+    log.warn({ accounts }, 'skipped authenticator apps that no configured encryption key can decrypt');
   const isAll = encryptionKeys.length === 1 && accounts.length === 0;
   await documents.put(...MARK, markOf(isAll ? vault.kekId : undefined), mark?.version ?? 0);
   return unopened(unreadable);

@@ -157,13 +157,13 @@ async function compose(
   // Triggers of a replacement; a changed configuration comes from the caller.
   const viewsWatch = createViewsWatch({
     onChange: () => replace({ views: 'changed' }),
-    onError: (error) => log.error({ err: error }, 'the views could not be read again'),
+    onError: (error) => log.error({ err: error }, 'the views could not be reloaded'),
   });
   const rotation = new Rotation({
     keyStore,
     now: store.clock.now,
     onKeySet: (keySet) => replace({ keySet }),
-    onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
+    onError: (error) => log.error({ err: error }, 'the key ring could not be read or rotated'),
     timer: options.rotationTimer,
   });
 

@@ -46,7 +46,7 @@ export function watchStore(given: Store, { log, metrics }: Telemetry) {
     const state = error instanceof Error && error.name === StoreUnavailable.name ? error.name : problem;
     if (state === known || isClosed) return problem;
     known = state;
-    if (problem === undefined) log.info('the store can be used again');
+    if (problem === undefined) log.info('the store is available again');
     else log.error(problem);
     return problem;
   }

@@ -95,7 +95,7 @@ export class KeptWorker {
         return this.#first.reject(new StartError(message));
       }
       pauseMs = isSteady ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, pauseMs * 2), LONGEST_PAUSE_MS);
-      telemetry.log.error({ ended: number, reason, pauseMs }, 'a worker ended, another one takes its place');
+      telemetry.log.error({ ended: number, reason, pauseMs }, 'a worker exited and is being replaced');
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -144,7 +144,7 @@ export class KeptWorker {
     if (this.#missed <= most) return void this.look();
     const silent = this.#parts.number;
     this.#refusal = `worker ${silent} did not answer: suspended, blocked or out of CPU`;
-    this.#parts.telemetry.log.error({ silent }, 'a worker does not answer any more and is killed');
+    this.#parts.telemetry.log.error({ silent }, 'killed a worker that stopped responding');
     this.kill();
   }
 

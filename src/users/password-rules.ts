@@ -65,7 +65,7 @@ export async function passwordFault(typed: string, context: PasswordContext): Pr
     too_short: `the password must have at least ${context.minLength} characters: a few words are fine`,
     too_long: `the password must have at most ${MAX_PASSWORD_LENGTH} characters`,
     guessable:
-      'the password is one of the first that somebody would guess (a common one, or the name of the user or of the service): take another one',
+      'the password is too easy to guess (a common one, or made of the name of the user or of the service): choose another one',
   }[fault];
 }
 

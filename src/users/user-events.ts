@@ -60,5 +60,5 @@ export const createUserEventDelivery = ({ userEvents, storeNow, log, hearOfUser 
     done: () => undefined,
     failed: ({ accountId, what }, { reason }) => log.error({ accountId, what, reason }, GIVEN_UP),
     broke: (error) =>
-      log.error({ err: error }, "apps could not be notified yet that a user's sessions have ended"),
+      log.error({ err: error }, "could not notify apps of a user's ended sessions, will retry"),
   });

@@ -17,7 +17,7 @@ const LOGO = picture(
   56,
   '<path fill="#0b6e4f" d="M0,0h56v56h-56z"/><circle cx="28" cy="28" r="14" fill="white"/>',
 );
-const AT = '23 November 2026 at 02:55 UTC';
+const AT = Date.UTC(2026, 10, 23, 2, 55) / 1000;
 const LONG_WORD = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft';
 const LONG =
   /^(?:name|username|displayName|description|destination|requestId|email|title|text|browser|resource)$/;
@@ -42,10 +42,6 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   what: 'recovery_code_used codes_failed passkey_refused recovery_codes_made factor_added.passkey factor_added.one_time_code authenticator_replaced.one_time_code factor_removed.passkey factor_removed.one_time_code'.split(
     ' ',
   ),
-  day: ['23 November 2026'],
-  createdAt: [AT],
-  usedAt: [AT],
-  at: [AT],
   destination: ['localhost:51004'],
   requestId: ['01JCZW7P4Q8RM0V3X5T9'],
   'error.error':
@@ -75,7 +71,7 @@ function samplesOf(schema: unknown, page: string, key: string): readonly Sample[
   }
   if (schema instanceof z.ZodEnum) return schema.options.map((option) => [String(option), option]);
   if (schema instanceof z.ZodLiteral) return [['', schema.value]];
-  if (schema instanceof z.ZodNumber) return [['', 9]];
+  if (schema instanceof z.ZodNumber) return [['', /^at$|At$/.test(key) ? AT : 9]];
   if (schema instanceof z.ZodBoolean) return either(true, `${key} false`, false);
   return textsOf(schema, page, key);
 }

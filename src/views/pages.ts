@@ -3,6 +3,7 @@ import { type LoadedViews, loadViews, type Report, type ViewsOptions } from './l
 import { chooseLocale, DEFAULT_LOCALE, directionOf, type LanguageWishes } from './locale.ts';
 import type { PageContext, PageModels, PageName } from './models.ts';
 import { renderTemplate, type TemplateSet } from './templates.ts';
+import { toTimeText } from './time-text.ts';
 import { fill, toParts, type Texts, type TextValues } from './texts.ts';
 
 /** Something is wrong with a view; users are served the built-in page instead. */
@@ -89,8 +90,9 @@ function reportOnce(onProblem: PagesOptions['onProblem']): Report {
 }
 
 function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string, report: Report) {
-  function textOf(key: string): string {
-    const text = texts.find(locale, key);
+  function textOf(key: string, values: TextValues): string {
+    const count = Object.hasOwn(values, 'count') ? Number(values['count']) : undefined;
+    const text = texts.find(locale, key, count);
     if (text === undefined) report(`locales/${locale}.json`, `There is no text ${key}`);
     return text ?? key;
   }
@@ -99,8 +101,9 @@ function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string,
     dir: directionOf(locale),
     branding,
     stylesheets,
-    t: (key: string, values: TextValues = {}) => fill(textOf(key), values),
-    parts: (key: string, values: TextValues = {}) => toParts(textOf(key), values),
+    t: (key: string, values: TextValues = {}) => fill(textOf(key, values), values),
+    parts: (key: string, values: TextValues = {}) => toParts(textOf(key, values), values),
+    time: (at: number) => toTimeText(at, locale),
   };
 }
 

@@ -13,6 +13,8 @@ type TemplateLocals = PageContext & {
   readonly t: (key: string, values?: TextValues) => string;
   /** The same in pieces. */
   readonly parts: (key: string, values?: TextValues) => readonly TextPart[];
+  /** A time of a model (epoch seconds) in this page's language, in UTC. */
+  readonly time: (at: number) => string;
 };
 
 /** Names of the locals, in the order of docs/views.md. */
@@ -21,6 +23,7 @@ export const LOCAL_NAMES = [
   'model',
   't',
   'parts',
+  'time',
   'locale',
   'dir',
   'languages',

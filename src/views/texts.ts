@@ -1,5 +1,6 @@
 // The texts of the pages, by language: the operator's file of that language wins, then the built-in one, the operator's
-// English, the built-in English. Placeholders are `{{name}}`; there is no other notation.
+// English, the built-in English. Placeholders are `{{name}}`; there is no other notation. A text with a `count` can have plural
+// forms: `KEY.one`, `KEY.few` … `KEY.other` (the categories of Intl.PluralRules).
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { DEFAULT_LOCALE } from './locale.ts';
@@ -12,10 +13,11 @@ export type LocaleFiles = ReadonlyMap<string, LocaleFile>;
 
 /** A piece of a sentence: words of the language, or a value that was put in. */
 export type TextPart = { readonly text: string; readonly isValue: boolean };
-export type TextValues = Readonly<Record<string, string>>;
+export type TextValues = Readonly<Record<string, string | number>>;
 
 export type Texts = ReturnType<typeof createTexts>;
 
+const PLURAL = /\.(?:zero|one|two|few|many|other)$/;
 const LOCALE_FILE = /^locales\/([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*)\.json$/;
 
 /** Reads `locales/*.json` of a views folder; what can't be read or isn't a map of texts is reported to `onBroken`. */
@@ -47,12 +49,18 @@ export function parseLocaleFile(text: string): LocaleFile {
 /** `custom` wins key by key; it may add languages. */
 export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles) {
   const locales: readonly string[] = [...new Set([...builtIn.keys(), ...custom.keys()])].toSorted();
-  const fallback = [custom.get(DEFAULT_LOCALE), builtIn.get(DEFAULT_LOCALE)];
 
-  /** Undefined when no language has the key. */
-  function find(locale: string, key: string): string | undefined {
-    const files = [custom.get(locale), builtIn.get(locale), ...fallback];
-    return files.find((file) => file?.has(key))?.get(key);
+  /** Undefined when no language has the key. `count` chooses the plural form. */
+  function find(locale: string, key: string, count?: number): string | undefined {
+    for (const tag of [locale, DEFAULT_LOCALE]) {
+      const forms = count === undefined ? [] : [new Intl.PluralRules(tag).select(count), 'other'];
+      const keys = [...forms.map((form) => `${key}.${form}`), key];
+      for (const file of [custom.get(tag), builtIn.get(tag)]) {
+        const found = keys.find((one) => file?.has(one));
+        if (found !== undefined) return file?.get(found);
+      }
+    }
+    return undefined;
   }
 
   return {
@@ -66,6 +74,10 @@ export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles) {
   };
 }
 
+/** What a text of another language, or of an operator, is a form of. */
+export const originalOf = (texts: LocaleFile, key: string): string | undefined =>
+  texts.get(key) ?? texts.get(`${key.replace(PLURAL, '')}.other`);
+
 export const placeholdersOf = (text: string): string[] =>
   [...text.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name = '']) => name);
 
@@ -75,7 +87,7 @@ export function toParts(text: string, values: TextValues): readonly TextPart[] {
   return pieces.map((piece) => {
     const [name = ''] = placeholdersOf(piece);
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    return { text: value ?? piece, isValue: value !== undefined };
+    return { text: String(value ?? piece), isValue: value !== undefined };
   });
 }
 

@@ -229,7 +229,7 @@ describe('F1-18: eighty failures', () => {
       expect((await guess(world(), { browser: laptop })).status).toBe(401);
     expect(isIn(await right(world(), { browser: laptop }))).toBe(true);
     const page = await openAccount(world(), laptop, { username: 'alice' });
-    expect(page.text).toContain('A wrong password was entered too many times.');
+    expect(page.text).toContain('Too many incorrect passwords were entered.');
     expect(isIn(await right(world()))).toBe(true);
   });
 });
@@ -355,7 +355,7 @@ describe('LG-31: a crowd of unknown browsers', () => {
     for (const { status } of others) expect([401, 503]).toContain(status);
     for (const { headers, text } of busy) {
       expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-      expect(text).toContain('We’re very busy right now.');
+      expect(text).toContain('Sign-in is busy right now.');
     }
   });
 });

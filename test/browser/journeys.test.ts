@@ -39,7 +39,7 @@ describe('by mouse', () => {
       const page = await place.visit({ javaScriptEnabled });
       await page.goto(urlAtHome());
       await fillSignIn(page, 'alice', 'wrong');
-      expect(await page.getByRole('alert').innerText()).toContain('don’t match');
+      expect(await page.getByRole('alert').innerText()).toContain('Incorrect username or password.');
       expect(await page.getByLabel('Username').inputValue()).toBe('alice');
       await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
       await press(page, 'Sign in');

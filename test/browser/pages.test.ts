@@ -546,7 +546,7 @@ describe('second factors', () => {
     expect(shown).toContain('Acme ID');
     expect(shown.join(' ')).toContain('alice');
     await measured.emulateMedia({ media: 'screen' });
-    expect(await measured.getByRole('link', { name: 'I’ve kept them' }).isVisible()).toBe(true);
+    expect(await measured.getByRole('link', { name: 'I’ve saved my codes' }).isVisible()).toBe(true);
   });
 
   it('recovery codes are copied, downloaded and printed where scripts run, under the policy of the pages', async () => {
@@ -626,7 +626,10 @@ describe('the account page', () => {
 
   it('names each control by what it changes, and opens the form of the password without a script', async () => {
     await scriptless.goto(`/0/${indexOf('account page')}`);
-    for (const name of ['Sign out Firefox, Linux, 23 November 2026', 'Withdraw access from Example web app'])
+    for (const name of [
+      'Sign out Firefox, Linux, November 23, 2026 at 2:55 AM UTC',
+      'Remove access for Example web app',
+    ])
       expect(await scriptless.getByRole('button', { name, exact: true }).count(), name).toBeGreaterThan(0);
     for (const name of ['Manage Authenticator app', 'Manage Recovery codes'])
       expect(await scriptless.getByRole('link', { name, exact: true }).count(), name).toBe(1);

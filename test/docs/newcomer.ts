@@ -71,8 +71,8 @@ export async function followReadme(newcomer: Newcomer) {
     await writeFile(file, config.replace(`\n${app.above}\n`, `\n${app.above}\n${item}\n`));
     const checked = await run(checkCommand);
     onStep?.('the client pasted and checked');
-    while (!service.stderr().includes('was taken over')) await sleep(100);
-    onStep?.('the file taken over');
+    while (!service.stderr().includes('configuration reloaded')) await sleep(100);
+    onStep?.('configuration reloaded');
     await startShell(`Open ${app.home}`, appCommand?.replace('…', find(made, /^([\w-]{43})$/m)));
     onStep?.('the app started');
 

@@ -45,7 +45,7 @@ describe('README.md', () => {
     const { start } = await readReadme(folder);
     expect(welcome).toContain(start.printed);
     expect(machineToken).toContain('"access_token"');
-    expect(checked).toContain('in order');
+    expect(checked).toContain('is valid');
     expect(shown).toMatchObject({ name: 'Demo Person', email: 'demo@example.com' });
   });
 

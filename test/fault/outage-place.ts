@@ -74,7 +74,7 @@ function storeLines({ world, logged }: Pick<OutagePlace & Begun, 'world' | 'logg
 /** One line when it begins and one when it is over. While a busy machine connects again, it may have another reason in between. */
 export function expectLoggedOnce(place: Parameters<typeof storeLines>[0], reason: RegExp): void {
   const lines = storeLines(place);
-  expect([lines[0], lines.at(-1)]).toEqual([expect.stringMatching(reason), 'the store can be used again']);
+  expect([lines[0], lines.at(-1)]).toEqual([expect.stringMatching(reason), 'the store is available again']);
   expect(lines).toEqual([...new Set(lines)]);
 }
 

@@ -60,7 +60,7 @@ describe('the packed package in an empty folder', () => {
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('npm '));
     // The one warning of a first start.
-    expect(lines).toEqual([expect.stringContaining('new signing keys were made')]);
+    expect(lines).toEqual([expect.stringContaining('created signing keys')]);
   });
 });
 

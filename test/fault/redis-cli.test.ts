@@ -36,7 +36,7 @@ describe('postern store migrate', () => {
     const plain = await posternHere(...moving, server.url);
     expect(plain).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('password in plain text') as string,
+      stderr: expect.stringContaining('contains a password') as string,
     });
     const first = await posternHere(...moving, 'env:TEST_STORE', '--json');
     expect([first.code, JSON.parse(first.stdout)]).toEqual([
@@ -48,7 +48,7 @@ describe('postern store migrate', () => {
     const again = await posternHere(...moving, 'env:TEST_STORE');
     expect(again).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('holds documents already') as string,
+      stderr: expect.stringContaining('the target store is not empty') as string,
     });
 
     const moved = await startWorld({ store: server.url, issuer: world.issuer });

@@ -13,7 +13,7 @@ import { MAIN, runCli, runProgram, startProcess, startUntil, type ServiceProcess
 import { testFolder } from '../world/temp-folder.ts';
 
 /** Of a start that finds no store: one line of the log, a warning. */
-const ONE_WARNING: unknown = expect.stringMatching(/^\{"level":40[^\n]*new signing keys were made[^\n]*\n$/);
+const ONE_WARNING: unknown = expect.stringMatching(/^\{"level":40[^\n]*created signing keys[^\n]*\n$/);
 
 describe('the service as a process', () => {
   let folder: string;

@@ -255,8 +255,8 @@ describe('two workers', () => {
     const now = await workersOf(world);
     expect(now[0]?.pid).toBe(first?.pid);
     expect(now[1]?.pid).not.toBe(second?.pid);
-    expect(running.stderr()).toMatch(/a worker does not answer any more and is killed/);
-    expect(running.stderr()).toMatch(/"reason":"worker 2 did not answer: suspended, .*a worker ended/);
+    expect(running.stderr()).toMatch(/killed a worker that stopped responding/);
+    expect(running.stderr()).toMatch(/"reason":"worker 2 did not answer: suspended, .*a worker exited/);
     const answers = await times(10, async () => requestAnew(`${world.base}/oauth/jwks.json`));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
   });
@@ -365,9 +365,7 @@ describe('the end of a process', () => {
     // One request under way, and one new connection that was just being handed over.
     expect(Math.max(...load.callers.map(({ lost }) => lost.length))).toBeLessThanOrEqual(2);
     expect(load.callers.every(({ refused }) => refused === 0)).toBe(true);
-    expect(running.stderr()).toMatch(
-      /SIGKILL \(out of memory, if.*a worker ended, another one takes its place/,
-    );
+    expect(running.stderr()).toMatch(/SIGKILL \(out of memory, if.*a worker exited and is being replaced/);
     expect((await running.end('SIGTERM')).code).toBe(0);
   });
 
@@ -436,7 +434,7 @@ describe('the end of a process', () => {
           (await (await fetch(`${world.management}/metrics`)).text()).match(/crashes_total \d/g);
         await expect.poll(crashes, { timeout: 20_000 }).toEqual(['crashes_total 1']);
         await findWithin('another worker', 10, async () => (await readyz(world)).status === 'ready');
-        expect(service.stderr()).toContain('a worker ended, another one takes its place');
+        expect(service.stderr()).toContain('a worker exited and is being replaced');
       }
       const fatal = service
         .stderr()

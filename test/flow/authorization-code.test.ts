@@ -164,7 +164,7 @@ describe('sign-in and consent', () => {
     expect(consent.text).toContain('<bdi>Web app</bdi></strong> wants access to your account');
     expect(consent.text).toContain('See your email address');
     expect(consent.text).not.toContain('name and profile');
-    expect(consent.text).toContain(`In <strong><bdi>${API}</bdi></strong>`);
+    expect(consent.text).toContain(`<h2 id="api-0"><bdi>${API}</bdi></h2>`);
     expect(consent.text).toContain('<li>reports.read</li>');
   });
 
@@ -180,7 +180,7 @@ describe('sign-in and consent', () => {
       expect(`${left.origin}${left.pathname}`).toBe(CALLBACK);
       expect(Object.fromEntries(left.searchParams)).toEqual({
         error: 'access_denied',
-        error_description: 'the person declined the request',
+        error_description: 'the user declined the request',
         state: 'state-of-the-client',
         iss: world().issuer,
       });
@@ -197,7 +197,7 @@ describe('sign-in and consent', () => {
     const browser = newBrowser(world());
     const page = await browser.submit(await start(browser), '/login', { username, password });
     expect(page.status).toBe(401);
-    expect(page.text).toContain('That username and password don’t match.');
+    expect(page.text).toContain('Incorrect username or password.');
     expect(browser.cookies.filter(({ name }) => name === 'postern_session')).toEqual([]);
     const retried = await finishPages(browser, page, 'alice');
     expect(new URL(retried.url).searchParams.get('code')).toMatch(/^[\w-]{43}$/);

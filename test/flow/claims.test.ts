@@ -215,7 +215,7 @@ anyStore(
       const { browser, page } = await begin(world(), parameters);
       const consent = await signInAs(browser, page, 'alice');
       const words = [...consent.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text);
-      expect(words.slice(1)).toEqual(['Sehen, welchen Gruppen Sie angehören', 'See your storage quota']);
+      expect(words.slice(1)).toEqual(['Ihre Gruppen sehen', 'See your storage quota']);
     });
 
     it('AC-36: the consent page lists what is granted, each line of it, and nothing else is granted', async () => {
@@ -223,9 +223,9 @@ anyStore(
       const { browser, page: consent } = await enterPassword(world(), { ...parameters, resource: API });
       expect(consent.text).toContain(`<bdi>${API}</bdi>`);
       expect([...consent.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text)).toEqual([
-        'Know who you are',
+        'Confirm your identity',
         'See your email address',
-        'Keep this access when you’re not using the app',
+        'Stay connected when you’re not using it',
         'See your storage quota',
         'reports.read',
       ]);

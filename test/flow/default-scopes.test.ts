@@ -97,7 +97,7 @@ anyStore(
     it('AC-09, AC-36: means the default_scope of the client: shown, granted, remembered and named', async () => {
       const browser = newBrowser(world());
       const asked = await signInAs(browser, await openRequest(world(), browser, { nonce: 'n' }), 'alice');
-      expect(itemsOf(asked)).toEqual(['Know who you are', 'See your email address']);
+      expect(itemsOf(asked)).toEqual(['Confirm your identity', 'See your email address']);
       const answer = await exchangeAt(world(), await browser.submit(asked, '/consent'));
       expect(answer).toMatchObject({ scope: 'openid email' });
       expect(decodeJwt(String(answer['access_token']))).toMatchObject({ scope: 'openid email' });

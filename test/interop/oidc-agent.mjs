@@ -37,7 +37,7 @@ try {
   );
   const [, code] = await find(gen.stderr, /enter the code: (\S+)/);
   const page = await new Person().open(`${issuer}/device?user_code=${code}`);
-  check(page.text.includes('Go back to your device'), 'let in at another machine', page.text);
+  check(page.text.includes('Device connected'), 'let in at another machine', page.text);
   const status = await new Promise((resolve) => gen.on('close', resolve));
   check(status === 0, 'signed in without a browser', status);
 

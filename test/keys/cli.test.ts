@@ -39,7 +39,7 @@ describe('postern keys', () => {
     for (const args of [['list'], ['rotate'], ['compromise', 'x']]) {
       const { code, stdout, stderr } = await keys(...args);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toBe('there are no signing keys yet: the first start of the service makes them\n');
+      expect(stderr).toBe('there are no signing keys yet: start the service once to create them\n');
     }
     service = await startProcess(configFile);
   });
@@ -77,9 +77,9 @@ describe('postern keys', () => {
     const [leaked = ''] = await publishedKids({ base });
     const { code, stdout } = await keys('compromise', leaked);
     expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`^${leaked} is out\\. .*within 5 seconds.*Z at the latest\\.\n`));
+    expect(stdout).toMatch(new RegExp(`^Revoked ${leaked}\\. Within 5 seconds.*at the latest .*Z\\.\n`));
     await expect.poll(() => publishedKids({ base }), POLL).not.toContain(leaked);
-    expect((await keys('compromise', leaked)).stdout).toBe(`${leaked} was out of use already.\n`);
+    expect((await keys('compromise', leaked)).stdout).toBe(`${leaked} was already revoked.\n`);
     expect(await keys('compromise', 'no-such-key')).toMatchObject({
       code: 1,
       stdout: '',

@@ -218,7 +218,7 @@ describe.each(['lmdb', 'redis'] as const)('new signing keys, on %s', (engine) =>
       const node = await startNode({ store, hasOwnKeys: true, ...(issuer && { issuer }) });
       issuer = node.issuer;
       const warnings = node.recorded.log.filter((line) =>
-        /"level":40.*new signing keys were made.*void/.test(line),
+        /"level":40.*created signing keys.*no longer valid/.test(line),
       );
       const records = node.recorded.audit('keys_created');
       for (const record of records) expect(await publishedKids(node)).toContain(record['kid']);

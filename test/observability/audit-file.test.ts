@@ -86,7 +86,7 @@ describe('CF-15: the audit trail in a file', () => {
       await rename(path.join(folder, 'audit'), old);
       await writeFile(path.join(folder, 'audit'), 'in the way');
       process.kill(service.pid, 'SIGHUP');
-      await vi.waitFor(() => expect(service.stderr()).toContain('could not be opened again'), MACHINE_MS);
+      await vi.waitFor(() => expect(service.stderr()).toContain('could not be reopened'), MACHINE_MS);
       await machineToken(world);
       expect((await service.end()).code).toBe(0);
       const events = (await recordsIn(path.join(old, 'trail.jsonl'))).map(({ event }) => event);
@@ -138,7 +138,7 @@ describe('CF-15: the audit trail in a file', () => {
     // Every user may limit their own process; for a file it is as a full disk.
     limitFiles('0');
     for (let count = 0; count < 3; count += 1) await machineToken(world);
-    const failure = "the audit trail can't be written: its records wait in memory";
+    const failure = "the audit trail can't be written: records are buffered in memory";
     await vi.waitFor(() => expect(service.stderr()).toContain(failure), MACHINE_MS);
     expect(service.stderr()).toContain('EFBIG');
     expect(service.stderr().split(failure)).toHaveLength(2);
@@ -156,11 +156,9 @@ describe('CF-15: the audit trail in a file', () => {
     const done = await postern(['user', 'disable', 'bob', '--config', world.configFile]);
     expect([done.code, done.stderr]).toEqual([
       1,
-      'it is done, but its audit record could not be written to /dev/full\n',
+      'the change was made, but its audit record could not be written to /dev/full\n',
     ]);
-    expect((await service.end()).stderr).toContain(
-      'records of the audit trail could not be written, and are lost',
-    );
+    expect((await service.end()).stderr).toContain('audit records could not be written and are lost');
   });
 
   it('IN-08: nothing that a process writes holds a secret, with the log at debug', async () => {

@@ -50,7 +50,7 @@ describe('the words of a consent', () => {
       const first = { scope: 'openid reports.read', ...named };
       const { browser } = await complete(world(), 'alice', first);
       const { page } = await begin(world(), { ...named, scope: 'openid email reports.read' }, { browser });
-      expect(page.text).toContain('In <strong><bdi>Reports</bdi></strong>');
+      expect(page.text).toContain('<h2 id="api-0"><bdi>Reports</bdi></h2>');
       expect(wordsOf(page)).toEqual(['See your email address', 'Read your reports']);
     },
   );
@@ -60,7 +60,7 @@ describe('the words of a consent', () => {
     const request = { scope: 'openid', resource: BARE };
     expect(await silently(world(), browser, request)).toBe('consent_required');
     const { page } = await begin(world(), request, { browser });
-    expect(page.text).toContain('In <strong><bdi>Mail</bdi></strong>');
+    expect(page.text).toContain('<h2 id="api-0"><bdi>Mail</bdi></h2>');
     expect(wordsOf(page)).toEqual(['Act on your behalf']);
     expect((await browser.submit(page, '/consent')).url).toContain('code=');
     expect(await silently(world(), browser, request)).toBe('signed in');
@@ -73,8 +73,8 @@ describe('the words of a consent', () => {
     expect(titleOf(consent)).toBe(ASKS);
     expect(consent.text).toContain('You’re signed in as <strong><bdi>alice</bdi></strong>.');
     const items = [...consent.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words);
-    expect(items).toEqual(['Know who you are', 'See your email address', 'Read your reports']);
-    expect(consent.text).toContain('In <strong><bdi>Reports</bdi></strong>');
+    expect(items).toEqual(['Confirm your identity', 'See your email address', 'Read your reports']);
+    expect(consent.text).toContain('<h2 id="api-0"><bdi>Reports</bdi></h2>');
   });
 
   it('decline is access_denied at the app, and nothing is remembered', async () => {
@@ -95,8 +95,8 @@ describe('the words of a consent', () => {
       redirect_uri: 'https://own.example/cb',
       scope: 'openid email',
     };
-    const WORDS = ['Know who you are', 'See your email address'];
-    const lasting = [...WORDS, 'Keep this access when you’re not using the app'];
+    const WORDS = ['Confirm your identity', 'See your email address'];
+    const lasting = [...WORDS, 'Stay connected when you’re not using it'];
     expect(wordsOf((await begin(world(), again, { browser })).page)).toEqual(lasting);
     expect(wordsOf((await begin(world(), own, { browser })).page)).toEqual(WORDS);
   });

@@ -40,7 +40,7 @@ describe('the language of a page', () => {
     expect(titleOf(german)).toBe(TITLES.de);
     const failed = await browser.submit(german, '/login', { username: 'alice', password: 'wrong' });
     expect(failed.text).toContain('<html lang="de" dir="ltr">');
-    expect(failed.text).toContain('Benutzername und Passwort passen nicht zusammen.');
+    expect(failed.text).toContain('Benutzername oder Passwort ist falsch.');
     const consent = await signInAs(browser, failed, 'alice');
     expect(titleOf(consent)).toBe('Web app möchte auf Ihr Konto zugreifen');
     const out = await browser.open(`${world().issuer}/oauth/logout`, {

@@ -79,7 +79,7 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
       '--group',
       'x',
     ]);
-    expect([done.code, done.stderr]).toEqual([1, expect.stringContaining('the file defines no such group')]);
+    expect([done.code, done.stderr]).toEqual([1, expect.stringContaining('there is no such group')]);
     const link = await linkOf(world, ['invite', 'Carol', '--claim', 'email=carol@example.com']);
     expect(link).toMatch(/\/interaction\/link\/[\w-]{43}$/);
     // Nobody can sign in as somebody without a password, and the page doesn't say why.
@@ -169,12 +169,12 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     const inFile = expect.stringMatching(/^alice is in .*users\.json: change that file instead\n$/);
     expect(await refused('reset', 'alice')).toEqual(inFile);
     await linkOf(world, ['invite', 'hans', '--claim', 'name=Hans']);
-    expect(await refused('invite', 'HANS')).toBe('there is a person "HANS" already\n');
+    expect(await refused('invite', 'HANS')).toBe('user "HANS" already exists\n');
     await userVerb(world, ['disable', 'hans']);
     expect(await refused('reset', 'hans')).toContain('hans is disabled');
     await userVerb(world, ['enable', 'hans']);
     await userVerb(world, ['password', 'hans'], PASSWORD);
-    expect(await refused('reset', 'nobody')).toContain('there is no person');
+    expect(await refused('reset', 'nobody')).toContain('there is no user');
   });
 });
 
@@ -191,11 +191,11 @@ eachStore(
       let page = await browser.open(reset);
       expect(page.text).toContain('At least 15 characters');
       const refused = [
-        [chosen('Zq7!'), 'too short'],
-        [chosen('a'.repeat(1025)), 'too long'],
-        [chosen('passwordpassword'), 'too easy to guess'],
-        [chosen('ida-ida-ida-ida-ida'), 'too easy to guess'],
-        [{ password: PASSWORD, again: OTHER }, 'aren’t the same'],
+        [chosen('Zq7!'), 'Too short.'],
+        [chosen('a'.repeat(1025)), 'Too long.'],
+        [chosen('passwordpassword'), 'Too easy to guess.'],
+        [chosen('ida-ida-ida-ida-ida'), 'Too easy to guess.'],
+        [{ password: PASSWORD, again: OTHER }, 'The passwords don’t match.'],
       ] as const;
       for (const [fields, words] of refused) {
         page = await browser.submit(page, tokenOf(reset), fields);

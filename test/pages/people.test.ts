@@ -92,9 +92,9 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
     expect(added.filter(({ code }) => code === 0)).toHaveLength(1);
     expect(added.filter(({ code }) => code === 1)).toHaveLength(3);
     for (const { code, stderr } of added)
-      if (code === 1) expect(stderr).toMatch(/^there is a person .* already\n$/);
+      if (code === 1) expect(stderr).toMatch(/^user .* already exists\n$/);
     const taken = await userVerb(world, ['add', 'Alice'], PASSWORD);
-    expect([taken.code, taken.stderr]).toEqual([1, 'there is a person "Alice" already\n']);
+    expect([taken.code, taken.stderr]).toEqual([1, 'user "Alice" already exists\n']);
     const { result } = await userVerb(world, ['list']);
     expect(
       (result as unknown as { username: string }[]).filter(({ username }) => /dora|ｄ/i.test(username)),
@@ -134,7 +134,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
     expect((await tryPassword(world, 'grace', PASSWORD)).status).toBe(401);
     for (const typed of ['grace', first]) {
       const gone = await userVerb(world, ['delete', typed]);
-      expect([gone.code, gone.stderr]).toEqual([1, `there is no person "${typed}"\n`]);
+      expect([gone.code, gone.stderr]).toEqual([1, `there is no user "${typed}"\n`]);
     }
     const second = await add(world, 'Grace');
     expect(second).not.toBe(first);
@@ -145,7 +145,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
   it('are asked a password that is not expected, never as an argument, and known claims', async () => {
     for (const [args, input, reason] of [
       [['add', 'henry'], 'short', 'at least 15 characters'],
-      [['add', 'henry'], 'Henry-Postern-2026', 'first that somebody would guess'],
+      [['add', 'henry'], 'Henry-Postern-2026', 'too easy to guess'],
       [['add', 'henry'], 'x'.repeat(1025), 'at most 1024'],
       [['add', 'henry', '--claim', 'email=no'], PASSWORD, 'email: must be an email address'],
       [
@@ -153,10 +153,10 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
         PASSWORD,
         'sub: there is no such claim. Known are email, email_verified, name, family_name, given_name',
       ],
-      [['password', 'carol'], 'passwordpassword', 'first that somebody would guess'],
+      [['password', 'carol'], 'passwordpassword', 'too easy to guess'],
       [['password', 'alice'], PASSWORD, 'change that file instead'],
       [['delete', 'alice'], '', path.join(world.folder, 'users.json')],
-      [['password', 'nobody'], PASSWORD, 'there is no person "nobody"'],
+      [['password', 'nobody'], PASSWORD, 'there is no user "nobody"'],
     ] as const) {
       const { code, stderr } = await userVerb(world, args, input);
       expect([code, stderr], args.join(' ')).toEqual([1, expect.stringContaining(reason)]);

@@ -66,7 +66,7 @@ describe('a folder of views, while the service runs', () => {
       put('login.ejs', broken);
       await askUntil(
         () => Promise.resolve(world.recorded.log.join('')),
-        (text) => text.includes('views were read again'),
+        (text) => text.includes('views reloaded'),
       );
       const page = await openLogin();
       expect([page.status, titleOf(page)], broken).toEqual([200, 'Welcome']);

@@ -123,7 +123,9 @@ describe('a changed configuration', () => {
   /** How often a process has said, in each place, that it did not take a configuration over. */
   async function refusals(world: World) {
     return {
-      logged: serviceOf(world).stderr().split('the configuration is broken, the old one goes on').length - 1,
+      logged:
+        serviceOf(world).stderr().split('the configuration is invalid, the previous one stays in use')
+          .length - 1,
       recorded: changesOf(world).filter(({ outcome }) => outcome === 'failure').length,
     };
   }
@@ -294,7 +296,7 @@ describe('a changed configuration', () => {
       }));
       await everywhere(async (node) => {
         expect((await status(node)).problem).toContain(
-          "could not be taken over: can't reach the store: no answer in time",
+          "could not be applied: can't reach the store: no answer in time",
         );
       });
       const [node] = worlds;

@@ -94,13 +94,13 @@ describe('a replacement that fails', () => {
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       await expect(world.reload(withoutMachine)).rejects.toThrow(StoreUnavailable);
     }
-    expect(await problem()).toBe("the configuration could not be taken over: can't reach the store");
+    expect(await problem()).toBe("the configuration could not be applied: can't reach the store");
     expect(await machineToken(world)).toMatch(/^ey/);
     expect(world.recorded.audit('configuration_changed').map(({ outcome }) => outcome)).toEqual(['failure']);
     const metrics = await (await fetch(`${world.management}/metrics`)).text();
     expect(metrics).toContain('postern_configuration_current 0\n');
     const lines = world.recorded.log.filter((line) =>
-      line.includes('the configuration could not be taken over'),
+      line.includes('the configuration could not be applied'),
     );
     expect(lines).toHaveLength(1);
 

@@ -149,7 +149,9 @@ export function useProofs(proofs: Proofs, config: Readonly<Record<string, unknow
         expect(results).toContainEqual(INTACT);
         const unsure = results.filter(({ unconfirmed }) => unconfirmed);
         expect(unsure).not.toEqual([]);
-        const ofCode = /recovery|one-time/.test(kind) ? 'This code may have been used. Use another one.' : '';
+        const ofCode = /recovery|one-time/.test(kind)
+          ? 'That code may already have been used. Use another one.'
+          : '';
         const said = kind.startsWith('a link') ? 'This link may have been used' : ofCode;
         for (const { text } of unsure) expect(text).toContain(said);
       },

@@ -1,5 +1,6 @@
-// Makes a page easier where scripts run; every page works without it. Shows the password, warns of Caps Lock, sends a form
-// once, sends a complete code, and copies, downloads or prints what the page shows. It sends no requests of its own.
+// Makes a page easier to use; every page works without it. Shows the password, warns about Caps Lock, sends a form only
+// once, sends a complete code, shows times relative to now, and copies, downloads or prints what the page shows. It sends no
+// requests of its own.
 'use strict';
 
 for (const button of document.querySelectorAll('[data-reveals]')) {
@@ -96,4 +97,16 @@ for (const input of document.querySelectorAll('[data-sends]')) {
     }
     input.form.requestSubmit();
   });
+}
+
+// "2 minutes ago"; the exact time, in the reader's time zone, is the tooltip.
+const { lang } = document.documentElement;
+const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto' });
+const UNITS = { year: 31536000, month: 2592000, week: 604800, day: 86400, hour: 3600, minute: 60, second: 1 };
+for (const time of document.querySelectorAll('time')) {
+  const at = new Date(time.dateTime);
+  const seconds = Math.max(0, (Date.now() - at) / 1000);
+  const [unit, size] = Object.entries(UNITS).find(([, of]) => seconds >= of) ?? ['second', 1];
+  time.title = at.toLocaleString(lang, { dateStyle: 'long', timeStyle: 'short' });
+  time.textContent = relative.format(-Math.floor(seconds / size), unit);
 }

@@ -71,7 +71,7 @@ export function open({ rules, audiences, audit }: AccessPolicyParts): Parts {
     const decision = decideRequest(ctx);
     if ('left' in decision) return false;
     record(ctx, ctx.oidc.account?.accountId, decision.rule);
-    if (!decision.isOfApp) throw new errors.AccessDenied('the person may not use this API');
+    if (!decision.isOfApp) throw new errors.AccessDenied('the user may not use this API');
     return true;
   }
 
@@ -117,7 +117,7 @@ export function open({ rules, audiences, audit }: AccessPolicyParts): Parts {
         }
         await endGrantOf(ctx);
         record(ctx, ctx.oidc.entities.Grant?.accountId, decision.rule);
-        throw new errors.InvalidGrant('the person may not use this client or API any more');
+        throw new errors.InvalidGrant('the user may not use this client or API any more');
       },
 
       /** An API may read the scopes of an access token from the JWT: one with a scope that is lost is dead. */

@@ -10,10 +10,10 @@ export const SessionModel = z.object({
   browser: text,
   /** The network of its address. */
   network: text,
-  /** The day of the sign-in, in the language of the page. */
-  day: text,
-  /** When an app last signed in with it, in the language of the page; absent for this browser, and for a session that was saved before this was kept. */
-  usedAt: text.optional(),
+  /** When the user signed in (epoch seconds). */
+  at: z.number(),
+  /** When an app last signed in with it (epoch seconds); absent for this browser, and for a session that was saved before this was kept. */
+  usedAt: z.number().optional(),
   /** This one. */
   current: z.boolean(),
 });
@@ -43,8 +43,8 @@ export const EventModel = z.object({
     'sessions_ended',
     'app_withdrawn',
   ]),
-  /** When, in the language of the page. */
-  at: text,
+  /** When (epoch seconds). */
+  at: z.number(),
   browser: text,
   network: text,
   /** The name of the app, where it is about one. */

@@ -6,7 +6,6 @@ import { ENDPOINTS } from '../../config/endpoints.ts';
 import { actorOf } from '../../interaction/actor.ts';
 import type { Host } from '../../interaction/host.ts';
 import type { AccountFields, Section, Visitor } from '../../interaction/own-page.ts';
-import { toDayText, toTimeText } from '../../interaction/time-texts.ts';
 import { toClientModel } from '../../oidc/client-model.ts';
 import { toAllowedModels } from '../../oidc/scope-words.ts';
 import { issuedBySession, sessionsSinceOf } from '../../oidc/seam/session-sign-in.ts';
@@ -101,7 +100,7 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
     },
   };
   const sessions: Section = {
-    async fields({ account, session, own }, locale) {
+    async fields({ account, session, own }) {
       const all = await list(account.id);
       const current = all.filter(({ session: one }) => sessionsSinceOf(one) === own.sessionsSince);
       return {
@@ -109,8 +108,8 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
           id: idOf(uid),
           browser: place?.browser ?? '',
           network: place?.network ?? '',
-          day: toDayText(signedInAt, locale),
-          usedAt: usedAt === undefined || uid === session.uid ? undefined : toTimeText(usedAt, locale),
+          at: signedInAt,
+          usedAt: uid === session.uid ? undefined : usedAt,
           current: uid === session.uid,
         })),
         endSessionAction: `${url}/end-session`,
@@ -167,16 +166,16 @@ function createApps(host: Host, held: Held, url: string): Section {
 }
 
 function createActivity(host: Host, { index }: Held): Section {
-  function toEventModel({ what, at, place, app }: SecurityEvent, locale: string) {
+  function toEventModel({ what, at, place, app }: SecurityEvent) {
     const { browser = '', network = '' } = place ?? {};
-    return { what, at: toTimeText(at, locale), browser, network, app: app && nameOf(host, app) };
+    return { what, at, browser, network, app: app && nameOf(host, app) };
   }
 
   return {
-    async fields({ account }, locale) {
+    async fields({ account }) {
       const events = await index.eventsOf(account.id);
       return {
-        events: events.toReversed().map((event) => toEventModel(event, locale)),
+        events: events.toReversed().map(toEventModel),
         done: doneNow(events.at(-1), host.now()),
       };
     },

@@ -56,11 +56,11 @@ export function createLogoutSender(app: App, provider: Provider): Job {
     done: (job) => record(job, 'success'),
     failed(job, { reason, detail = reason }, isLast) {
       const fields = { clientId: job.clientId, tries: job.failures, reason: detail };
-      if (!isLast) return log.warn(fields, 'an app could not be notified yet that a session has ended');
-      log.warn(fields, "an app was not notified that a session has ended, and won't be");
+      if (!isLast) return log.warn(fields, 'could not notify an app of an ended session, will retry');
+      log.warn(fields, 'gave up notifying an app of an ended session');
       record(job, 'failure', reason);
     },
-    broke: (error) => log.error({ err: error }, 'a logout could not be sent'),
+    broke: (error) => log.error({ err: error }, 'a logout notification could not be sent'),
   });
   return {
     ...outbox,

@@ -18,12 +18,13 @@ const HEAD = '# The metadata document of this client, as reviewed.\n';
 type PinOptions = VerbOptions & { readonly scope?: string };
 
 export function registerClientPin(client: Command, io: CliIo): void {
-  addVerb(client, 'pin', 'print a client that has a metadata document as YAML')
-    .argument('<document>', 'the URL of its metadata document, or a file that has it')
+  addVerb(client, 'pin', 'print the client of a metadata document as YAML')
+    .argument('<document>', 'URL or file of the metadata document')
     .addOption(
-      new Option('--scope <scope>', 'what it may ask for; default: client_documents.scope').argParser(
-        checked(scopeFault),
-      ),
+      new Option(
+        '--scope <scope>',
+        'scopes that the client may request; default: client_documents.scope',
+      ).argParser(checked(scopeFault)),
     )
     .action((source: string, options: PinOptions) => pin(source, options, io));
 }
@@ -31,8 +32,7 @@ export function registerClientPin(client: Command, io: CliIo): void {
 async function pin(source: string, options: PinOptions, io: CliIo): Promise<void> {
   const config = await loadConfig(options.config, { writeKeys: false, readSecrets: false });
   const scope = options.scope === undefined ? config.clientDocuments?.scope : splitScope(options.scope);
-  if (!scope)
-    throw new CommandError('say what the client may ask for: --scope, or client_documents.scope of the file');
+  if (!scope) throw new CommandError('the client needs scopes: use --scope or set client_documents.scope');
   const vet = (document: ClientDocument) => vetClientDocument(document, scope);
   const isUrl = /^https?:/i.test(source);
   const { clientId, vetted } = isUrl ? await vetPublished(source, config, vet) : await vetFile(source, vet);

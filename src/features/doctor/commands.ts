@@ -19,7 +19,7 @@ export function registerDoctor(program: Command, io: CliIo): void {
   addVerb(program, 'doctor', 'check a running service through its public address and its proxy')
     .option(
       '--url <url>',
-      'the public address, instead of the issuer; without --config nothing else is known',
+      'public URL to check instead of the issuer; without --config, only this URL is checked',
     )
     .action(async (options: DoctorOptions, command: Command) => {
       const isUrlOnly = options.url !== undefined && command.getOptionValueSource('config') === 'default';

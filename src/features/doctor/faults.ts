@@ -17,7 +17,7 @@ export const FAULTS = {
   'discovery-redirected': problem('Clients do not follow that: give the address it leads to as issuer.'),
   'path-altered': problem('Pass the path on as it came (in nginx: proxy_pass without a path).'),
   'well-known-missing': warning('Send it to Postern as well: OAuth clients look there (RFC 8414 §3.1).'),
-  'issuer-mismatch': problem('Make issuer in the configuration the address that people use.'),
+  'issuer-mismatch': problem('Set issuer to the URL that users open.'),
   'urls-rewritten': problem('Let the proxy rewrite no body.'),
 
   'tls-failed': problem('Look at the log of the proxy.'),

@@ -14,7 +14,7 @@ export async function checkSignIn(target: Target, report: ReportFault): Promise<
     ({ grantTypes, redirectUris }) => grantTypes.includes('authorization_code') && redirectUris.length > 0,
   );
   if (!app)
-    throw new Skipped('cookies and redirects need the configuration, with a client that people sign in to');
+    throw new Skipped('cookies and redirects need the configuration, with a client that users sign in to');
   const { status, header, all } = await ask(signInUrl(at, app), { headers: BROWSER });
   if (status !== 302 && status !== 303)
     return report(
@@ -81,7 +81,7 @@ export function judgeCookies(issuer: string, cookies: readonly string[], report:
       (cookie.startsWith('__Host-') && pathOf(cookie) !== '/'),
   );
   if (cookies.length === 0)
-    report('cookies-altered', 'the answer to a sign-in request has no Set-Cookie: nobody can sign in');
+    report('cookies-altered', 'the response to a sign-in request has no Set-Cookie: no user can sign in');
   if (altered.length > 0) {
     const names = altered.map((cookie) => cookie.split('=', 1)[0]).join(', ');
     report('cookies-altered', `the proxy changes the names or attributes of cookies: ${names}`);

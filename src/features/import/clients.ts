@@ -157,7 +157,7 @@ function toForm(draft: Draft, note: Note): Fields {
   const { client, isPublic, grants, scopes, secret, isTrusted, left } = draft;
   const usesCode = grants.includes('authorization_code');
   if (draft.isUnasked && usesCode && !isPublic)
-    note('asks people from now on: write consent: implicit for an app of your own');
+    note('now asks users for consent: set consent: implicit for an app of your own');
   if (left.length > 0) note(`not carried over: ${left.join(', ')}`);
   // RFC 8252 §8.6: without a secret, any app can claim to be this one.
   const consent = isTrusted && !isPublic ? 'implicit' : 'explicit';

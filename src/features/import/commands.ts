@@ -6,10 +6,10 @@ import { IMPORT_FORMATS, importClients, type ImportFormat } from './clients.ts';
 export function registerClientImport(client: Command, io: CliIo): void {
   client
     .command('import')
-    .argument('<file>', 'the configuration or export of the other provider')
-    .description('print the clients of another provider as YAML, and what could not be carried over')
+    .argument('<file>', 'configuration or export of the other provider')
+    .description('convert the clients of another provider to YAML')
     .addOption(
-      new Option('--from <provider>', 'whose file it is').choices(IMPORT_FORMATS).makeOptionMandatory(),
+      new Option('--from <provider>', 'the other provider').choices(IMPORT_FORMATS).makeOptionMandatory(),
     )
     .action((file: string, { from }: { readonly from: ImportFormat }) => importFrom(file, from, io));
 }

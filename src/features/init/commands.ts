@@ -20,15 +20,15 @@ type InitOptions = { readonly issuer: string; readonly username: string };
 export function registerInit(program: Command, io: CliIo): void {
   program
     .command('init')
-    .argument('[folder]', 'where to write', '.')
-    .description('write a configuration to start from')
+    .argument('[folder]', 'target folder', '.')
+    .description('create a starter configuration')
     .addOption(
-      new Option('--issuer <url>', 'public address of the service')
+      new Option('--issuer <url>', 'public URL of the service')
         .default('http://localhost:3000')
         .argParser(checked(issuerFault)),
     )
     .addOption(
-      new Option('-u, --username <name>', 'the first person')
+      new Option('-u, --username <name>', 'username of the first user')
         .default('alice')
         .argParser(checked(usernameFault)),
     )
@@ -41,8 +41,8 @@ const init =
     const password = randomBytes(15).toString('base64url');
     const { files, startUrl } = starterFiles(issuer, username, await hashPassword(password));
     await writeAll(folder, files);
-    for (const name of Object.keys(files)) stderr.write(`wrote ${join(folder, name)}\n`);
-    stderr.write(`\nThe password of ${username}. It is not shown again:\n`);
+    for (const name of Object.keys(files)) stderr.write(`Created ${join(folder, name)}\n`);
+    stderr.write(`\nPassword of ${username} (not shown again):\n`);
     stdout.write(`${password}\n`);
     const [postern, config] = [commandName(), join(folder, 'config', 'postern.yaml')];
     stderr.write(`\nNext:\n  ${postern} check --config ${config}\n  ${postern} serve --config ${config}\n`);
@@ -52,7 +52,7 @@ const init =
 /** All of them or none; existing files are never touched. Only their owner may read keys and data. */
 async function writeAll(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   const taken = Object.keys(files).filter((name) => existsSync(join(folder, name)));
-  if (taken.length > 0) throw new CommandError(`nothing was written: ${taken.join(', ')} exists already`);
+  if (taken.length > 0) throw new CommandError(`nothing was written: ${taken.join(', ')} already exists`);
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name);
     const isSecret = /secrets|data/.test(name);

@@ -21,9 +21,9 @@ export function registerPlan(program: Command, io: CliIo): void {
   addVerb(
     program,
     'plan',
-    'say what another configuration would change. Exit code: 0 nothing, 10 changes, 11 breaking changes',
+    'show what a new configuration would change (exit code: 0 nothing, 10 changes, 11 breaking changes)',
   )
-    .argument('<file>', 'the configuration that would take its place')
+    .argument('<file>', 'the new configuration')
     .addOption(noSecretsOption())
     .action(async (file: string, { config, json, secrets }: SecretsOptions) => {
       const current = await readSide(config, secrets);
@@ -72,9 +72,9 @@ async function readStored(store: StoreConfig, hasSecrets: boolean): Promise<Plan
 }
 
 const SUMMARY: Readonly<Record<Plan['result'], string>> = {
-  nothing: 'nothing changes',
-  changes: 'nothing that works now stops working',
-  breaking: 'something that works now stops working',
+  nothing: 'no changes',
+  changes: 'no breaking changes',
+  breaking: 'breaking changes',
 };
 
 /** The worst first; within that, in the order of the file. */

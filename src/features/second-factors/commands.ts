@@ -25,13 +25,13 @@ type FactorsOptions = VerbOptions & { readonly remove?: string };
 async function enrol(context: UserContext, user: User): Promise<Done> {
   const { signIn } = context.config;
   if (signIn?.passkeys !== true && signIn?.oneTimeCodes !== true) {
-    throw new CommandError('there is nothing to add: sign_in has neither passkeys nor one_time_codes');
+    throw new CommandError('no second factor can be added: turn on passkeys or one_time_codes in sign_in');
   }
   refuseDisabled(context, user);
   const make = newLink(context);
   if (hasSecondFactor(await context.factors.get(user.id))) {
     throw new CommandError(
-      `${user.username} has a second factor, and adds others with it. If it is lost: postern user factors ${user.username} --remove all`,
+      `${user.username} already has a second factor and can add others with it. If it is lost, run postern user factors ${user.username} --remove all`,
     );
   }
   return make('factors', user);
@@ -40,12 +40,12 @@ async function enrol(context: UserContext, user: User): Promise<Done> {
 export function registerUserFactors(verbs: Command, io: CliIo): void {
   addChange(verbs, io, {
     name: 'enrol',
-    description: 'print a link by which a user adds their first second factor or passkey',
+    description: 'print a link to set up the first second factor or passkey',
     act: enrol,
   });
   addVerb(verbs, 'factors', "list or remove a user's second factors")
-    .argument('<username>', 'the login name, or the id, also that of a user who is gone')
-    .option('--remove <what>', `${ALL}, ${ONE_TIME_CODES}, ${RECOVERY_CODES}, or the id of a passkey`)
+    .argument('<username>', 'username or ID, also of a deleted user')
+    .option('--remove <what>', `${ALL}, ${ONE_TIME_CODES}, ${RECOVERY_CODES} or a passkey ID`)
     .action((typed: string, options: FactorsOptions) =>
       withUsers(
         options,
@@ -68,7 +68,7 @@ async function remove(context: UserContext, id: string, what: string): Promise<v
   const { factors } = context;
   const own = await factors.get(id).catch(orDamaged);
   if (own === undefined) {
-    if (what !== ALL) throw new CommandError(`what is stored of ${id} can't be read: --remove all`);
+    if (what !== ALL) throw new CommandError(`the stored factors of ${id} can't be read: use --remove all`);
     return clearDamagedFactors(context, OPERATOR, id);
   }
   const ids = [...own.passkeys.map((one) => one.id), ...(own.oneTimeCode ? [ONE_TIME_CODES] : [])];
@@ -77,7 +77,7 @@ async function remove(context: UserContext, id: string, what: string): Promise<v
   if (chosen.length === 0 && !recoveryCodes) {
     // A command that was killed may have left it behind.
     await factors.mark(id);
-    throw new CommandError(`there is nothing to remove: ${what}`);
+    throw new CommandError(`nothing to remove: ${what}`);
   }
   await clearFactors(context, OPERATOR, { accountId: id, factorIds: chosen, recoveryCodes });
 }

@@ -26,7 +26,6 @@ import {
   viewOf,
 } from '../../interaction/own-page.ts';
 import { toNoticeModel } from './second-step-routes.ts';
-import { toTimeText } from '../../interaction/time-texts.ts';
 
 type List = Extract<PageModels['factors'], { outcome: 'list' }>;
 type Refused = Readonly<{
@@ -67,7 +66,7 @@ export function factorsPage(host: Host, second: SecondFactors): Route {
 type ShowList = (ctx: Context, visitor: Visitor, refused?: Refused) => Promise<void>;
 
 /** What the user has, with the forms that remove it. */
-function toFactorModels({ passkeys, oneTimeCode }: Factors, removeAction: string, locale: string) {
+function toFactorModels({ passkeys, oneTimeCode }: Factors, removeAction: string) {
   const toModel = (
     method: Method,
     one: Pick<Passkey, 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>,
@@ -75,8 +74,8 @@ function toFactorModels({ passkeys, oneTimeCode }: Factors, removeAction: string
     method,
     id: one.id,
     name: one.name || undefined,
-    createdAt: toTimeText(one.createdAt, locale),
-    usedAt: one.usedAt === undefined ? undefined : toTimeText(one.usedAt, locale),
+    createdAt: one.createdAt,
+    usedAt: one.usedAt,
     suspect: one.suspect === true,
     removeAction,
   });
@@ -100,7 +99,6 @@ function toAddingModel(url: string, asked: string | undefined, begun: NewFactor 
 function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPage): ShowList {
   const { settings, enrolment } = second;
   return async function showList(ctx, visitor, refused = {}) {
-    const { locale } = pageContextOf(ctx);
     const { account, own } = visitor;
     const { id, username, hasPassword } = account;
     const csrf = token(visitor);
@@ -116,12 +114,12 @@ function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPa
       outcome: 'list',
       username,
       csrf,
-      factors: toFactorModels(own, `${url}/remove`, locale),
+      factors: toFactorModels(own, `${url}/remove`),
       recoveryCodes: settings.recoveryCodes === 0 ? undefined : { left: own.recoveryCodes.length, action },
       enrolment: begun && toEnrolmentModel(begun, { action: `${url}/add`, csrf }, refused.enrolment),
       ...toAddingModel(url, refused.adding ?? viewOf(ctx, 'add'), begun),
       codesFollow: settings.recoveryCodes > 0 && !hasSecondFactor(own),
-      notices: noticesFor(own.notices, undefined, secondsOf(host)).map((one) => toNoticeModel(one, locale)),
+      notices: noticesFor(own.notices, undefined, secondsOf(host)).map(toNoticeModel),
       error: refused.list,
     };
     show(ctx, host, model, refused.list === undefined && refused.enrolment === undefined ? 200 : 422);

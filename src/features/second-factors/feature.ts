@@ -70,7 +70,7 @@ const isReachable: Rule<OfClient, { readonly offered: readonly string[] }> = {
   fault: ({ sign_in: signIn }, { offered }) =>
     signIn === undefined || offered.includes(signIn.require)
       ? undefined
-      : `nobody could sign in to this app: no method in sign_in reaches ${signIn.require}`,
+      : `no user could sign in to this app: no method in sign_in reaches ${signIn.require}`,
 };
 
 export const secondFactors = {

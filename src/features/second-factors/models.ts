@@ -32,6 +32,8 @@ export const secondStep = z.object({
       'codes_locked',
     ])
     .optional(),
+  /** Until another code is accepted, after too_many_attempts. */
+  minutes: z.number().optional(),
 });
 
 /** The user has no factor that the app needs, and can't add one here. Sent with status 403. */
@@ -45,8 +47,8 @@ export const factorNeeded = z.object({
 export const NoticeModel = z.object({
   /** With "notice." in front, the key of its text. */
   what: text,
-  /** When, in the language of the page. */
-  at: text,
+  /** When (epoch seconds). */
+  at: z.number(),
   /** Recovery codes. */
   left: z.number().optional(),
 });
@@ -89,9 +91,9 @@ const FactorModel = z.object({
   method: z.enum(['passkey', 'one_time_code']),
   /** What the user calls it. */
   name: text.optional(),
-  /** In the language of the page. */
-  createdAt: text,
-  usedAt: text.optional(),
+  /** Epoch seconds. */
+  createdAt: z.number(),
+  usedAt: z.number().optional(),
   /** Refused: there may be a copy of it. */
   suspect: z.boolean(),
   /** Absent where it can't be removed now. */

@@ -20,7 +20,6 @@ import type { PendingSignIns, SignInPages } from '../../interaction/pending-sign
 import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import type { Level } from '../../config/sign-in-levels.ts';
 import { type Factors, canReach, type Notice } from '../../users/factors.ts';
-import { toTimeText } from '../../interaction/time-texts.ts';
 import { type Show, type Way, createRender, modelOfUser } from '../../interaction/show.ts';
 import type { Csrf } from '../../interaction/csrf.ts';
 import { originOf } from '../../observability/audit.ts';
@@ -111,13 +110,16 @@ function waysOf(signIn: SecondFactors['settings'], own: Factors, needed: Level, 
 
 function createShowSecondStep(host: Host, { settings: signIn, passkeys }: SecondFactors) {
   const { config, pages, csrf } = host;
-  const { html, localeOf } = createRender(pages);
+  const { html } = createRender(pages);
 
   function showStep(
     ctx: Context,
     interaction: OpenInteraction,
     pending: Pending,
-    error?: SecondStepError,
+    {
+      error,
+      retryAfterSeconds,
+    }: Readonly<{ error?: SecondStepError; retryAfterSeconds?: number | undefined }> = {},
   ): void {
     const { uid, pageUrl, prompt } = interaction;
     const { factors, account } = pending;
@@ -135,6 +137,7 @@ function createShowSecondStep(host: Host, { settings: signIn, passkeys }: Second
       ...(error === 'codes_locked' && { oneTimeCode: false }),
       passkey: passkeyForm(csrf, interaction, PASSKEY_STEP, options),
       error,
+      minutes: retryAfterSeconds === undefined ? undefined : Math.ceil(retryAfterSeconds / 60),
     };
     html(ctx, interaction, ['second-step', model]);
   }
@@ -156,9 +159,8 @@ function createShowSecondStep(host: Host, { settings: signIn, passkeys }: Second
 
     notice(ctx: Context, interaction: OpenInteraction, username: string, notices: readonly Notice[]): void {
       const { uid, client, prompt, pageUrl } = interaction;
-      const locale = localeOf(ctx, interaction);
       const target = { action: `${pageUrl}/notice`, csrf: csrf.token(uid, prompt) };
-      const shown = notices.map((one) => toNoticeModel(one, locale));
+      const shown = notices.map(toNoticeModel);
       const factorsUrl = `${config.issuer}${FACTORS_PATH}`;
       html(ctx, interaction, [
         'notice',
@@ -168,8 +170,8 @@ function createShowSecondStep(host: Host, { settings: signIn, passkeys }: Second
   };
 }
 
-export function toNoticeModel({ what, method, at, left }: Notice, locale: string) {
-  return { what: method === undefined ? what : `${what}.${method}`, at: toTimeText(at, locale), left };
+export function toNoticeModel({ what, method, at, left }: Notice) {
+  return { what: method === undefined ? what : `${what}.${method}`, at, left };
 }
 
 export function addSecondStepRoutes(
@@ -186,7 +188,7 @@ export function addSecondStepRoutes(
   function answer(ctx: Context, interaction: OpenInteraction, pending: Pending, stepped: Stepped): void {
     if ('destination' in stepped) return goOn(ctx, interaction, stepped.destination);
     const { refused, retryAfterSeconds } = stepped;
-    show.refused(ctx, interaction, pending, refused);
+    show.refused(ctx, interaction, pending, { error: refused, retryAfterSeconds });
     const status = refused === 'codes_locked' ? 403 : retryAfterSeconds === undefined ? 401 : 429;
     answerAgain(ctx, refused === 'maybe_used' ? 503 : status, retryAfterSeconds);
   }

@@ -129,7 +129,7 @@ export function createSignInPolicy(parts: SignInPolicyParts): Pick<Parts, 'promp
       const asks = (because: Missing['because'], error: string) =>
         new Check(
           `second_factor_${because}`,
-          'a further proof of the person is needed',
+          'the user must be verified again',
           error,
           async (ctx: KoaContextWithOIDC) => (await missing(ctx))?.because === because,
           async (ctx: KoaContextWithOIDC) => ({ level: (await missing(ctx))?.level }),

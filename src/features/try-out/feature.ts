@@ -47,7 +47,7 @@ function begin(config: DemoSettings): Beginning | undefined {
   const user = demoUserOf(config);
   const facts = [
     `demo client  ${demo.client.clientId}  secret ${DEMO_CLIENT_SECRET}`,
-    ...(user ? [`demo person  ${user.username}  password ${user.password}`] : []),
+    ...(user ? [`demo user  ${user.username}  password ${user.password}`] : []),
     `try it       ${url}`,
   ];
   return { url, facts };

@@ -7,7 +7,7 @@ import { assetType, COLORS_CSS } from '../../views/assets.ts';
 import { PAGE_MODELS } from '../../views/models.ts';
 import { createPages } from '../../views/pages.ts';
 import { fieldsOf, PAGE_STATES } from '../../views/page-samples.ts';
-import { loadLocaleFiles, type LocaleFiles, placeholdersOf } from '../../views/texts.ts';
+import { loadLocaleFiles, type LocaleFiles, originalOf, placeholdersOf } from '../../views/texts.ts';
 import { listViewFiles, BUILT_IN_FOLDER } from '../../views/view-files.ts';
 
 export type ViewFault = Readonly<{
@@ -67,7 +67,7 @@ function textFaults(files: Files, locales: LocaleFiles): ViewFault[] {
   const templates = [...files].filter(([name]) => name.endsWith('.ejs'));
   const asked = templates.map(([, file]) => readFileSync(file, 'utf8')).join('\n');
   function faultsOf(key: string, text: string): string[] {
-    const original = english.get(key);
+    const original = originalOf(english, key);
     if (original === undefined) {
       // Scopes are the operator's own; so are keys that the operator's templates ask for.
       const isTheirs = key.startsWith('scope.') || asked.includes(key);

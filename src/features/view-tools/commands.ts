@@ -14,19 +14,17 @@ type OwnViews = { readonly viewsFolder?: string | undefined; readonly branding: 
 type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: boolean };
 
 export function registerViews(program: Command, io: CliIo): void {
-  const views = program.command('views').description('the pages, and your own in place of them');
-  addVerb(views, 'eject', 'copy a built-in view into your views folder, to change it there')
+  const views = program.command('views').description('manage page templates');
+  addVerb(views, 'eject', 'copy a built-in template to your views folder')
     .argument('<name>', 'such as login, partials/head or assets/style.css')
-    .option('--stdout', 'print it instead')
-    .option('--force', 'replace the file that is there')
+    .option('--stdout', 'print the template instead')
+    .option('--force', 'overwrite an existing file')
     .action(async (name: string, options: EjectOptions) =>
       eject(name, await readViews(options), { options, io }),
     );
-  addVerb(
-    views,
-    'check',
-    'render every page in every state, and say everything that is wrong with your views',
-  ).action(async (options: VerbOptions) => check(await readViews(options), options, io));
+  addVerb(views, 'check', 'validate your templates and texts').action(async (options: VerbOptions) =>
+    check(await readViews(options), options, io),
+  );
 }
 
 /** A designer's machine has no secrets, and needs none. */
@@ -56,11 +54,11 @@ function eject(
     return;
   }
   if (viewsFolder === undefined)
-    throw new CommandError('the configuration names no folder for your views: set views: to one');
+    throw new CommandError('the configuration has no folder for your templates: set views');
   const target = path.join(viewsFolder, name);
   if (existsSync(target) && options.force !== true)
     throw new CommandError(
-      `${target} is already there; --force replaces it, --stdout prints the built-in one`,
+      `${target} already exists; use --force to overwrite it, or --stdout to print the built-in one`,
     );
   mkdirSync(path.dirname(target), { recursive: true });
   writeFileSync(target, text);
@@ -72,8 +70,8 @@ function check({ viewsFolder, branding }: OwnViews, options: VerbOptions, io: Cl
   const ok = faults.length === 0;
   if (options.json !== true)
     for (const fault of faults) io.stderr.write(`${format(fault, viewsFolder ?? '')}\n`);
-  const built = 'no folder for views is configured: the built-in ones are in use\n';
-  const text = viewsFolder === undefined ? built : ok ? `${viewsFolder} is in order\n` : '';
+  const built = 'no views folder is configured: the built-in templates are in use\n';
+  const text = viewsFolder === undefined ? built : ok ? `${viewsFolder} is valid\n` : '';
   print(io, options, { value: { ok, faults }, text });
   if (!ok) throw new Ended(EXIT.refused);
 }

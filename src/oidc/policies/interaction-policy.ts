@@ -7,7 +7,7 @@ import { askedFor, WHOLE_API } from './asked-for.ts';
 const { Check, Prompt } = interactionPolicy;
 
 /** What the app reads of a user without access, be it from the engine or from the page. */
-export const NO_ACCESS = 'the person may not use this app';
+export const NO_ACCESS = 'the user may not use this app';
 
 /** The prompts `select_account` and `login`, those of features, and `consent`, in this order. */
 export function createInteractionPolicy(features: readonly Parts[]): interactionPolicy.DefaultPolicy {
@@ -23,7 +23,7 @@ export function createInteractionPolicy(features: readonly Parts[]): interaction
   login?.add(
     new Check(
       'account_unavailable',
-      'the signed-in person is not available',
+      'the signed-in user is not available',
       'login_required',
       ({ oidc }: KoaContextWithOIDC) => oidc.session?.accountId !== undefined && oidc.account === undefined,
     ),

@@ -19,7 +19,7 @@ export function createRestoreOfflineAccess(log: Log) {
     logged.add(clientId);
     log.warn(
       { clientId },
-      'offline_access was asked for without prompt=consent and is dropped: no refresh token; let the app send prompt=consent',
+      'ignored offline_access without prompt=consent: no refresh token is issued; the app must send prompt=consent',
     );
   }
 

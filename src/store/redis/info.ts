@@ -92,12 +92,12 @@ function judgeReplicas(info: InfoFields, least: number, add: Add): void {
   if (replicas === 0)
     add(
       'replicas',
-      'it has no connected replica to confirm writes, so nobody can sign in or out; connect one, or add ?wait=0 to the URL',
+      'it has no connected replica to confirm writes, so no user can sign in or out; connect one, or add ?wait=0 to the URL',
     );
   else if (replicas < least)
     add(
       'replicas',
-      `it has ${replicas} of the ${least} replicas that ?wait=${least} asks for, so nobody can sign in or out`,
+      `it has ${replicas} of the ${least} replicas that ?wait=${least} requires, so no user can sign in or out`,
     );
   // Named in INFO only where min-replicas-to-write is set.
   if (!info.has('min_slaves_good_slaves'))

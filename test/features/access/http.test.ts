@@ -249,7 +249,7 @@ eachStore(
         scope: 'openid other.read other.write',
         prompt: 'consent',
       });
-      expect(itemsOf(page)).toEqual(['Know who you are', 'other.read']);
+      expect(itemsOf(page)).toEqual(['Confirm your identity', 'other.read']);
       expect((await browser.submit(page, '/consent')).url).toContain('code=');
       expect(await silently(world(), browser, { scope: 'openid other.read other.write' })).toBe('signed in');
       await change({ ...PEOPLE_OF_FILE, bob: { groups: ['managers'] } });

@@ -163,8 +163,7 @@ describe('a file that says who may do what', () => {
 
   it('refuses rules about people for a service, but not its default', async () => {
     const service = machine({ access: '{ groups: [staff] }', groups_claim: '[staff]', scope: 'a.read' });
-    const problem =
-      'is about people, and a client_credentials client acts for no person: remove it (client_id svc)';
+    const problem = 'applies to users, and a client_credentials client has none: remove it (client_id svc)';
     const problems = await problemsOf(`${LOCAL}${GROUPS}${api('')}clients:\n${service}`);
     expect(problems.map((one) => one.replace(/^\S+ /, ''))).toEqual([
       `clients[0].access: ${problem}`,
@@ -175,7 +174,7 @@ describe('a file that says who may do what', () => {
     const personal = `clients:\n${machine({ scope: 'a.read storage groups' })}`;
     const scopes = `${GROUPS}scopes: { storage: { claims: [quota] } }\n`;
     expect(await problemsOf(LOCAL + scopes + api('') + personal)).toContainEqual(
-      expect.stringContaining('acts for no person: remove storage, groups'),
+      expect.stringContaining('has no user: remove storage, groups'),
     );
   });
 

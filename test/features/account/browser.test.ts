@@ -106,20 +106,20 @@ describe('the account page without JavaScript', () => {
     const totp = new TOTP({ secret: Secret.fromBase32(await page.locator('.secret').innerText()) });
     const code = () => totp.generate({ timestamp: Date.now() });
     await page.getByLabel('Code from your authenticator app').fill(code());
-    await press(page, 'Add the app');
+    await press(page, 'Turn on');
     await heading(page, 'Your recovery codes');
-    await page.getByRole('link', { name: 'I’ve kept them' }).click();
+    await page.getByRole('link', { name: 'I’ve saved my codes' }).click();
     await page.getByRole('link', { name: 'Your account' }).click();
     await page.getByRole('link', { name: 'Manage Recovery codes' }).waitFor();
     const events = section(page, 'Activity');
     await events.getByText('A passkey or authenticator app was added.').waitFor();
-    await events.getByText('New recovery codes were made.').waitFor();
+    await events.getByText('New recovery codes were generated.').waitFor();
     // From now on a change asks for the code as well.
     moveClock(6 * MINUTE);
     await page.reload();
     await page.getByRole('link', { name: 'Sign in again' }).click();
     await signIn(page);
-    await heading(page, 'One more step');
+    await heading(page, 'Verify it’s you');
     moveClock(CODE_PERIOD);
     await page.getByLabel('Code from your authenticator app').fill(code());
     await press(page, 'Sign in');

@@ -59,7 +59,7 @@ describe('two browsers of one person', () => {
     const page = await openAccount(world, browser);
     await states.update(CAROL.id, { disabled: true });
     const refused = await browser.submit(page, '/password', { current: CAROL.password });
-    expect([refused.status, refused.text.includes('nothing was changed')]).toEqual([403, true]);
+    expect([refused.status, refused.text.includes('Nothing was changed')]).toEqual([403, true]);
     await states.update(CAROL.id, { disabled: false });
     moveClock(MINUTE);
     const next = await openAccount(world, browser);

@@ -21,8 +21,8 @@ import { createTurns } from '../../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, seedStore, writeWorldConfig } from '../../world/world.ts';
 import { type FaultProxy, startProxy } from '../../world/proxy.ts';
 
-const NOT_YET = 'an app could not be notified yet that a session has ended';
-const GIVEN_UP = "an app was not notified that a session has ended, and won't be";
+const NOT_YET = 'could not notify an app of an ended session, will retry';
+const GIVEN_UP = 'gave up notifying an app of an ended session';
 const CLIENTS: readonly CodeClient[] = ['web', 'web2', 'post', 'first-party', 'spa', 'native'];
 
 const receiver = await startLogoutReceiver();

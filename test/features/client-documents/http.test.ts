@@ -87,7 +87,7 @@ anyStore(
       const browser = newBrowser(world());
       const first = await browser.open(authorizeUrl(world(), client));
       const consent = await browser.submit(first, '/login', { username: 'alice', password: PASSWORDS.alice });
-      expect(consent.text).toContain('Keep this access when you’re not using the app');
+      expect(consent.text).toContain('Stay connected when you’re not using it');
       const tokens = await tokensFor(world(), client);
       expect(tokens).toMatchObject({ scope: 'reports.read', refresh_token: expect.any(String) });
       expect(tokens['id_token']).toBeUndefined();

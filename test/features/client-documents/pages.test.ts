@@ -94,9 +94,9 @@ describe.each(WORLDS)('the consent page of a client by document, %s', (_way, opt
   it('MC-21: is headed by the host, and says the name as what nobody has verified', async () => {
     const { page } = await asked(A);
     expect(titleOf(page)).toBe('docs.example wants access to your account');
-    expect(wordsOf(page)).toContain('You’ll then be sent back to docs.example.');
+    expect(wordsOf(page)).toContain('You’ll be redirected to docs.example.');
     expect(wordsOf(page)).toContain(
-      'The app calls itself Google – verified by Example. Nobody has verified who is behind it.',
+      'The app calls itself Google – verified by Example. This app isn’t verified.',
     );
     expect(page.text.indexOf('class="destination"')).toBeLessThan(page.text.indexOf('Google'));
     const loaded = [...page.text.matchAll(/(?:src|srcset)="([^"]+)"/g)].map(([, url = '']) => url);
@@ -105,25 +105,23 @@ describe.each(WORLDS)('the consent page of a client by document, %s', (_way, opt
 
   it('MC-23: names another host that the person is sent to, and says that it is another', async () => {
     const { page } = await asked(A, ELSEWHERE);
-    expect(wordsOf(page)).toContain('You’ll then be sent to app.docs-cdn.example, not to docs.example.');
+    expect(wordsOf(page)).toContain('You’ll be redirected to app.docs-cdn.example, not to docs.example.');
   });
 
   it('MC-23: warns of a program on the device, at each sign-in, whatever was allowed before', async () => {
     const [first, second] = ['http://127.0.0.1:51004/callback', 'http://localhost:51005/callback'];
     const { browser, page } = await asked(DESKTOP, first);
-    expect(wordsOf(page)).toContain('You’ll then be sent to a program on this device: 127.0.0.1:51004.');
-    expect(wordsOf(page)).toContain(
-      'Any program on this device could be asking in the name of docs.example.',
-    );
-    expect(wordsOf(page)).toContain('Nobody has verified who is behind it.');
+    expect(wordsOf(page)).toContain('You’ll be redirected to an app on this device (127.0.0.1:51004).');
+    expect(wordsOf(page)).toContain('Another app on this device could be pretending to be docs.example.');
+    expect(wordsOf(page)).toContain('This app isn’t verified.');
     expect((await browser.submit(page, '/consent')).url).toContain(`${first}?code=`);
     for (const redirectUri of [first, second]) {
       const again = await begin(world(), request(DESKTOP, redirectUri), { browser });
-      expect(wordsOf(again.page)).toContain('Any program on this device could be asking');
+      expect(wordsOf(again.page)).toContain('Another app on this device could be pretending to be');
       expect(await silently(world(), browser, request(DESKTOP, redirectUri))).toBe('consent_required');
     }
     const app = await begin(world(), request(DESKTOP, PRIVATE), { browser });
-    expect(wordsOf(app.page)).toContain('sent to a program on this device: com.example.app.');
+    expect(wordsOf(app.page)).toContain('redirected to an app on this device (com.example.app).');
     expect(await silently(world(), browser, request(DESKTOP, PRIVATE))).toBe('consent_required');
     const stranger = await begin(world(), request(DESKTOP, first));
     expect((await signInAs(stranger.browser, stranger.page, 'alice')).text).toContain('/consent"');
@@ -131,8 +129,8 @@ describe.each(WORLDS)('the consent page of a client by document, %s', (_way, opt
 
   it.each(NEARBY)('MC-23: warns of %s as of any program on the device', async (redirectUri) => {
     const { page } = await asked(LOCAL, redirectUri);
-    expect(wordsOf(page)).toContain(`sent to a program on this device: ${new URL(redirectUri).host}.`);
-    expect(wordsOf(page)).toContain('Any program on this device could be asking');
+    expect(wordsOf(page)).toContain(`redirected to an app on this device (${new URL(redirectUri).host}).`);
+    expect(wordsOf(page)).toContain('Another app on this device could be pretending to be');
   });
 
   it('shows nothing of this for a client of the file', async () => {

@@ -79,8 +79,7 @@ export async function postToDevice(
 }
 
 export const isConfirmPage = ({ status, text }: Page) => status === 200 && text.includes('name="confirm"');
-export const isDonePage = ({ status, text }: Page) =>
-  status === 200 && text.includes('Go back to your device');
+export const isDonePage = ({ status, text }: Page) => status === 200 && text.includes('Device connected');
 
 /** Everything that a person does until the device is let in; the page that they end on. */
 export async function letIn(

@@ -29,7 +29,7 @@ afterEach(() => {
 
 const errorOf = ({ status, body }: Awaited<ReturnType<typeof poll>>) => [status, body['error']];
 const PENDING = [400, 'authorization_pending'];
-const WRONG = 'That code isn’t valid';
+const WRONG = 'That code is wrong or has expired.';
 const isWrong = ({ status, text }: Page) => status === 422 && text.includes(WRONG);
 
 const ROUNDS = rounds(50, 6);
@@ -281,14 +281,14 @@ eachStore(
       const browser = newBrowser(world());
       const page = await typeCode(browser, world(), refused.userCode);
       const cancelled = await browser.submit(page, '/device', { abort: 'yes' });
-      expect([cancelled.status, titleOf(cancelled)]).toEqual([200, 'Nothing was allowed']);
+      expect([cancelled.status, titleOf(cancelled)]).toEqual([200, 'Request denied']);
       expect(errorOf(await poll(world(), refused))).toEqual([400, 'access_denied']);
 
       // At the pages of the sign-in, too.
       const later = await askForCodes(world());
       const confirm = await typeCode(browser, world(), later.userCode);
       const consent = await browser.submit(confirm, '/device', { confirm: 'yes' });
-      expect(titleOf(await browser.submit(consent, '/cancel'))).toBe('Nothing was allowed');
+      expect(titleOf(await browser.submit(consent, '/cancel'))).toBe('Request denied');
       const refusals = world()
         .recorded.audit('consent')
         .filter(({ outcome }) => outcome === 'failure');

@@ -56,12 +56,14 @@ describe.each<StoreName>(['lmdb', 'redis'])('at two processes on %s', (storeName
         const winner = told.findIndex(({ status }) => status === 200);
         const name = `round ${round}: ${answers.join()}`;
         expect(told.map(({ status }) => String(status)).toSorted(), name).toEqual(['200', '422']);
-        expect(told.find(({ status }) => status === 422)?.text).toContain('has been used');
+        expect(told.find(({ status }) => status === 422)?.text).toContain(
+          'That code is wrong or has expired.',
+        );
         const { browser, person } = browsers[winner] ?? fail();
         const page = await finishPages(browser, told[winner] ?? fail(), person);
         const { status, body } = await poll(two.nodes[1], asked);
         if (answers[winner] === 'abort') {
-          expect([titleOf(page), body['error']], name).toEqual(['Nothing was allowed', 'access_denied']);
+          expect([titleOf(page), body['error']], name).toEqual(['Request denied', 'access_denied']);
         } else {
           expect([isDonePage(page), status], name).toEqual([true, 200]);
           expect(decodeJwt(String(body['id_token'])).sub).toBe(PEOPLE[person]);

@@ -176,7 +176,7 @@ staticClients:
       ['own', 'explicit'],
     ]);
     expect(stderr.match(/^.*consent: implicit.*$/gm)).toEqual(
-      ['web', 'own'].map((id) => expect.stringMatching(new RegExp(`^${id}: asks people`))),
+      ['web', 'own'].map((id) => expect.stringMatching(new RegExp(`^${id}: now asks users`))),
     );
   });
 

@@ -52,34 +52,39 @@ describe.each([
 ])('%s', (_, javaScriptEnabled) => {
   it('a link leads to an authenticator app, a sign-in with it, and recovery codes', async () => {
     const page = await visitWithKeys(await linkOf(), javaScriptEnabled);
-    await heading(page, 'Add a second step');
+    await heading(page, 'Set up two-step verification');
     const code = await appWith(page);
     await page.getByLabel('Code from your authenticator app').fill('12');
-    await press(page, 'Add the app');
-    expect(await page.getByRole('alert').innerText()).toContain('That code isn’t right.');
+    await press(page, 'Turn on');
+    expect(await page.getByRole('alert').innerText()).toContain('That code didn’t work.');
     await page.getByLabel('Code from your authenticator app').fill(code());
-    await press(page, 'Add the app');
-    await heading(page, 'Second step added');
+    await press(page, 'Turn on');
+    await heading(page, 'Two-step verification is on');
     await page.getByRole('link', { name: 'Get recovery codes' }).click();
     await fillSignIn(page);
-    await heading(page, 'One more step');
+    await heading(page, 'Verify it’s you');
     await page.getByLabel('Code from your authenticator app').fill(code(1));
     if (!javaScriptEnabled) await press(page, 'Sign in');
-    await heading(page, 'Please read this');
+    await heading(page, 'Changes to your account');
     await press(page, 'Continue');
-    await heading(page, 'Passkeys and codes');
+    await heading(page, 'Security');
     expect(await page.locator('.qr').count()).toBe(0);
-    await press(page, 'Make new recovery codes');
+    const time = page.locator('time').first();
+    expect(await time.innerText()).toMatch(javaScriptEnabled ? /^now$| ago$/ : / UTC$/);
+    expect(await time.getAttribute('title')).toEqual(
+      javaScriptEnabled ? expect.stringContaining(' at ') : null,
+    );
+    await press(page, 'Generate new codes');
     await heading(page, 'Your recovery codes');
     expect(await page.locator('.codes li').count()).toBe(10);
-    await page.getByRole('link', { name: 'I’ve kept them' }).click();
-    expect(await page.getByText('Left: 10').isVisible()).toBe(true);
+    await page.getByRole('link', { name: 'I’ve saved my codes' }).click();
+    expect(await page.getByText('10 codes left').isVisible()).toBe(true);
     await page.getByRole('link', { name: 'Replace Authenticator app' }).click();
     await heading(page, 'Replace your authenticator app');
     expect(await page.locator('.qr').count()).toBe(1);
-    await page.getByRole('link', { name: 'Passkeys and codes' }).click();
+    await page.getByRole('link', { name: 'Security' }).click();
     await press(page, 'Remove Authenticator app');
-    await page.getByText('You sign in with your password alone.').waitFor();
+    await page.getByText('Only a password protects your account.').waitFor();
   });
 });
 
@@ -88,11 +93,11 @@ describe('a passkey', () => {
     const page = await visitWithKeys(await linkOf());
     await page.getByLabel('Name (optional)').fill('  Laptop at home ');
     await press(page, 'Add a passkey');
-    await heading(page, 'Second step added');
+    await heading(page, 'Two-step verification is on');
     await page.getByRole('link', { name: 'Get recovery codes' }).click();
     // The browser offers it in the field of the username.
     await press(page, 'Continue');
-    await heading(page, 'Passkeys and codes');
+    await heading(page, 'Security');
     expect((await listed(page)).join()).toContain('Laptop at home');
   });
 });
@@ -101,16 +106,16 @@ describe('the keyboard alone', () => {
   it('makes recovery codes, and reads why what an app needs is not removed', async () => {
     const key = await givePasskey(place.world);
     const page = await visitWithKeys(`${place.world.issuer}/account/factors`, true, [key]);
-    await heading(page, 'Passkeys and codes');
-    await tabTo(page, 'Make new recovery codes');
+    await heading(page, 'Security');
+    await tabTo(page, 'Generate new codes');
     await page.keyboard.press('Enter');
     await heading(page, 'Your recovery codes');
-    await tabTo(page, 'I’ve kept them');
+    await tabTo(page, 'I’ve saved my codes');
     await page.keyboard.press('Enter');
-    await heading(page, 'Passkeys and codes');
+    await heading(page, 'Security');
     await tabTo(page, 'Remove');
     await page.keyboard.press('Enter');
-    expect(await page.getByRole('alert').innerText()).toContain('That can’t be removed');
+    expect(await page.getByRole('alert').innerText()).toContain('You need at least one second step.');
     expect(await page.title()).toMatch(/^Error: /);
   });
 });

@@ -65,7 +65,7 @@ describe('a passkey', () => {
     const key = await givePasskey(place.world, 'alice', { key: new SoftwareKey({ verifiesUser: false }) });
     const page = await visitWithAuthenticator({ verifiesUser: false, keys: [key] });
     await fillSignIn(page);
-    await heading(page, 'One more step');
+    await heading(page, 'Verify it’s you');
     await press(page, 'Use a passkey');
     expect(await allowed(page)).not.toBeNull();
   });
@@ -87,14 +87,14 @@ describe('a passkey', () => {
     await press(page, 'Sign in with a passkey');
     expect(await page.evaluate('window.asked')).toBe('NotAllowedError');
     await fillSignIn(page);
-    await heading(page, 'One more step');
+    await heading(page, 'Verify it’s you');
   });
 
   it('that nobody touches leaves the page as it is, and the password leads on', async () => {
     const key = await givePasskey(place.world, 'alice', { oneTimeCode: newAuthenticatorApp('alice').factor });
     const page = await visitWithAuthenticator({ answers: false, keys: [key] });
     await fillSignIn(page);
-    await heading(page, 'One more step');
+    await heading(page, 'Verify it’s you');
     await press(page, 'Use a passkey');
     await page.getByLabel('Code from your authenticator app').fill('000000');
     await press(page, 'Sign in');

@@ -51,10 +51,10 @@ describe('by mouse', () => {
     async (_, javaScriptEnabled) => {
       const page = await visit('web', { javaScriptEnabled });
       await fillSignIn(page, 'alice');
-      await heading(page, 'One more step');
+      await heading(page, 'Verify it’s you');
       await page.getByLabel('Code from your authenticator app').fill(phone.wrong());
       if (!javaScriptEnabled) await press(page, 'Sign in');
-      expect(await page.getByRole('alert').innerText()).toContain('That code isn’t right');
+      expect(await page.getByRole('alert').innerText()).toContain('That code didn’t work.');
       expect(await page.title()).toMatch(/^Error: /);
       await page.getByLabel('Code from your authenticator app').fill(phone.code());
       if (!javaScriptEnabled) await press(page, 'Sign in');
@@ -66,11 +66,11 @@ describe('by mouse', () => {
   it('a person without a second factor reads whom to ask, and goes back to the app or on as somebody else', async () => {
     const page = await visit('web2');
     await fillSignIn(page, 'bob');
-    await heading(page, 'Web app needs more than a password');
-    expect(await page.getByText('Ask the people who run').isVisible()).toBe(true);
+    await heading(page, 'Web app requires two-step verification');
+    expect(await page.getByText('Ask your administrator for a setup link.').isVisible()).toBe(true);
     await page.getByRole('link', { name: 'Use another account' }).click();
     await fillSignIn(page, 'alice');
-    await heading(page, 'One more step');
+    await heading(page, 'Verify it’s you');
     expect(await page.locator('.lead').innerText()).toContain('alice');
     await page.goto(authorizeUrl('web2'));
     await press(page, 'Back to Web app');
@@ -80,7 +80,7 @@ describe('by mouse', () => {
   it('who cancels at the second step is back at the app, not signed in', async () => {
     const page = await visit('web');
     await fillSignIn(page, 'alice');
-    await heading(page, 'One more step');
+    await heading(page, 'Verify it’s you');
     await press(page, 'Cancel');
     expect((await atTheApp(page)).get('error')).toBe('access_denied');
     await page.goto(authorizeUrl('web'));
@@ -101,7 +101,7 @@ describe('the keyboard alone', () => {
     await page.keyboard.press('Tab');
     await typeIn(page, PASSWORDS.alice);
     await page.keyboard.press('Enter');
-    await heading(page, 'One more step');
+    await heading(page, 'Verify it’s you');
     await typeToTheLastDigit(page, phone.wrong());
     await page.getByRole('alert').waitFor();
     const described = await page.evaluate('document.activeElement.getAttribute("aria-describedby")');

@@ -99,7 +99,7 @@ anyStore(
 
       expect(await user(world(), ['factors', 'alice', '--remove', 'nothing'])).toMatchObject({
         code: 1,
-        stderr: 'there is nothing to remove: nothing\n',
+        stderr: 'nothing to remove: nothing\n',
       });
       expect((await user(world(), ['factors', 'alice', '--remove', ''])).code).toBe(1);
       expect(await silently(world(), browser, { scope: 'openid' })).toBe('signed in');
@@ -304,7 +304,7 @@ describe('without sign_in in the file', () => {
         const refused = await passwordOf(world, 'alice');
         expect([refused.page.status, refused.page.text]).toEqual([
           403,
-          expect.stringContaining('Ask your administrator'),
+          expect.stringContaining('Contact your administrator'),
         ]);
         expect(world.recorded.audit('sign_in').at(-1)).toMatchObject({
           outcome: 'failure',
@@ -356,7 +356,7 @@ describe('without sign_in in the file', () => {
       expect(row).not.toHaveProperty('factors');
       expect(await user(world(), ['enrol', 'alice'])).toMatchObject({
         code: 1,
-        stderr: 'there is nothing to add: sign_in has neither passkeys nor one_time_codes\n',
+        stderr: 'no second factor can be added: turn on passkeys or one_time_codes in sign_in\n',
       });
     });
   });

@@ -47,7 +47,7 @@ describe('sign_in of a client', () => {
 
   it('is refused where no method of the file can do that', async () => {
     const [second, passkey] = [requires('require: second_factor'), requires('require: passkey')];
-    const nobody = 'sign_in: nobody could sign in to this app';
+    const nobody = 'sign_in: no user could sign in to this app';
     expect(await clientProblems(second)).toEqual([expect.stringContaining(nobody)]);
     expect(await clientProblems(passkey, withSignIn('one_time_codes: true'))).toEqual([
       expect.stringContaining(nobody),
@@ -63,7 +63,7 @@ describe('sign_in of a client', () => {
     ]);
     const service = machine({ sign_in: '{ require: passkey }' });
     expect(await clientProblems(service, head)).toEqual([
-      expect.stringContaining('sign_in: is about people'),
+      expect.stringContaining('sign_in: applies to users'),
     ]);
   });
 

@@ -58,7 +58,7 @@ anyStore(
       const page = await openFactors(world);
       expect([isList(page), page.url]).toEqual([true, 'https://id.example/account/factors']);
       expect(page.headers.get('cache-control')).toBe('no-store');
-      expect(page.text).toContain('You sign in with your password alone.');
+      expect(page.text).toContain('Only a password protects your account.');
     });
 
     it('adds an authenticator app, whose code of that moment is used up, and goes on at once', async () => {
@@ -146,7 +146,7 @@ anyStore(
       const browser = newBrowser(world);
       const page = await openFactors(world, browser, { code: app.code() });
       const needed = await browser.submit(page, '/remove', { id: 'one-time-codes' });
-      expect([needed.status, needed.text.includes('can’t be removed')]).toEqual([422, true]);
+      expect([needed.status, needed.text.includes('You need at least one second step')]).toEqual([422, true]);
       expect((await ownFactors(world)).oneTimeCode).toBeDefined();
 
       const key = new SoftwareKey();

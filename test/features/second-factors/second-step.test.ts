@@ -248,7 +248,7 @@ describe('codes that are guessed by somebody who has the password', () => {
 
     const again = await reachSecondStep(world, { prompt: 'login' }, own.browser);
     const notice = await own.browser.submit(again.page, '/code', { code: app.code() });
-    expect(notice.text).toContain('Wrong codes were entered');
+    expect(notice.text).toContain('several incorrect codes');
     await own.browser.submit(notice, '/notice');
     await failed(80);
     const lost = await reachSecondStep(world);
@@ -262,7 +262,7 @@ describe('codes that are guessed by somebody who has the password', () => {
     await setFactors(world, 'alice');
     const account = await complete(world, 'alice');
     const { text } = await account.browser.open(`${world.issuer}/account`);
-    for (const event of ['Wrong codes were entered several times', 'A recovery code was used'])
+    for (const event of ['Several incorrect codes were entered', 'A recovery code was used'])
       expect(text.split(event)).toHaveLength(2);
   });
 
@@ -312,12 +312,12 @@ describe('a notice', () => {
     expect(isNotice((await begin(world, {}, { browser: thief.browser })).page)).toBe(false);
     expect((await signedIn(world, code)).isTold).toBe(true);
     const { page } = await begin(world, {}, { browser: owner.browser });
-    expect(page.text).toContain('A recovery code was used');
+    expect(page.text).toContain('You used a recovery code');
     // What comes while the page is open isn't read by that.
     moveClock(MINUTE);
     await addNotice(world, { what: 'passkey_refused' });
     const next = await owner.browser.submit(page, '/notice');
-    expect([isNotice(next), next.text.includes('A recovery code was used')]).toEqual([true, false]);
+    expect([isNotice(next), next.text.includes('You used a recovery code')]).toEqual([true, false]);
     await owner.browser.submit(next, '/notice');
     const last = await signedIn(world, code);
     expect(last.isTold).toBe(false);
@@ -330,7 +330,7 @@ describe('a notice', () => {
     const { page: own } = await begin(world, {}, { browser: last.browser });
     expect(own.text).toContain('A passkey was added');
     await last.browser.submit(own, '/notice');
-    expect((await signedIn(world, code)).text).toContain('New recovery codes were made');
+    expect((await signedIn(world, code)).text).toContain('New recovery codes were generated');
   });
 
   it('F1-12: is for three days where others have read it, and for good where nobody has', async () => {
@@ -386,9 +386,9 @@ describe('a recovery code', () => {
     const notice = await browser.submit(page, '/code', {
       recovery_code: ` ${code.toLowerCase().replaceAll('-', ' ')}`,
     });
-    expect(notice.text).toContain('Left: 2');
+    expect(notice.text).toContain('2 left.');
     // The notice comes before the app gets anything, also after a reload.
-    expect((await browser.open(notice.url)).text).toContain('Left: 2');
+    expect((await browser.open(notice.url)).text).toContain('2 left.');
     const consent = await browser.submit(notice, '/notice');
     expect(isConsent(consent)).toBe(true);
     expect(codeOf(await browser.submit(consent, '/consent'))).toBeDefined();

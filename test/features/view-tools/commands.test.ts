@@ -49,7 +49,7 @@ describe('postern views', () => {
     put('assets/branding.css', '');
     expect(await views('check')).toEqual({
       code: 0,
-      stdout: `${path.join(folder, 'views')} is in order\n`,
+      stdout: `${path.join(folder, 'views')} is valid\n`,
       stderr: '',
     });
   });
@@ -61,7 +61,7 @@ describe('postern views', () => {
     });
     writeFileSync(config, JSON.stringify({ issuer: 'http://localhost:3000' }));
     expect(await views('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('built-in') });
-    expect((await views('eject', 'login')).stderr).toContain('set views: to one');
+    expect((await views('eject', 'login')).stderr).toContain('set views');
   });
 
   it.each([

@@ -74,13 +74,13 @@ describe('the groups and claims of a person of the store', () => {
   it('change, without a new password', async () => {
     const changes = '--group managers --remove-group wiki --claim quota=7 --remove-claim tags'.split(' ');
     const { code, stdout } = await user('set', 'alice', ...changes);
-    expect([code, stdout]).toEqual([0, 'alice is in managers, staff\n']);
+    expect([code, stdout]).toEqual([0, 'Updated alice: groups managers, staff\n']);
     expect(await shown('alice')).toMatchObject({
       groups: ['managers', 'staff'],
       claims: { quota: 7, room: 'B 12', name: '42' },
     });
     const list = await user('set', 'alice', '--remove-group', 'managers', '--remove-group', 'staff');
-    expect(list.stdout).toBe('alice is in no group\n');
+    expect(list.stdout).toBe('Updated alice: groups none\n');
     await user('set', 'alice', '--group', 'staff', '--group', 'managers');
   });
 
@@ -89,7 +89,9 @@ describe('the groups and claims of a person of the store', () => {
     for (const verb of ['add', 'set']) {
       const { code, stderr } = await user(verb, verb === 'add' ? 'carol' : 'alice', ...wrong);
       expect(code).toBe(1);
-      expect(stderr).toContain('--group staf: the file defines no such group, but staff, wiki, managers');
+      expect(stderr).toContain(
+        '--group staf: there is no such group; the configuration defines staff, wiki, managers',
+      );
       expect(stderr).toContain('--claim qouta, sub: there is no such claim. Known are email,');
     }
     const { stderr } = await user('set', 'alice', '--claim', 'quota={"a":1}');

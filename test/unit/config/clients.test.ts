@@ -87,7 +87,7 @@ describe('CF-09: a client that contradicts itself is refused', () => {
       'client_credentials for a person',
       machine({ scope: 'reports.read openid' }),
       'scope',
-      'acts for no person: remove openid',
+      'has no user: remove openid',
     ],
     [
       'AC-32: public, and without asking the person',
@@ -350,7 +350,7 @@ describe('CF-07: the demo secret', () => {
         {},
         { env: { DEMO: DEMO_CLIENT_SECRET, ENCRYPTION_KEY: 'x', COOKIE_KEY: 'x' } },
       );
-      expect(problems).toContainEqual(expect.stringContaining('client demo has the demo secret'));
+      expect(problems).toContainEqual(expect.stringContaining('client demo has the public demo secret'));
       expect(problems.join()).not.toContain(DEMO_CLIENT_SECRET);
     }
   });

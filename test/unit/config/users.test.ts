@@ -141,7 +141,7 @@ describe('people', () => {
     expect(await userProblems(yaml, LOCAL)).toEqual([]);
     expect(await userProblems(yaml)).toEqual([
       expect.stringMatching(
-        /^users\.yaml:4:20 \[0\]\.password_hash: has the demo password .*\(username demo\)$/,
+        /^users\.yaml:4:20 \[0\]\.password_hash: has the public demo password.*\(username demo\)$/,
       ),
     ]);
   });

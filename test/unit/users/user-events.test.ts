@@ -20,7 +20,7 @@ it('a listener that fails is named at each of six tries in an hour, and given up
   const delivery = createUserEventDelivery({ userEvents: events, storeNow, log, hearOfUser: fail });
   for (let tries = 1; tries <= 6; tries += 1) {
     delivery.start();
-    await until(() => expect(lines.join('').match(/could not be notified yet/g)).toHaveLength(tries));
+    await until(() => expect(lines.join('').match(/could not notify /g)).toHaveLength(tries));
     now += 3_600_000;
   }
   expect(heard.at(-1)).toMatchObject({ accountId: 'usr_1', what: 'left', clientIds: ['web'] });

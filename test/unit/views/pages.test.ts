@@ -7,7 +7,7 @@ import type { Pages, PagesOptions, ViewProblem } from '../../../src/views/pages.
 import { PAGE_NAMES } from '../../../src/views/models.ts';
 import { htmlProblems } from './html-problems.ts';
 import { PAGE_STATES, type PageState } from '../../../src/views/page-samples.ts';
-import { parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
+import { originalOf, parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
 import { putFile, testFolder } from '../../world/temp-folder.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
@@ -296,13 +296,53 @@ describe('languages', () => {
   }));
   const english = files[0]?.texts ?? new Map<string, string>();
 
+  const withoutForm = (key: string) => key.replace(/\.(?:one|two|few|many)$/, '.other');
+
   it.each(files)('$locale has every text, with the same values in it', ({ texts }) => {
-    expect([...texts.keys()].toSorted()).toEqual([...english.keys()].toSorted());
+    const keysOf = (all: ReadonlyMap<string, string>) => [...new Set([...all.keys()].map(withoutForm))];
+    expect(keysOf(texts).toSorted()).toEqual(keysOf(english).toSorted());
     for (const [key, text] of texts) {
-      expect(placeholdersOf(text).toSorted(), key).toEqual(placeholdersOf(english.get(key) ?? '').toSorted());
+      const original = originalOf(english, key) ?? '';
+      expect(placeholdersOf(text).toSorted(), key).toEqual(placeholdersOf(original).toSorted());
       expect(text.trim(), key).toBe(text);
       expect(text, key).not.toBe('');
     }
+  });
+
+  it.each(files)('$locale has the plural forms of its language', ({ locale, texts }) => {
+    const rules = new Intl.PluralRules(locale);
+    const forms = new Set(Array.from({ length: 200 }, (_, count) => rules.select(count)));
+    const withForms = [...texts.keys()].filter(
+      (key) => key.endsWith('.other') && texts.get(key)?.includes('{{count}}'),
+    );
+    expect(withForms).not.toEqual([]);
+    for (const key of withForms)
+      for (const form of forms) expect([...texts.keys()]).toContain(key.replace(/other$/, form));
+  });
+
+  it('choose the form of a count by the rules of their own language, down to a text without forms', () => {
+    const pl = {
+      'factors.recovery_left.one': '1 kod',
+      'factors.recovery_left.few': '{{count}} kody',
+      'factors.recovery_left.other': '{{count}} kodów',
+    };
+    const pages = pagesWith(
+      override({
+        'locales/pl.json': JSON.stringify(pl),
+        'locales/de.json': '{"factors.recovery_left":"Codes: {{count}}"}',
+        'login.ejs': '<%= t("factors.recovery_left", { count: model.username }) %>',
+      }),
+    );
+    const leftIn = (locale: string, left: number) =>
+      pages.render('login', { ...LOGIN, username: String(left) }, { locale });
+    expect([1, 3, 5].map((left) => leftIn('pl', left))).toEqual(['1 kod', '3 kody', '5 kodów']);
+    expect([0, 1].map((left) => leftIn('en', left))).toEqual(['0 codes left', '1 code left']);
+    expect([leftIn('fr', 0), leftIn('ja', 1), leftIn('de', 1)]).toEqual([
+      'Il reste 0 code',
+      '残り 1 個',
+      'Codes: 1',
+    ]);
+    expect(problems).toEqual([]);
   });
 
   it.each(files)('$locale says of another browser nothing that this one is called', ({ texts }) => {
@@ -333,9 +373,9 @@ describe('languages', () => {
     };
     const html = pagesWith({ ...override({}), branding: branded }).render('login', LOGIN, { locale: 'xx' });
     for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);
-    // The words of scopes and claims come with the model.
+    // The words of scopes come with the model.
     const unused = [...english.keys()].filter(
-      (key) => !used.has(key) && !/^(scope\.|claim\.|consent\.claim$|language$)/.test(key),
+      (key) => !used.has(withoutForm(key)) && !/^(scope\.|language$)/.test(key),
     );
     expect(unused).toEqual([]);
     expect(problems).toEqual([]);
