@@ -2,7 +2,6 @@
 // swapped in. When that fails, the old one keeps serving.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
-import { ACCOUNT_PATH } from '../config/endpoint-rows.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
@@ -19,7 +18,7 @@ import { laterThan } from '../users/account-state.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { markAll } from '../users/factors.ts';
 import { newUserEvent } from '../users/user-events.ts';
-import type { ViewsSettings } from '../views/view-files.ts';
+import { viewsOf } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
 import type { ApplicationParts, Process } from '../oidc/app.ts';
 import { type Application, createApplication } from './application.ts';
@@ -92,11 +91,6 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
     /** Undefined before the first key set. */
     serving: () => served,
   };
-}
-
-export function viewsOf({ viewsFolder, branding, account, issuer }: Config): ViewsSettings {
-  const accountUri = account ? `${issuer}${ACCOUNT_PATH}` : undefined;
-  return { overrideFolder: viewsFolder, branding: { ...branding, accountUri } };
 }
 
 /** The current views, unless one of their files or settings changed. */

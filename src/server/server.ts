@@ -25,10 +25,11 @@ import type { Clock, Store } from '../store/store.ts';
 import { openUsers } from '../users/accounts.ts';
 import { createUserEvents } from '../users/user-events.ts';
 import { createPasswords } from '../users/passwords.ts';
+import { viewsOf } from '../views/view-files.ts';
 import { createViews } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
 import { createConfigurationStatus } from './configuration-status.ts';
-import { createReplacing, viewsOf } from './replace.ts';
+import { createReplacing } from './replace.ts';
 import { sealAnew, watchSealed } from './sealed.ts';
 import { snapshotOf, type WatchedStore, watchStore } from './status.ts';
 

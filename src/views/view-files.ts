@@ -1,7 +1,8 @@
 // Where views are: the folder that comes with the service, the operator's, and the files of each by name.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { Branding } from '../config/config.ts';
+import type { Branding, Config } from '../config/config.ts';
+import { ACCOUNT_PATH } from '../config/endpoint-rows.ts';
 
 /** What a configuration says of views. */
 export type ViewsSettings = Readonly<{
@@ -9,6 +10,11 @@ export type ViewsSettings = Readonly<{
   overrideFolder?: string | undefined;
   branding: Branding & { readonly accountUri?: string | undefined };
 }>;
+
+export function viewsOf({ viewsFolder, branding, account, issuer }: Config): ViewsSettings {
+  const accountUri = account ? `${issuer}${ACCOUNT_PATH}` : undefined;
+  return { overrideFolder: viewsFolder, branding: { ...branding, accountUri } };
+}
 
 /** It lies beside src/ and beside dist/ alike. */
 export const BUILT_IN_FOLDER = path.join(import.meta.dirname, '..', '..', 'views');

@@ -2,13 +2,12 @@
 // `postern views check` prints the result.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Branding } from '../../config/config.ts';
 import { assetType, COLORS_CSS } from '../../views/assets.ts';
 import { PAGE_MODELS } from '../../views/models.ts';
 import { createPages } from '../../views/pages.ts';
 import { fieldsOf, PAGE_STATES } from '../../views/page-samples.ts';
 import { loadLocaleFiles, type LocaleFiles, originalOf, placeholdersOf } from '../../views/texts.ts';
-import { listViewFiles, BUILT_IN_FOLDER } from '../../views/view-files.ts';
+import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from '../../views/view-files.ts';
 
 export type ViewFault = Readonly<{
   /** Name in the folder, or the page. */
@@ -17,10 +16,7 @@ export type ViewFault = Readonly<{
   message: string;
 }>;
 
-type ViewCheckOptions = Readonly<{
-  overrideFolder: string;
-  branding: Branding;
-}>;
+type ViewCheckOptions = ViewsSettings & { readonly overrideFolder: string };
 
 type Files = ReadonlyMap<string, string>;
 
@@ -93,11 +89,10 @@ function renderFaults(
   locales: readonly string[],
 ): ViewFault[] {
   const faults: ViewFault[] = [];
-  const hasAsset = (name: string) => names.has(`assets/${name}`);
   const pages = createPages({
     ...options,
     assetUrl(name) {
-      if (!hasAsset(name) && name !== COLORS_CSS) throw new Error(`There is no asset ${name}`);
+      if (!names.has(`assets/${name}`) && name !== COLORS_CSS) throw new Error(`There is no asset ${name}`);
       return `/assets/${name}`;
     },
     onProblem: ({ file, message }) => {

@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
-import type { Branding } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { didYouMean } from '../../config/wording.ts';
 import { checkViews, type ViewFault } from './check-views.ts';
@@ -10,7 +9,6 @@ import { BUILT_IN_FOLDER, listViewFiles } from '../../views/view-files.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
 import { type CliIo, CommandError, Ended, EXIT, print, printDone } from '../../cli/io.ts';
 
-type OwnViews = { readonly viewsFolder?: string | undefined; readonly branding: Branding };
 type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: boolean };
 
 export function registerViews(program: Command, io: CliIo): void {
@@ -19,11 +17,9 @@ export function registerViews(program: Command, io: CliIo): void {
     .argument('<name>', 'such as login, partials/head or assets/style.css')
     .option('--stdout', 'print the template instead')
     .option('--force', 'overwrite an existing file')
-    .action(async (name: string, options: EjectOptions) =>
-      eject(name, await readViews(options), { options, io }),
-    );
+    .action(async (name: string, options: EjectOptions) => eject(name, options, io));
   addVerb(views, 'check', 'validate your templates and texts').action(async (options: VerbOptions) =>
-    check(await readViews(options), options, io),
+    check(options, io),
   );
 }
 
@@ -31,11 +27,8 @@ export function registerViews(program: Command, io: CliIo): void {
 const readViews = ({ config: file }: VerbOptions) =>
   loadConfig(file, { writeKeys: false, readSecrets: false });
 
-function eject(
-  typed: string,
-  { viewsFolder }: OwnViews,
-  { options, io }: { readonly options: EjectOptions; readonly io: CliIo },
-): void {
+async function eject(typed: string, options: EjectOptions, io: CliIo): Promise<void> {
+  const { viewsFolder } = await readViews(options);
   const builtIn = listViewFiles(BUILT_IN_FOLDER);
   const name = builtIn.has(typed) ? typed : `${typed}.ejs`;
   const file = builtIn.get(name);
@@ -65,7 +58,8 @@ function eject(
   printDone(io, options, { value: { name, file: target }, text: target });
 }
 
-function check({ viewsFolder, branding }: OwnViews, options: VerbOptions, io: CliIo): void {
+async function check(options: VerbOptions, io: CliIo): Promise<void> {
+  const { viewsFolder, branding } = await readViews(options);
   const faults = viewsFolder === undefined ? [] : checkViews({ overrideFolder: viewsFolder, branding });
   const ok = faults.length === 0;
   if (options.json !== true)
