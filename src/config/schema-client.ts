@@ -32,9 +32,9 @@ const clientSecretSchema = z
     hash: text(hashFault)
       .optional()
       .describe(
-        'sha256: and the SHA-256 of the secret, in hex or base64url; or an argon2id hash that was imported. "postern client secret" makes the former.',
+        'sha256: and the SHA-256 of the secret, in hex or base64url, as "postern client secret" prints it; or an imported argon2id hash.',
       ),
-    name: text(labelFault).optional().describe('What to call this secret in logs.'),
+    name: text(labelFault).optional().describe('Name of the secret in logs.'),
     not_before: instant().optional().describe('Not accepted before this day or time.'),
     expires_at: instant().optional().describe('Not accepted from this day or time on.'),
   })
@@ -52,51 +52,45 @@ export const clientSchema = z.strictObject({
   client_id: text(clientIdFault).describe(
     "Public identifier of the client; for one without a secret it may be the https URL of the client's metadata document. Two that differ in case only are refused.",
   ),
-  client_name: text(labelFault).optional().describe('What people see on the sign-in and consent pages.'),
+  client_name: text(labelFault).optional().describe('Name of the client on the sign-in and consent pages.'),
   application_type: z
     .enum(['web', 'native'])
     .optional()
     .describe(
-      "native: an app on the person's device, with loopback or private-scheme redirect URIs (RFC 8252). Default: native for a public client that has such a redirect URI, else web.",
+      "native: an app on the user's device, with loopback or private-scheme redirect URIs (RFC 8252). Default: native for a public client that has such a redirect URI, else web.",
     ),
   client_secret: secretReference
     .optional()
-    .describe('Short for one entry of client_secrets with this value.'),
+    .describe('Shorthand for one entry of client_secrets with this value.'),
   client_secrets: z
     .array(clientSecretSchema)
     .max(5, 'must be at most 5 secrets')
     .default([])
-    .describe(
-      'Secrets of a confidential client. Several may be valid at once, so that a new one can be rolled out.',
-    ),
+    .describe('Secrets of a confidential client. Several can be valid at once, for rotation.'),
   redirect_uris: z
     .array(text(redirectUriFault))
     .default([])
-    .describe(
-      'Where people may be sent back to. Compared exactly; native apps may use any port on loopback.',
-    ),
+    .describe('Allowed redirect URIs, compared exactly. Native apps can use any port on loopback.'),
   post_logout_redirect_uris: z
     .array(text(redirectUriFault))
     .default([])
-    .describe('Where people may be sent back to after signing out.'),
+    .describe('Allowed redirect URIs after sign-out.'),
   grant_types: z
     .array(z.enum(GRANT_TYPES))
     .default(['authorization_code'])
-    .describe('What the client may use at the token endpoint. [] for an API that only introspects tokens.'),
+    .describe('Grant types of the client. [] for an API that only introspects tokens.'),
   token_endpoint_auth_method: z
     .enum(['client_secret_basic', 'client_secret_post', 'none'])
     .default('client_secret_basic')
-    .describe(
-      'How the client proves who it is; none for a public client, such as a single-page or native app.',
-    ),
+    .describe('How the client authenticates; none for a public client, such as a single-page or native app.'),
   scope: text(scopeFault)
     .transform(splitScope)
-    .describe('Every scope the client may ask for, separated by spaces. Has no default.'),
+    .describe('All scopes that the client may request, separated by spaces. Required.'),
   default_scope: text(scopeFault)
     .transform(splitScope)
     .optional()
     .describe(
-      'Scopes of a request that names none, where the API that it asks for has no default_scopes. Part of scope.',
+      'Scopes of a request without scope, if the requested API has no default_scopes. Must be part of scope.',
     ),
   groups_claim: z
     .array(z.string())
@@ -109,24 +103,24 @@ export const clientSchema = z.strictObject({
   consent: z
     .enum(['explicit', 'implicit'])
     .default('explicit')
-    .describe('explicit asks the person; implicit, for a confidential client, is for your own apps.'),
+    .describe("explicit asks the user. implicit doesn't, and is for your own confidential clients."),
   id_token_signed_response_alg: z
     .enum(ALGORITHMS)
     .default('RS256')
     .describe(
-      'What its ID tokens and logout tokens are signed with: one of signing_keys.algorithms. Access tokens are always RS256.',
+      'Algorithm of ID tokens and logout tokens, one of signing_keys.algorithms. Access tokens are always RS256.',
     ),
   id_token_claims: z
     .enum(['minimal', 'full'])
     .default('minimal')
     .describe(
-      'full puts the claims of the granted scopes (name, email …) into the ID token too, for apps that never ask userinfo.',
+      "full puts the claims of the granted scopes (name, email …) into the ID token too, for apps that don't call userinfo.",
     ),
   logo_uri: text(webUriFault).optional().describe('Logo for the consent page.'),
   client_uri: text(webUriFault).optional().describe('Home page of the client.'),
   initiate_login_uri: text(webUriFault)
     .optional()
-    .describe('Where the client begins a sign-in; error pages and the account page lead there.'),
+    .describe('URL where the client starts a sign-in. Error pages and the account page link to it.'),
   policy_uri: text(webUriFault).optional().describe('Privacy policy of the client.'),
   tos_uri: text(webUriFault).optional().describe('Terms of service of the client.'),
   ...fold('client'),
@@ -137,7 +131,7 @@ export const resourceSchema = z.strictObject({
   resource: text(resourceFault).describe(
     'Identifier of the API, an absolute URI: the audience of its tokens (RFC 8707).',
   ),
-  name: text(labelFault).optional().describe('What people see of the API on the consent page.'),
+  name: text(labelFault).optional().describe('Name of the API on the consent page.'),
   scopes: z
     .array(text(scopeTokenFault))
     .default([])
@@ -153,7 +147,7 @@ export const resourceSchema = z.strictObject({
     .array(z.string())
     .default([])
     .describe(
-      'client_ids that may get tokens for this API. Only for an API without scopes; of any other a client needs one of the scopes.',
+      'client_ids that can get tokens for this API. Only for an API without scopes; for other APIs, a client needs one of the scopes.',
     ),
   default_scopes: z
     .array(text(scopeTokenFault))
@@ -163,7 +157,7 @@ export const resourceSchema = z.strictObject({
     .array(z.string())
     .default([])
     .describe(
-      "Claims about the person that this API's access tokens and their introspection have too, each only where its scope was granted: groups, standard and custom ones.",
+      'Claims about the user in access tokens for this API and in their introspection, if the scope was granted: groups, standard and custom claims.',
     ),
   introspection_clients: z
     .array(z.string())

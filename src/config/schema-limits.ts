@@ -13,7 +13,7 @@ export const rateLimitsSchema = group({
     ),
   introspection: rate()
     .prefault('12000/1m')
-    .describe('POST /oauth/introspect: questions of one client about live tokens.'),
+    .describe('POST /oauth/introspect: requests of one client for live tokens.'),
   revocation: rate().prefault('1200/1m').describe('POST /oauth/revoke: live tokens that one client revokes.'),
   userinfo: rate()
     .prefault('3000/1m')
@@ -22,7 +22,9 @@ export const rateLimitsSchema = group({
   logout: rate().prefault('120/1m').describe('GET /oauth/logout: requests of one address.'),
   sign_in: rate()
     .prefault('10/10m')
-    .describe('Wrong passwords for one account from one address, where the person has not signed in before.'),
+    .describe(
+      'Wrong passwords for one account from one address, in browsers that the user has not signed in with before.',
+    ),
 });
 
 /** A fixed rate, or one of the file and what it is multiplied by. */
@@ -41,20 +43,16 @@ export const lifetimesSchema = group({
   access_token: accessTokenDuration()
     .prefault('10m')
     .describe('Access tokens; a resource may have its own. At most 24h.'),
-  refresh_token: duration()
-    .prefault('14d')
-    .describe('A refresh token that is not used. Each use gives a new one.'),
+  refresh_token: duration().prefault('14d').describe('An unused refresh token. Each use returns a new one.'),
   refresh_token_absolute: duration()
     .prefault('90d')
-    .describe('A chain of refresh tokens, from sign-in to the last one.'),
-  session: duration({ min: MINUTE }).prefault('14d').describe('The sign-in of a browser that is not used.'),
+    .describe('A chain of refresh tokens, counted from the sign-in.'),
+  session: duration({ min: MINUTE }).prefault('14d').describe('A session that is not used.'),
   // NIST SP 800-63B-4, AAL1: sign in again after 30 days at the latest.
-  session_absolute: duration({ min: MINUTE })
-    .prefault('30d')
-    .describe('The sign-in of a browser, however much it is used.'),
+  session_absolute: duration({ min: MINUTE }).prefault('30d').describe('A session, even while it is used.'),
   consent: duration({ min: 0 })
     .prefault('180d')
-    .describe('How long it is remembered what a person allowed an app. 0s asks at each new sign-in.'),
+    .describe('How long consent is remembered. 0s asks at each new sign-in.'),
 }).refine(
   ({ refreshToken, refreshTokenAbsolute }) => refreshToken <= refreshTokenAbsolute,
   'refresh_token must not be longer than refresh_token_absolute',
@@ -67,14 +65,14 @@ export const signingKeysSchema = group({
     .transform((names) => ALGORITHMS.filter((one) => names.includes(one)))
     .prefault(['RS256'])
     .describe(
-      'What ID tokens may be signed with, as clients name it in id_token_signed_response_alg. RS256 is always one: access tokens are signed with it.',
+      'Algorithms for ID tokens, which clients choose with id_token_signed_response_alg. RS256 is always included, because it signs access tokens.',
     ),
   modulus: z
     .union([z.literal(2048), z.literal(3072), z.literal(4096)], 'must be 2048, 3072 or 4096')
     .default(2048)
-    .describe('RSA modulus of new keys, in bits. Bigger keys sign several times slower.'),
-  rotate_every: duration({ min: HOUR }).prefault('30d').describe('How long a key signs.'),
+    .describe('RSA modulus of new keys, in bits. Larger keys sign several times slower.'),
+  rotate_every: duration({ min: HOUR }).prefault('30d').describe('How long a key is used for signing.'),
   publish_ahead: duration()
     .prefault('24h')
-    .describe('How long a key is published before it signs, so that verifiers have it.'),
+    .describe('How long a key is published before it signs, so that verifiers know it.'),
 });

@@ -35,19 +35,16 @@ const claim = (description: string) => text(labelFault).optional().describe(desc
 /** By their OIDC Core §5.1 names. */
 const claimsSchema = z.strictObject({
   email: text(emailFault).optional().describe('Email address (scope email).'),
-  email_verified: z
-    .boolean()
-    .optional()
-    .describe("Whether you know that the address is the person's (scope email)."),
+  email_verified: z.boolean().optional().describe('Whether the address is verified (scope email).'),
   name: claim('Full name, as shown (scope profile, like all that follow).'),
   family_name: claim('Family name.'),
   given_name: claim('Given name.'),
   middle_name: claim('Middle name.'),
   nickname: claim('Nickname.'),
   preferred_username: claim('The name to show for the account.'),
-  profile: text(webUriFault).optional().describe('URL of a page about the person.'),
-  picture: text(webUriFault).optional().describe('URL of a picture of the person.'),
-  website: text(webUriFault).optional().describe("URL of the person's own site."),
+  profile: text(webUriFault).optional().describe("URL of the user's profile page."),
+  picture: text(webUriFault).optional().describe("URL of the user's picture."),
+  website: text(webUriFault).optional().describe("URL of the user's website."),
   gender: claim('Gender.'),
   birthdate: text(birthdateFault).optional().describe('Birthday, YYYY-MM-DD; quote a year alone.'),
   zoneinfo: claim('Time zone, such as Europe/Paris.'),
@@ -61,22 +58,20 @@ const claimsSchema = z.strictObject({
 
 /** One user. */
 export const userSchema = z.strictObject({
-  id: text(userIdFault).describe('The sub of this person, for ever. Never give it to somebody else.'),
-  username: text(usernameFault).describe(
-    'What the person types to sign in. Upper and lower case are the same.',
-  ),
+  id: text(userIdFault).describe('The sub of this user. Never change it or give it to another user.'),
+  username: text(usernameFault).describe('Name for signing in. Not case-sensitive.'),
   password_hash: text(passwordHashFault)
     .optional()
     .describe(
-      'argon2id hash of the password, from "postern user hash". Required, unless sign_in.passkeys is on: a person without one has a passkey, by "postern user enrol".',
+      'argon2id hash of the password, from "postern user hash". Required unless sign_in.passkeys is on: users without a password sign in with a passkey ("postern user enrol").',
     ),
-  disabled: z.boolean().default(false).describe('true ends every session and token of this person.'),
-  groups: z.array(z.string()).default([]).describe('The groups that the person is in, of those in groups.'),
+  disabled: z.boolean().default(false).describe('true revokes all sessions and tokens of the user.'),
+  groups: z.array(z.string()).default([]).describe('Groups of the user, defined in groups.'),
   claims: z
     .record(z.string(), customClaimSchema)
     .default({})
     .describe(
-      'Custom claims, for apps with a scope that gives them (scopes): text, numbers, true or false, and lists of those.',
+      'Custom claims, for apps with a scope that includes them (scopes): text, numbers, true or false, and lists of these.',
     ),
   ...claimsSchema.shape,
 });
@@ -91,7 +86,7 @@ export const passwordsSchema = group({
     .max(64, 'must be at most 64')
     .default(15)
     .describe(
-      'Characters that a new password has at least. NIST SP 800-63B-4 wants 15 where, as here, the password is all that is asked for; 8 is the least it ever allows.',
+      'Minimum length of new passwords, in characters. NIST SP 800-63B-4 requires 15 where a password is the only factor, and never allows less than 8.',
     ),
 });
 

@@ -39,7 +39,7 @@ const auditFault = matching(/^(auto|stdout|off|file:.+)$/, 'must be auto, stdout
 const MOST_WORKERS = 128;
 
 export const configSchema = z.strictObject({
-  $schema: z.string().optional().describe('For editors: where the JSON Schema of this file is.'),
+  $schema: z.string().optional().describe('JSON Schema of this file, for editors.'),
   issuer: text(issuerFault)
     .transform(normalizeIssuer)
     .describe(
@@ -52,7 +52,7 @@ export const configSchema = z.strictObject({
         .array(text(hostNameFault))
         .default([])
         .describe(
-          'Host names that /readyz and /metrics are asked by, such as the name of a container. IP addresses, localhost and host are always fine; any other name is refused, so that no web page can read them by DNS rebinding.',
+          'Host names that /readyz and /metrics accept, such as the name of a container. IP addresses, localhost and host are always accepted. Other names are rejected to prevent DNS rebinding.',
         ),
     })
     .prefault({})
@@ -82,10 +82,10 @@ export const configSchema = z.strictObject({
       level: z
         .enum(['debug', 'info', 'warn', 'error'])
         .default('info')
-        .describe('What is worth a line. debug has one for each request.'),
+        .describe('Lowest level that is logged. debug logs each request.'),
     })
     .prefault({})
-    .describe('The log, on standard error: a line of JSON for each event.'),
+    .describe('The log: one JSON line per event, on standard error.'),
   audit: text(auditFault)
     .default('auto')
     .describe(
@@ -95,7 +95,7 @@ export const configSchema = z.strictObject({
     .array(text(proxyFault))
     .default([])
     .describe(
-      'Addresses or CIDRs of the proxies in front of the service; only they may say who the client is.',
+      'Addresses or CIDRs of the proxies in front of the service. Only these may set the client address.',
     ),
   encryption_keys: secretReferences.describe(
     'Keys that protect what the store holds: 32 bytes each, base64url. The first encrypts, all decrypt. May be left out when the issuer is this machine.',
@@ -107,7 +107,7 @@ export const configSchema = z.strictObject({
     .enum(['private', 'any_mode'])
     .default('private')
     .describe(
-      'private refuses a file with a key or a secret that every user may read, or that more than its owner may write, and a data folder that every user may write. any_mode is for mounts that can set no modes.',
+      'private rejects files with keys or secrets that all users can read or that others than the owner can write, and a data folder that all users can write. any_mode is for mounts without file modes.',
     ),
   cors: group({
     allowed_origins: z
@@ -121,18 +121,18 @@ export const configSchema = z.strictObject({
     ...fold('switches'),
   })
     .prefault({})
-    .describe('What is switched on.'),
+    .describe('Optional features.'),
   rate_limits: rateLimitsSchema
     .prefault({})
     .describe(
-      'What may be asked in a time: 6000/1m. On excess the answer is 429. All other limits follow from these (docs/hardening.md).',
+      'Requests per time, such as 6000/1m. Above the limit, the response is 429. All other limits are derived from these (docs/hardening.md).',
     ),
   lifetimes: lifetimesSchema.prefault({}).describe('How long tokens, codes and sessions live.'),
-  signing_keys: signingKeysSchema.prefault({}).describe('The keys that sign, and their rotation.'),
+  signing_keys: signingKeysSchema.prefault({}).describe('Signing keys and their rotation.'),
   groups: z
     .record(z.string(), text(labelFault))
     .default({})
-    .describe('Every group that a person may be in, and what it is. Switches on the scope groups.'),
+    .describe('All groups that users can be in, with descriptions. Turns on the scope groups.'),
   scopes: z
     .record(
       z.string(),
@@ -142,30 +142,28 @@ export const configSchema = z.strictObject({
       }),
     )
     .default({})
-    .describe(
-      'Claims of a person that a scope gives, besides the standard ones: a scope of your own, or more for email and profile.',
-    ),
-  resources: z.array(resourceSchema).default([]).describe('The APIs that accept our tokens.'),
+    .describe('Additional claims by scope: custom scopes, or more claims for email and profile.'),
+  resources: z.array(resourceSchema).default([]).describe('The APIs that accept tokens of this issuer.'),
   clients_from: z
     .array(text(emptyFault))
     .default([])
     .describe(
-      'More files with clients; patterns such as clients.d/*.yaml are fine. Each holds a list, or clients: and a list.',
+      'More files with clients, or patterns such as clients.d/*.yaml. Each file has a list, or clients: with a list.',
     ),
   clients: z.array(clientSchema).default([]).describe('The apps and services that use this issuer.'),
   outgoing: group({
     internal_hosts: z
       .array(text(dnsNameFault))
       .default([])
-      .describe('The only names that may resolve to private addresses.'),
+      .describe('Host names that may resolve to private addresses.'),
   })
     .prefault({})
-    .describe('What the service itself asks of others: documents of clients, and the logout of apps.'),
-  users_from: text(emptyFault).optional().describe('File with people: a list, or users: and a list.'),
-  passwords: passwordsSchema.prefault({}).describe('What new passwords have to be.'),
+    .describe('Outbound requests: client documents and logout notifications.'),
+  users_from: text(emptyFault).optional().describe('File with users: a list, or users: with a list.'),
+  passwords: passwordsSchema.prefault({}).describe('Rules for new passwords.'),
   views: text(emptyFault)
     .optional()
-    .describe('Folder with your own pages; file by file they win over the built-in ones.'),
+    .describe('Folder with your own templates. Each file replaces the built-in one of the same name.'),
   branding: group({
     name: text(labelFault).default('Postern').describe('Name of the service on its pages.'),
     logo: text(imageFault)
@@ -177,7 +175,7 @@ export const configSchema = z.strictObject({
     imprint_uri: text(webUriFault).optional().describe('Your legal notice.'),
     support_uri: text(supportFault)
       .optional()
-      .describe('Where people find help with signing in: a page, or mailto: and an address.'),
+      .describe('Where users get help: a page, or mailto: with an address.'),
   })
     .prefault({})
     .describe('How the pages look.'),

@@ -5,7 +5,7 @@ import type { Declaration } from '../feature.ts';
 const groups = z
   .array(z.string())
   .min(1, 'must name at least one group')
-  .describe('People in one of these groups; everybody else is refused. Default: everybody.');
+  .describe('Users in at least one of these groups. All others are rejected. Default: all users.');
 const rule = z.strictObject({ groups });
 
 type OfClient = { readonly access?: object | undefined };
@@ -14,14 +14,14 @@ type OfApi = OfClient & { readonly scopeGroups: object };
 export const access = {
   name: 'access',
   client: {
-    access: rule.optional().describe('Who may use this app. Absent: everybody who can sign in.'),
+    access: rule.optional().describe('Who can use this app. Default: all users.'),
   },
   resource: {
-    access: rule.optional().describe('Who may have tokens for this API. Absent: everybody.'),
+    access: rule.optional().describe('Who can get tokens for this API. Default: all users.'),
     scope_groups: z
       .record(z.string(), groups)
       .default({})
-      .describe('Scope: the groups whose people may have it. A scope that is not here is for everybody.'),
+      .describe('Groups by scope: only their users can get it. Other scopes are for all users.'),
   },
   audit: ['access_denied'],
   isOn: ({

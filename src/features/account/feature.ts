@@ -17,7 +17,7 @@ export const account = {
       .boolean()
       .default(false)
       .describe(
-        'The page /account, where people see their sessions and apps, end them, and change their password and factors.',
+        'The account page at /account, where users manage their sessions, apps, password and factors.',
       ),
   },
   endpoints: [

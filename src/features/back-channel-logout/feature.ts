@@ -19,7 +19,7 @@ export const backChannelLogout = {
     backchannel_logout_uri: text(logoutUriFault)
       .optional()
       .describe(
-        "Where the app is notified that a session of a person has ended (OIDC Back-Channel Logout): an https URL of the app's server. Its ID tokens then have sid.",
+        "https URL of the app's server that is notified when a session ends (OIDC Back-Channel Logout). Adds sid to its ID tokens.",
       ),
   },
   clientRules: [forUsers('backchannel_logout_uri')],

@@ -46,15 +46,15 @@ export const clientDocuments = {
         .array(text(listedHostFault))
         .min(1, 'must name at least one host')
         .describe(
-          'Exact host names, asked on port 443; an entry with a path, such as app.example/client.json, is that one document.',
+          'Exact host names, port 443. An entry with a path, such as app.example/client.json, allows only that document.',
         ),
       scope: text(scopeFault)
         .transform(splitScope)
-        .describe("Every scope that such a client may ask for, separated by spaces, as a client's scope."),
+        .describe('All scopes that such a client may request, separated by spaces.'),
     })
       .optional()
       .describe(
-        'Apps that nobody registered: a client_id that is an https URL of one of these hosts is looked up there. Absent: none, and nothing is fetched.',
+        'Clients without registration: a client_id that is an https URL on one of these hosts is fetched from there. Without it, nothing is fetched.',
       ),
   },
   serviceRules: [scopeIsOwned],

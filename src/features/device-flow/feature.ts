@@ -31,7 +31,7 @@ export const deviceFlow = {
       .boolean()
       .default(false)
       .describe(
-        'Whether devices without a browser may sign people in by a code that these type elsewhere (RFC 8628), for clients with that grant type.',
+        'Device flow (RFC 8628): users of devices without a browser sign in by entering a code on another device. For clients with that grant type.',
       ),
   },
   clientRules: [isOffered],

@@ -26,7 +26,7 @@ export const formPost = {
     response_modes: modes()
       .refine((some) => some.includes('query'), 'must have query, the mode of requests that name none')
       .describe(
-        'How apps may get the answer of a sign-in: query in the address of a redirect; form_post in a form that the browser sends, for clients that list it too.',
+        'How apps receive the result of a sign-in: query, in the URL of a redirect; form_post, in a form that the browser sends, for clients that also list it.',
       ),
   },
   client: {

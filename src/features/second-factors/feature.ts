@@ -15,7 +15,7 @@ const signInSchema = group({
     .boolean()
     .default(false)
     .describe(
-      "Passkeys and security keys. They belong to the issuer's host name: under another one every passkey is useless.",
+      "Passkeys and security keys. They are bound to the issuer's host name: if it changes, all passkeys stop working.",
     ),
   one_time_codes: z
     .boolean()
@@ -26,29 +26,33 @@ const signInSchema = group({
     .min(0, 'must not be negative')
     .max(MOST_RECOVERY_CODES, `must be at most ${MOST_RECOVERY_CODES}`)
     .default(0)
-    .describe('How many a set has that stands in for a lost second factor, each once. 0: none.'),
+    .describe(
+      'Number of recovery codes per user, which replace a lost second factor. Each works once. 0 turns them off.',
+    ),
   second_factor: z
     .enum(['optional', 'required'])
     .default('optional')
-    .describe('required: everybody needs a second factor, once their grace is over.'),
+    .describe('required: all users need a second factor after the grace period.'),
   grace: duration({ min: 0, max: 365 * DAY })
     .prefault('14d')
-    .describe('With second_factor: required, the time that a person has from their first sign-in on.'),
+    .describe("Grace period of second_factor: required, from the user's first sign-in."),
   enrolment: z
     .enum(['link', 'self'])
     .default('link')
     .describe(
-      'Who lets a person add their first factor: link, an operator by "postern user enrol", or self, the person right after a sign-in.',
+      'How users add their first factor: link, with a link from "postern user enrol"; self, right after a sign-in.',
     ),
 });
 
 const clientSignInSchema = group({
   require: z
     .enum(['second_factor', 'passkey'])
-    .describe('What everybody needs who signs in to this app. passkey: one that verified its user.'),
+    .describe('What users need to sign in to this app. passkey: a passkey with user verification.'),
   max_age: duration({ min: MINUTE })
     .optional()
-    .describe('How old the second factor may be when a sign-in begins; a refresh is none.'),
+    .describe(
+      "Maximum age of the second factor when a sign-in starts. Refreshing tokens doesn't count as a sign-in.",
+    ),
 });
 
 type OfService = { readonly sign_in?: z.output<typeof signInSchema> | undefined };
@@ -79,11 +83,13 @@ export const secondFactors = {
     sign_in: signInSchema
       .optional()
       .describe(
-        'Passkeys and second factors. Absent: people sign in by password alone, and tokens have neither acr nor amr.',
+        'Passkeys and second factors. Without it, users sign in with a password only, and tokens have neither acr nor amr.',
       ),
   },
   client: {
-    sign_in: clientSignInSchema.optional().describe('What a sign-in to this app needs besides a password.'),
+    sign_in: clientSignInSchema
+      .optional()
+      .describe('What a sign-in to this app requires in addition to a password.'),
   },
   serviceRules: [hasMethod],
   clientRules: [isReachable],
