@@ -37,6 +37,7 @@ export async function copyWithout(names: readonly string[]): Promise<string> {
     `test/features/${name}/`,
     `docs/${name}.md`,
     `views/assets/${name}.js`,
+    `views/.${name}/`,
     ...Object.keys(declarationOf(name)?.pages ?? {}).map((page) => `views/${page}.ejs`),
   ]);
   const kept = stdout.split('\n').filter((file) => file && !gone.some((one) => file.startsWith(one)));

@@ -1,10 +1,13 @@
-// `postern views eject|check`: for designers who change the pages. The checks themselves are in check-views.ts.
+// `postern views eject|check|preview`: for designers who change the pages. The work of the last two is in check-views.ts and preview.ts.
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import { didYouMean } from '../../config/wording.ts';
 import { checkViews, type ViewFault } from './check-views.ts';
+import { startPreview } from './preview.ts';
 import { BUILT_IN_FOLDER, listViewFiles } from '../../views/view-files.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
 import { type CliIo, CommandError, Ended, EXIT, print, printDone } from '../../cli/io.ts';
@@ -21,6 +24,19 @@ export function registerViews(program: Command, io: CliIo): void {
   addVerb(views, 'check', 'validate your templates and texts').action(async (options: VerbOptions) =>
     check(options, io),
   );
+  addVerb(views, 'preview', 'show every page in a browser, live while you edit')
+    .option('--port <port>', 'local port; 0 selects a free one', '4600')
+    .action(async (options: Parameters<typeof preview>[0]) => preview(options, io));
+}
+
+async function preview({ port, ...options }: VerbOptions & { readonly port: string }, io: CliIo) {
+  const server = await startPreview(await readViews(options), Number(port)).catch((cause: unknown) => {
+    throw new CommandError(`can't listen on port ${port}: choose another one with --port`, { cause });
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  printDone(io, options, { value: { url }, text: `Page preview: ${url}\nPress Ctrl-C to stop.` });
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  server.close().closeAllConnections();
 }
 
 /** A designer's machine has no secrets, and needs none. */
