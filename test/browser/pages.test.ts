@@ -491,12 +491,12 @@ describe('second factors', () => {
 
   it('a browser that is too old for passkeys says so, where they are all that there is', async () => {
     await measured.goto(`/0/${indexOf('second-step passkey alone')}`);
-    const sentence = measured.getByText('This browser can’t use passkeys here.');
+    const sentence = measured.getByText('Passkeys aren’t available in this browser.');
     expect(await sentence.isVisible()).toBe(false);
     const old = await (await browser.newContext({ baseURL: new URL(measured.url()).origin })).newPage();
     await old.addInitScript('delete PublicKeyCredential.parseRequestOptionsFromJSON');
     await old.goto(`/0/${indexOf('second-step passkey alone')}`);
-    await old.getByText('This browser can’t use passkeys here.').waitFor();
+    await old.getByText('Passkeys aren’t available in this browser.').waitFor();
     expect(await old.locator('[data-passkey]').isVisible()).toBe(false);
     await old.context().close();
   });

@@ -69,12 +69,12 @@ describe('the account page without JavaScript', () => {
       .getByRole('button', { name: /^Sign out .+,/ })
       .first()
       .click();
-    expect(await page.getByRole('status').innerText()).toBe('That browser is signed out.');
+    expect(await page.getByRole('status').innerText()).toBe('You’re signed out of that browser.');
     expect(await sessions.getByRole('listitem').count()).toBe(3);
     await sessions.getByRole('button', { name: 'Sign out everywhere else' }).click();
     expect(await page.getByRole('status').innerText()).toBe('You’re signed out everywhere else.');
     expect(await sessions.getByRole('listitem').allInnerTexts()).toEqual([
-      expect.stringContaining('This device'),
+      expect.stringContaining('This browser'),
     ]);
     for (const one of elsewhere) expect(await silently(world, one.browser)).toBe('login_required');
   });

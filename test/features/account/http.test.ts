@@ -52,7 +52,7 @@ anyStore(
       const page = await openAccount(world, browser);
       expect([isAccountPage(page), page.url]).toEqual([true, 'https://id.example/account']);
       expect(page.headers.get('cache-control')).toBe('no-store');
-      for (const text of ['Carol Example', 'carol@example.com', 'This device', 'You signed in.']) {
+      for (const text of ['Carol Example', 'carol@example.com', 'This browser', 'You signed in.']) {
         expect(page.text).toContain(text);
       }
       expect(page.text).not.toContain('postern:account');
@@ -68,7 +68,7 @@ anyStore(
       const page = await openAccount(world, browser);
       const ids = idsOf(page, '/end-session');
       expect(ids.length).toBeGreaterThan(0);
-      expect(page.text).toContain('Last used');
+      expect(page.text).toContain('Last active');
       for (const id of ids) expect(JSON.stringify(other.browser.cookies)).not.toContain(id);
 
       moveClock(6 * MINUTE);
@@ -80,7 +80,7 @@ anyStore(
 
       let now = await again(world, browser);
       for (const id of idsOf(now, '/end-session')) now = await browser.submit(now, '/end-session', { id });
-      expect(now.text).toContain('That browser is signed out.');
+      expect(now.text).toContain('You’re signed out of that browser.');
       expect(await silently(world, other.browser)).toBe('login_required');
       expect(await silently(world, browser, { client_id: 'first-party' })).toBe('signed in');
     });
