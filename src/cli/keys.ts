@@ -20,7 +20,7 @@ export function registerKeys(program: Command, io: CliIo): void {
   const keys = program.command('keys').description('manage signing keys');
   const run = (options: VerbOptions, verb: (context: KeysContext) => Promise<Outcome>) =>
     withKeys(options, async (context) => print(io, options, await verb(context)));
-  addVerb(keys, 'list', 'list signing keys, their states and their next changes').action(
+  addVerb(keys, 'list', 'list signing keys with their states and next state changes').action(
     (options: VerbOptions) => run(options, list),
   );
   addVerb(keys, 'rotate', 'schedule the next signing key').action((options: VerbOptions) =>

@@ -11,11 +11,11 @@ import { withKeys } from './keys.ts';
 
 export function registerStore(program: Command, io: CliIo): void {
   const store = program.command('store').description('back up and migrate the data store');
-  addVerb(store, 'backup', 'copy the embedded store, also while the service runs')
-    .argument('<folder>', 'target folder; must not exist')
+  addVerb(store, 'backup', 'copy the embedded store, even while the service is running')
+    .argument('<folder>', 'target folder; must not exist yet')
     .action((folder: string, options: VerbOptions) => backup(path.resolve(folder), options, io));
-  addVerb(store, 'migrate', 'copy the documents of the embedded store to an empty Redis')
-    .requiredOption('--to <url>', 'target: a Redis URL without a password, or env:NAME or file:PATH with one')
+  addVerb(store, 'migrate', "copy the embedded store's documents to an empty Redis database")
+    .requiredOption('--to <url>', 'target Redis URL; if it contains a password, use env:NAME or file:PATH')
     .action((options: VerbOptions & { readonly to: string }) => migrate(options, io));
   addVerb(store, 'set-issuer', 'change the issuer that the store belongs to').action((options: VerbOptions) =>
     setIssuer(options, io),

@@ -26,7 +26,7 @@ export function addGrantedOptions(verb: Command): Command {
 }
 
 export function registerSet(user: Command, io: CliIo): void {
-  const description = 'change groups and claims of a user of the store';
+  const description = 'change the groups and claims of a user in the store';
   addGrantedOptions(addChange(user, io, { name: 'set', description, isStored: true, act: change }))
     .option('--remove-group <name>', 'a group to remove; repeatable', append, [])
     .option('--remove-claim <name>', 'a claim to remove; repeatable', append, []);

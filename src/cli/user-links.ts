@@ -15,19 +15,19 @@ type InviteOptions = VerbOptions & GrantedOptions;
 
 export function registerUserLinks(user: Command, io: CliIo): void {
   const invited = addVerb(user, 'invite', 'add a user and print an invitation link');
-  invited.argument('<username>', 'the name that the user signs in with', checked(usernameFault));
+  invited.argument('<username>', 'the name the user signs in with', checked(usernameFault));
   addGrantedOptions(invited).action((typed: string, options: InviteOptions) =>
     withUsers(options, (context) => invite(context, typed, { options, io })),
   );
   addChange(user, io, {
     name: 'reset',
-    description: 'print a password reset link for a user of the store',
+    description: 'print a password reset link for a user in the store',
     isStored: true,
     act: reset,
   });
   addChange(user, io, {
     name: 'enable',
-    description: 'allow sign-ins of a user again and clear failed attempts',
+    description: 'allow a user to sign in again and clear failed attempts',
     act: enable,
   });
 }

@@ -8,7 +8,7 @@ import { print, type CliIo } from './io.ts';
 import { findUser, type UserContext, withUsers } from './user-context.ts';
 
 export function registerList(user: Command, io: CliIo): void {
-  addVerb(user, 'list', 'list users, or show one with groups and claims')
+  addVerb(user, 'list', "list users, or show one user's groups and claims")
     .argument('[username]', 'username or ID')
     .action((typed: string | undefined, options: VerbOptions) =>
       withUsers(

@@ -33,20 +33,20 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
     'add',
     'add a user to the store (reads the password from the terminal or stdin)',
   );
-  added.argument('<username>', 'the name that the user signs in with', checked(usernameFault));
+  added.argument('<username>', 'the name the user signs in with', checked(usernameFault));
   addGrantedOptions(added).action((username: string, options: AddOptions) =>
     withUsers(options, (context) => add(context, username, { options, io })),
   );
   registerSet(verbs, io);
   addChange(verbs, io, {
     name: 'password',
-    description: 'set a new password for a user of the store and sign them out everywhere',
+    description: 'set a new password for a user in the store and sign them out everywhere',
     isStored: true,
     act: (context, user) => changePassword(context, user, io),
   });
   addChange(verbs, io, {
     name: 'delete',
-    description: 'delete a user of the store (the ID is never reused)',
+    description: 'delete a user from the store (the ID is never reused)',
     isStored: true,
     act: remove,
   });
@@ -60,7 +60,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
   registerList(verbs, io);
   addChange(verbs, io, {
     name: 'disable',
-    description: 'block sign-ins of a user and revoke all their sessions and tokens',
+    description: 'block a user from signing in and revoke all their sessions and tokens',
     act: async (context, { id, username }) => ({
       value: { valid_after: await disable(context, OPERATOR, id), disabled: true },
       text: `Disabled ${username}`,
@@ -70,7 +70,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
   for (const load of Object.values(USER_COMMANDS)) await (await load())(verbs, io);
   addChange(verbs, io, {
     name: 'sign-out',
-    description: 'revoke all sessions and tokens of a user',
+    description: "revoke all of a user's sessions and tokens",
     act: async (context, { id, username }) => ({
       value: { valid_after: await signOut(context, OPERATOR, id) },
       text: `Signed out ${username}`,

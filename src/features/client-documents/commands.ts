@@ -18,12 +18,12 @@ const HEAD = '# The metadata document of this client, as reviewed.\n';
 type PinOptions = VerbOptions & { readonly scope?: string };
 
 export function registerClientPin(client: Command, io: CliIo): void {
-  addVerb(client, 'pin', 'print the client of a metadata document as YAML')
-    .argument('<document>', 'URL or file of the metadata document')
+  addVerb(client, 'pin', 'print the client defined by a metadata document as YAML')
+    .argument('<document>', 'URL or path of the metadata document')
     .addOption(
       new Option(
         '--scope <scope>',
-        'scopes that the client may request; default: client_documents.scope',
+        'scopes the client may request (default: client_documents.scope)',
       ).argParser(checked(scopeFault)),
     )
     .action((source: string, options: PinOptions) => pin(source, options, io));

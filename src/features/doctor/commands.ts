@@ -16,7 +16,7 @@ type DoctorOptions = VerbOptions & { readonly url?: string };
 
 /** Adds the verb. Exit code 0: no problem, warnings perhaps; 1: problems. */
 export function registerDoctor(program: Command, io: CliIo): void {
-  addVerb(program, 'doctor', 'check a running service through its public address and its proxy')
+  addVerb(program, 'doctor', 'check a running service from outside, through its public URL and proxy')
     .option(
       '--url <url>',
       'public URL to check instead of the issuer; without --config, only this URL is checked',

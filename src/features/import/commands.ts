@@ -6,10 +6,12 @@ import { IMPORT_FORMATS, importClients, type ImportFormat } from './clients.ts';
 export function registerClientImport(client: Command, io: CliIo): void {
   client
     .command('import')
-    .argument('<file>', 'configuration or export of the other provider')
-    .description('convert the clients of another provider to YAML')
+    .argument('<file>', "the other provider's configuration or export file")
+    .description("convert another provider's clients to YAML")
     .addOption(
-      new Option('--from <provider>', 'the other provider').choices(IMPORT_FORMATS).makeOptionMandatory(),
+      new Option('--from <provider>', 'provider to import from')
+        .choices(IMPORT_FORMATS)
+        .makeOptionMandatory(),
     )
     .action((file: string, { from }: { readonly from: ImportFormat }) => importFrom(file, from, io));
 }

@@ -21,7 +21,7 @@ export function registerPlan(program: Command, io: CliIo): void {
   addVerb(
     program,
     'plan',
-    'show what a new configuration would change (exit code: 0 nothing, 10 changes, 11 breaking changes)',
+    'show what a new configuration would change (exit codes: 0 no changes, 10 changes, 11 breaking changes)',
   )
     .argument('<file>', 'the new configuration')
     .addOption(noSecretsOption())

@@ -40,11 +40,11 @@ async function enrol(context: UserContext, user: User): Promise<Done> {
 export function registerUserFactors(verbs: Command, io: CliIo): void {
   addChange(verbs, io, {
     name: 'enrol',
-    description: 'print a link to set up the first second factor or passkey',
+    description: 'print a link for a user to set up their first passkey or second factor',
     act: enrol,
   });
   addVerb(verbs, 'factors', "list or remove a user's second factors")
-    .argument('<username>', 'username or ID, also of a deleted user')
+    .argument('<username>', 'username or ID (for a deleted user, the ID)')
     .option('--remove <what>', `${ALL}, ${ONE_TIME_CODES}, ${RECOVERY_CODES} or a passkey ID`)
     .action((typed: string, options: FactorsOptions) =>
       withUsers(

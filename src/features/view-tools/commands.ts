@@ -17,7 +17,7 @@ type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: 
 export function registerViews(program: Command, io: CliIo): void {
   const views = program.command('views').description('manage page templates');
   addVerb(views, 'eject', 'copy a built-in template to your views folder')
-    .argument('<name>', 'such as login, partials/head or assets/style.css')
+    .argument('<name>', 'template or asset, such as login, partials/head or assets/style.css')
     .option('--stdout', 'print the template instead')
     .option('--force', 'overwrite an existing file')
     .action(async (name: string, options: EjectOptions) => eject(name, options, io));
