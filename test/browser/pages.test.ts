@@ -365,7 +365,7 @@ describe('the script of the pages', () => {
   });
 
   it('sends a form once, however often it is clicked', async () => {
-    await measured.goto(`/0/${indexOf('login')}`);
+    await measured.goto(`/0/${indexOf('login minimal')}`);
     await measured.evaluate(
       'window.sent = 0; document.forms[0].addEventListener("submit", (event) => { if (!event.defaultPrevented) { window.sent += 1; event.preventDefault(); } })',
     );
@@ -482,12 +482,26 @@ describe('second factors', () => {
       ] as const) {
         await page.goto(`/0/${indexOf(title)}`);
         expect(await page.locator('[data-passkey]').isVisible()).toBe(hasScripts);
+        expect(await page.getByText('or', { exact: true }).isVisible()).toBe(
+          hasScripts && /^login|second-step/.test(title),
+        );
         // Where there is a password, nothing is said of what isn't there.
         const sentence = page.locator('noscript p').filter({ visible: true });
         expect(await sentence.count()).toBe(hasScripts || /^login|link password/.test(title) ? 0 : 1);
       }
     },
   );
+
+  it.each([
+    ['login', 'Username'],
+    ['second-step', 'Code from your authenticator app'],
+  ])('"%s" has the button of a passkey first', async (title, label) => {
+    await measured.goto(`/0/${indexOf(title)}`);
+    const boxes = [measured.getByRole('button', { name: /passkey/ }), measured.getByLabel(label)];
+    const [button, field] = await Promise.all(boxes.map((one) => one.boundingBox()));
+    expect(button?.y).toBeLessThan(field?.y ?? 0);
+    expect(await measured.locator('[data-passkey] svg[aria-hidden]').isVisible()).toBe(true);
+  });
 
   it('a browser that is too old for passkeys says so, where they are all that there is', async () => {
     await measured.goto(`/0/${indexOf('second-step passkey alone')}`);
