@@ -119,7 +119,7 @@ eachStore(
       const linked = await browser.open(`${world().issuer}/device?user_code=${userCode}`);
       expect([isConfirmPage(linked), linked.text.includes(`value="${userCode}"`)]).toEqual([false, true]);
       const confirm = await signInAs(browser, await typed(userCode), 'alice');
-      expect([isConfirmPage(confirm), confirm.text.includes('signed in as')]).toEqual([true, true]);
+      expect([isConfirmPage(confirm), confirm.text.includes('as <strong><bdi>')]).toEqual([true, true]);
       // Whoever doesn't want to sign in is asked for the code anew; that of an earlier time is forgotten.
       const other = newBrowser(world());
       const login = await typeCodeOnly(other, userCode);

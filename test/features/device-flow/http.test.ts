@@ -145,7 +145,7 @@ eachStore(
       const { userCode } = await askForCodes(world());
       const page = await typeCode(browser, world(), userCode);
       expect(isConfirmPage(page)).toBe(true);
-      expect(page.text).toContain('signed in as <strong><bdi>alice</bdi></strong>');
+      expect(page.text).toContain('as <strong><bdi>alice</bdi></strong>?</h1>');
 
       moveClock(10);
       const strict = await askForCodes(world(), { max_age: '5' });
