@@ -36,10 +36,11 @@ export function createEnginePages(pages: Pages, clients: Clients, issuer: string
   /** Only the developer in front of the machine learns here which of the two it is. The log has it too. */
   function unmatched(ctx: KoaContextWithOIDC, description: string | undefined): Partial<PageModels['error']> {
     if (!isLoopbackUrl(issuer)) {
-      return { error: 'invalid_request', description: UNMATCHED_TEXT, client: undefined };
+      return { appFault: true, error: 'invalid_request', description: UNMATCHED_TEXT, client: undefined };
     }
     const sent = ctx.oidc.params?.['redirect_uri'];
-    return typeof sent === 'string' ? { description: `${description}; the app sent ${clip(sent)}` } : {};
+    const said = typeof sent === 'string' ? `${description}; the app sent ${clip(sent)}` : description;
+    return { appFault: true, description: said };
   }
 
   return {

@@ -150,6 +150,8 @@ const error = z.object({
   error: text,
   /** A detail for support: one safe sentence, in English. */
   description: text.optional(),
+  /** The client ID or redirect URI of the app isn't registered. */
+  appFault: z.boolean().optional(),
   /** A reference for support, which the log has too. */
   requestId: text,
   /** The app that the user came from, where it is known. */

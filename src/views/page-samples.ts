@@ -49,7 +49,16 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Fields that stand in the place of others: each of their values is a state of its own. */
-const APART = new Set(['adding', 'error', 'done', 'signInUrl', 'backUrl', 'document', 'link.factorsUrl']);
+const APART = new Set([
+  'adding',
+  'error',
+  'done',
+  'signInUrl',
+  'backUrl',
+  'document',
+  'link.factorsUrl',
+  'appFault',
+]);
 
 type Sample = readonly [label: string, value: unknown];
 

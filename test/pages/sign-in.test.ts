@@ -223,7 +223,7 @@ describe('never a dead end', () => {
     const page = await newBrowser(world()).open(
       authorizationUrl(world(), { redirect_uri: 'https://evil.example/' }),
     );
-    expect([page.status, titleOf(page)]).toEqual([400, 'Something went wrong']);
+    expect([page.status, titleOf(page)]).toEqual([400, 'This app isn’t set up correctly']);
     expect(page.text).toContain(link);
     expect(page.text).not.toMatch(/(href|src|action)="[^"]*evil/);
   });
