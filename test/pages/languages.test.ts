@@ -65,9 +65,11 @@ describe('the language of a page', () => {
     const open = (path: string) => browser.open(`${world().issuer}${path}`, { headers });
     expect(titleOf(await open('/nothing'))).toBe('Seite nicht gefunden');
     expect(titleOf(await open('/oauth/logout'))).toBe('Sie sind bereits abgemeldet');
-    expect(titleOf(await open('/oauth/authorize?client_id=nope'))).toBe('Etwas ist schiefgegangen');
+    expect(titleOf(await open('/oauth/authorize?client_id=nope'))).toBe(
+      'Diese App ist nicht richtig eingerichtet',
+    );
     expect(titleOf(await open('/oauth/authorize?client_id=nope&ui_locales=fr'))).toBe(
-      'Un problème est survenu',
+      'Cette application n’est pas configurée correctement',
     );
   });
 

@@ -74,6 +74,21 @@ describe('every state of every page', () => {
     expect(problems).toEqual([]);
   });
 
+  it("has an app's own links on the consent page alone, three links in its footer, and one to help", () => {
+    const uris = { privacyUri: 'https://x/p', termsUri: 'https://x/t', imprintUri: 'https://x/i' };
+    const branding = { name: 'Acme', ...uris, supportUri: 'https://x/s', accountUri: 'https://x/account' };
+    const pages = pagesWith({ branding });
+    for (const state of PAGE_STATES) {
+      const html = renderState(pages, state);
+      const [footer = ''] = /<footer[\s\S]*<\/footer>/.exec(html) ?? [];
+      expect(footer.match(/rel="noreferrer"/g), state.title).toHaveLength(3);
+      expect(html.split(branding.supportUri), state.title).toHaveLength(2);
+      if (state.name !== 'consent') expect(html, state.title).not.toMatch(/\/(?:policyUri|tosUri)"/);
+    }
+    const consent = PAGE_STATES.find(({ title }) => title === 'consent');
+    expect(consent && renderState(pages, consent)).toMatch(/\/policyUri"[\s\S]*\/tosUri"/);
+  });
+
   it('escapes markup in every field (LG-38)', () => {
     const pages = pagesWith({ branding: { name: ATTACK, logo: `https://x/${ATTACK}`, color: ATTACK } });
     for (const { name, title, model } of PAGE_STATES) {
