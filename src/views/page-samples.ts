@@ -34,6 +34,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   options: ['{}'],
   secret: ['JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'],
   qr: [QR],
+  'try.title': ['ID token, verified', 'Userinfo'],
+  'try.text': ['{\n  "claims": {\n    "sub": "usr_7K2M9XQT",\n    "exp": 1795734180\n  }\n}'],
   codes: Array.from({ length: 10 }, () => '7K2M-9XQT-0ABC-DEFG-HJKM-NPQR'),
   userCode: ['WDJB-MJHT'],
   browser: ['Firefox, Linux', ''],

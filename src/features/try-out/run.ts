@@ -25,7 +25,7 @@ export function open({ config, pages, issuer }: App): Parts {
 
   function show(ctx: Context, model: PageModels['try']): void {
     ctx.set({
-      'Content-Security-Policy': `default-src 'none'; style-src ${issuer}; img-src ${issuer} https: data:; base-uri 'none'; frame-ancestors 'none'`,
+      'Content-Security-Policy': `default-src 'none'; style-src ${issuer}; script-src ${issuer}; img-src ${issuer} https: data:; base-uri 'none'; frame-ancestors 'none'`,
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
     });

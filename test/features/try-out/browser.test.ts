@@ -56,13 +56,26 @@ describe('the shipped configuration in a browser', () => {
     await signIn();
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.getByRole('heading', { name: 'It works' }).waitFor();
-    const text = await page.locator('main').innerText();
+    const text = await page.locator('main').textContent();
     expect(text).toContain('"preferred_username": "demo"');
     expect(text).toContain('"refresh_token"');
     expect(text).toContain('"aud": "demo"');
     expect(text).toContain('"typ": "at+jwt"');
     expect(text).toMatch(/"kid": ".+"/);
     expect(text).toContain('“Your first app in five minutes” in README.md');
+    expect(text).toMatch(/"exp": \d+,? 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\n/);
+    // One tab at a time, also by the keyboard.
+    const shown = () => page.locator('.json:visible').innerText();
+    expect(await shown()).toContain('"nonce"');
+    await page.getByText('Token response', { exact: true }).click();
+    expect(await shown()).toContain('"refresh_token"');
+    await page.keyboard.press('ArrowLeft');
+    expect(await shown()).toContain('"preferred_username"');
+    const copy = page.getByRole('button', { name: 'Copy', exact: true });
+    expect(await copy.count()).toBe(1);
+    expect(JSON.parse((await copy.getAttribute('data-copies')) ?? '')).toMatchObject({
+      preferred_username: 'demo',
+    });
     expect(faults).toEqual([]);
   });
 
@@ -87,7 +100,7 @@ describe('the shipped configuration in a browser', () => {
       await fillSignIn(page, 'alice', password.trim());
       await page.getByRole('button', { name: 'Allow', exact: true }).click();
       await page.getByRole('heading', { name: 'It works' }).waitFor();
-      const text = await page.locator('main').innerText();
+      const text = await page.locator('main').textContent();
       expect(text).toContain('"preferred_username": "alice"');
       expect(text).toContain('"refresh_token"');
       expect(faults).toEqual([]);
