@@ -328,6 +328,8 @@ describe('the consent of a document', () => {
 describe('the script of the pages', () => {
   it('shows the password when asked, and hides it again before it is sent', async () => {
     await measured.goto(`/0/${indexOf('login minimal')}`);
+    // Otherwise a slow browser complains that `autofocus` comes too late.
+    await measured.waitForFunction('document.activeElement !== document.body');
     const password = measured.getByLabel('Password', { exact: true });
     const reveal = measured.getByRole('button', { name: 'Show password' });
     await password.fill('secret');
