@@ -31,7 +31,7 @@ async function readSource(file: string, report: (message: string) => void): Prom
     // Checked before reading, so that a file of any size is refused at once.
     const { size } = await statRegular(file);
     if (size > LARGEST_BYTES) {
-      report(`is too large: at most ${LARGEST_BYTES / 1024 / 1024} MiB are read`);
+      report(`is too large: the limit is ${LARGEST_BYTES / 1024 / 1024} MiB`);
       return undefined;
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(await readInTime(file));

@@ -12,7 +12,7 @@ import { pageContextOf, sendPage } from './send-page.ts';
 
 /** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
 const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
-const UNMATCHED_TEXT = 'the client is not known here, or the redirect_uri is not registered for it';
+const UNMATCHED_TEXT = 'the client is unknown, or the redirect_uri is not registered for it';
 
 /** The same for everything that is wrong with a sign-out: no page tells which clients there are, but on the developer's own machine. */
 const SIGN_OUT_REFUSED = {

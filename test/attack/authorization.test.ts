@@ -148,7 +148,7 @@ describe('redirect URIs', () => {
     for (const request of requests) pages.push(await ask(far, request));
     const texts = pages.map(({ text }) => text.replaceAll(/<code>[\w-]{8,}<\/code>/g, '<code/>'));
     expect(new Set(texts).size).toBe(1);
-    expect(texts[0]).toContain('the client is not known here, or the redirect_uri is not registered for it');
+    expect(texts[0]).toContain('the client is unknown, or the redirect_uri is not registered for it');
     expect(texts[0]).not.toMatch(/evil|Web app/);
     expect(pages.map(({ status }) => status)).toEqual([400, 400, 400]);
     const reasons = pages.map(({ text }) => {

@@ -61,7 +61,7 @@ export function createFindRefusal(config: ScopeSettings, audiences: AudienceRule
     const resource = identifier === undefined ? undefined : audiences.findResource(identifier);
     const mayHave = resource && audiences.isBacked(resource.resource, client.scopes, client.clientId);
     if (identifier !== undefined && !mayHave)
-      return new errors.InvalidTarget('resource is not known, or not for this client');
+      return new errors.InvalidTarget('resource is unknown or not allowed for this client');
     // Only a service may name none, at an API that has none.
     if (scopes.length === 0 && (isForUser || resource?.scopes.length !== 0))
       return new errors.CustomOIDCProviderError('invalid_scope', 'scope is missing');
