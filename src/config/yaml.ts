@@ -32,46 +32,50 @@ type Yaml = Readonly<{
 type Faulty = { readonly faults: readonly (Position & { readonly message: string })[] };
 
 /** A tree takes a hundred times the memory of its text. So a long list is parsed in parts, and no tree is kept for positions. */
-export function parseYaml(source: string): Yaml | Faulty {
-  const list = cutList(source);
-  const parts = list?.parts ?? [{ source, at: 0 }];
+export function parseYaml(source: string, partLength = PART_LENGTH): Yaml | Faulty {
+  const list = source.length > partLength ? cutList(source, partLength) : undefined;
+  const { key, head, parts } = list ?? { key: undefined, head: { source, at: 0 }, parts: [] };
   const positionOf = positionsIn(source);
+  const faults: Fault[] = [];
+  const { content, isNull } = readPart(head, faults);
   const items: unknown[] = [];
   const firsts: number[] = [];
-  let isNull = false;
-  for (const { source: text, at } of parts) {
-    const { contents, errors, warnings } = parseTree(text);
-    const faults = [...errors, ...warnings].map(toFault);
-    const content = faults.length === 0 ? toPlain(contents, faults) : undefined;
-    if (faults.length > 0) {
-      const first = faults.slice(0, MOST_FAULTS);
-      return { faults: first.map(({ offset, message }) => ({ ...positionOf(at + offset), message })) };
-    }
-    isNull = content === null && isScalar(contents) && contents.source !== '';
+  for (const part of parts) {
+    if (faults.length >= MOST_FAULTS) break;
     firsts.push(items.length);
-    for (const item of list ? (content as readonly unknown[]) : [content]) items.push(item);
+    const some = readPart(part, faults, key === undefined ? 0 : 1).content;
+    if (Array.isArray(some)) for (const item of some as readonly unknown[]) items.push(item);
   }
-  let located: { readonly tree: Document; readonly number: number } | undefined;
-  const find = (number: number, path: Path, target: 'key' | 'value') => {
-    const { source: text = '', at = 0 } = parts[number] ?? {};
-    if (located?.number !== number) located = { tree: parseTree(text), number };
-    return positionOf(at + findOffset(located.tree, path, target));
+  if (faults.length > 0) {
+    const first = faults.slice(0, MOST_FAULTS);
+    return { faults: first.map(({ offset, message }) => ({ ...positionOf(offset), message })) };
+  }
+  let located: { readonly tree: Document; readonly part: Part } | undefined;
+  const find = (part: Part, path: Path, target: 'key' | 'value') => {
+    if (located?.part !== part) located = { tree: parseTree(part.source), part };
+    return positionOf(part.at + findOffset(located.tree, path, target));
   };
-  if (!list) return { content: items[0], isNull, locate: (path, target) => find(0, path, target) };
-  const { key, at } = list;
+  if (!list) return { content, isNull, locate: (path, target) => find(head, path, target) };
   return {
     content: key === undefined ? items : { [key]: items },
     isNull,
     locate(path, target) {
       const [index, ...within] = key === undefined ? path : path.slice(1);
-      if (typeof index !== 'number') return positionOf(at);
+      if (typeof index !== 'number' || index >= items.length) return find(head, path, target);
       const number = firsts.findLastIndex((first) => first <= index);
-      return find(number, [index - (firsts[number] ?? 0), ...within], target);
+      return find(parts[number] ?? head, [index - (firsts[number] ?? 0), ...within], target);
     },
   };
 }
 
-/** Some items of a list. */
+function readPart({ source, at }: Part, faults: Fault[], depth = 0) {
+  const { contents, errors, warnings } = parseTree(source);
+  const found = [...errors, ...warnings].map(toFault);
+  const content = found.length === 0 ? toPlain(contents, found, depth) : undefined;
+  for (const { offset, message } of found) faults.push({ offset: at + offset, message });
+  return { content, isNull: content === null && isScalar(contents) && contents.source !== '' };
+}
+
 type Part = {
   readonly source: string;
   /** Its offset in the file. */
@@ -81,32 +85,55 @@ type Part = {
 type List = Readonly<{
   /** Undefined if the document is the list. */
   key: string | undefined;
-  at: number;
+  /** What precedes the items, and the mark of the first. */
+  head: Part;
   parts: readonly Part[];
 }>;
 
 /** In characters. */
 const PART_LENGTH = 100_000;
 
-/** What precedes the items of a list in block style that is the whole document, or the value of its only key. */
-const LIST_HEAD = /^(?:[ \t]*(?:#.*)?\n)*(?:([a-z_]+):[ \t]*(?:#.*)?\n(?:[ \t]*(?:#.*)?\n)*)?(?=( *)-\s)/d;
+// Only \n ends a line in YAML, unlike in a regular expression.
+const LINE = /[^\n]+/g;
+const BLANK = /^ *(?:#|\r?$)/;
+const LIST_KEY = /^([a-z_]+): *(?: #.*)?\r?$/;
+const FIRST_ITEM = /^( *)-(?:[ \r]|$)/;
 
-/** Undefined for a short document, and for one that may hold anything else: a line with less indentation than the items. */
-function cutList(source: string): List | undefined {
-  const head = source.length > PART_LENGTH ? LIST_HEAD.exec(source) : null;
-  if (!head) return undefined;
-  const [{ length }, key, indent = ''] = head;
-  const isOther = new RegExp(`^(?!\\s*(?:#|$)|${indent}(?: |-\\s))`, 'm');
-  if (isOther.test(source.slice(length))) return undefined;
+/** A list in block style that is the whole document, or the value of its only key: no line has less indentation than the items. */
+function cutList(source: string, partLength: number): List | undefined {
+  const found = findFirstItem(source);
+  if (!found) return undefined;
+  const { key, indent, first } = found;
+  const head = { source: source.slice(0, first + `${indent}-`.length), at: 0 };
+  const item = new RegExp(`^${indent}-(?:[ \\r]|$)`);
+  let at = first;
   const parts: Part[] = [];
-  let at = length;
-  for (const { index } of source.matchAll(new RegExp(`^${indent}-\\s`, 'gm'))) {
-    if (index - at < PART_LENGTH) continue;
-    parts.push({ source: source.slice(at, index), at });
-    at = index;
+  for (const { 0: line, index } of source.slice(first).matchAll(LINE)) {
+    if (item.test(line)) {
+      const start = first + index;
+      if (start - at < partLength) continue;
+      parts.push({ source: source.slice(at, start), at });
+      at = start;
+    } else if (!line.startsWith(`${indent} `) && !BLANK.test(line)) {
+      return undefined;
+    }
   }
   parts.push({ source: source.slice(at), at });
-  return { key, at: head.indices?.[1]?.[0] ?? length, parts };
+  return { key, head, parts };
+}
+
+/** The key of the list, the indentation of its items, and where the first one begins. */
+function findFirstItem(source: string) {
+  let key: string | undefined;
+  for (const { 0: line, index } of source.matchAll(LINE)) {
+    const indent = FIRST_ITEM.exec(line)?.[1];
+    if (indent !== undefined) return { key, indent, first: index };
+    if (BLANK.test(line)) continue;
+    const name = LIST_KEY.exec(line)?.[1];
+    if (name === undefined || key !== undefined) return undefined;
+    key = name;
+  }
+  return undefined;
 }
 
 function parseTree(source: string): Document {
