@@ -18,6 +18,6 @@ describe('PR-07, LO-14: backchannel_logout_uri', () => {
   it('is for clients that people sign in to', async () => {
     const uri = { backchannel_logout_uri: 'https://app.example/bcl?a=b' };
     expect(await clientProblems(client(uri))).toEqual([]);
-    expect(await clientProblems(machine(uri))).toEqual([expect.stringContaining('is about people')]);
+    expect(await clientProblems(machine(uri))).toEqual([expect.stringContaining('applies to users')]);
   });
 });

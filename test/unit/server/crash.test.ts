@@ -12,5 +12,5 @@ it('says for how long a process was away, once, and nothing of a process that ru
   expect(warn).not.toHaveBeenCalled();
   vi.setSystemTime(Date.now() + 11_000);
   vi.advanceTimersByTime(60_000);
-  expect(warn).toHaveBeenCalledExactlyOnceWith({ awaySeconds: 12 }, expect.stringContaining('was away'));
+  expect(warn).toHaveBeenCalledExactlyOnceWith({ awaySeconds: 12 }, expect.stringContaining('did not run'));
 });
