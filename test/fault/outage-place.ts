@@ -68,7 +68,9 @@ function storeLines({ world, logged }: Pick<OutagePlace & Begun, 'world' | 'logg
   const lines = world.recorded.log
     .slice(logged)
     .map((line) => (JSON.parse(line) as { readonly msg?: string }).msg ?? '');
-  return lines.filter((line) => /^(can't reach )?the store( answers| takes| is not| is available|:)/.test(line));
+  return lines.filter((line) =>
+    /^(can't reach )?the store( answers| takes| is not| is available|:)/.test(line),
+  );
 }
 
 /** One line when it begins and one when it is over. While a busy machine connects again, it may have another reason in between. */
