@@ -12,12 +12,12 @@ const SHAPE =
   /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(\/[^/?#]*(?:\/\d*)?)?(\?[^#]*)?$/;
 const KINDS = { '': 'single', '+sentinel': 'sentinel', '+cluster': 'cluster' } as const;
 /** Of the prefix, nothing that a pattern of SCAN or a hash tag would take for its own. */
-const PARAMETERS: Readonly<Record<string, RegExp>> = {
-  wait: /^\d$/,
-  prefix: /^[\w.:-]{0,40}$/,
-  sentinel_user: /^/,
-  sentinel_password: /^/,
-};
+const PARAMETERS = new Map([
+  ['wait', /^\d$/],
+  ['prefix', /^[\w.:-]{0,40}$/],
+  ['sentinel_user', /^/],
+  ['sentinel_password', /^/],
+]);
 const NOTATION =
   'must be lmdb:FOLDER, redis://HOST:PORT/DATABASE, redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE or redis+cluster://HOST:PORT,HOST:PORT (rediss for TLS)';
 
@@ -73,7 +73,7 @@ function toNode(text: string, defaultPort: number) {
 
 function toParameters(query: string): Readonly<Record<string, string | undefined>> {
   const parameters = [...new URLSearchParams(query)];
-  if (!parameters.every(([name, value]) => PARAMETERS[name]?.test(value)))
+  if (!parameters.every(([name, value]) => PARAMETERS.get(name)?.test(value)))
     throw new RedisUrlError(
       'must have no parameters but wait (0 to 9), prefix (up to 40 letters, digits and ._:-), sentinel_user and sentinel_password',
     );

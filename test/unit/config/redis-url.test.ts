@@ -61,7 +61,7 @@ describe('the URL of a Redis store', () => {
   it.each(
     `http://user:s3cret@host redis:// redis://:s3cret@h1,h2 redis://:s3cret@h:99999
     redis://:s3cret@h/x redis://:s3cret@h/1/2 redis://:s3cret@h?commandTimeout=1
-    redis://:s3cret@h?prefix={x} redis://:s3cret@h?wait=yes redis://:s3cret%@h
+    redis://:s3cret@h?prefix={x} redis://:s3cret@h?wait=yes redis://:s3cret@h?constructor=x redis://:s3cret%@h
     redis+sentinel://:s3cret@h1,h2 redis+cluster://:s3cret@h1/2`.split(/\s+/),
   )('is not %s, of which no message repeats anything', (url) => {
     const failing = () => parseRedisUrl(url);
