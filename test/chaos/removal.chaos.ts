@@ -1,6 +1,7 @@
 // The whole suite without each of the removable features. Documents are the only thing left out: they speak of what is shipped.
 // POSTERN_CHAOS_WITHOUT: one feature instead of all.
 import { execFileSync } from 'node:child_process';
+import { chmod } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyWithout, REMOVABLE, removeCopy, runIn } from '../features/without-features.ts';
 
@@ -17,8 +18,11 @@ describe.each(ASKED === undefined ? REMOVABLE : [ASKED])('without %s', (name) =>
   let folder = '';
   beforeAll(async () => {
     folder = await copyWithout([name]);
-    // Some tests ask for the files of the project.
-    execFileSync('git', ['init', '-q'], { cwd: folder });
+    // Some tests ask for the files of the project, or run it as another user.
+    await chmod(folder, 0o755);
+    const commit = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', 'commit', '-qm', 'copy'];
+    for (const command of [['init', '-q'], ['add', '-A'], commit])
+      execFileSync('git', command, { cwd: folder });
   });
   afterAll(() => removeCopy(folder));
 
