@@ -6,8 +6,8 @@ import { DEEPEST, positionsIn } from './yaml.ts';
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[[\]{},]|[^\s"[\]{},]+/g;
 
 /**
- * A list or map in JSON. Undefined for what only that one judges: other text, and
- * what JSON.parse hides (a key that is there twice, `__proto__`, deep nesting).
+ * A list or map in JSON. Undefined for what only the YAML parser judges: other text, and what JSON.parse hides (a duplicate key,
+ * `__proto__`, deep nesting).
  */
 export function parseJson(source: string, deepest = DEEPEST): unknown {
   if (!/^\s*[[{]/.test(source)) return undefined;

@@ -119,7 +119,7 @@ async function applyUsers(
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await findShadowed(users, storedUsers);
   for (const ids of shadowed) {
-    log.warn(ids, "a user of the file has the username of a user of the store, who can't sign in");
+    log.warn(ids, "a user in the file has the username of a user in the store, who can't sign in");
   }
   // A user of the file who has the id of one of the store goes on as that one.
   const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
