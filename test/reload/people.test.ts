@@ -58,7 +58,7 @@ eachStore(
       await expect(exchange(code)).rejects.toThrow();
       expect(await byPasskey()).toBe(401);
       const { recorded } = world();
-      expect(recorded.log.filter((line) => line.includes('username of a user of the store'))).toHaveLength(1);
+      expect(recorded.log.filter((line) => line.includes('username of a user in the store'))).toHaveLength(1);
 
       await world().reload(CONFIG, {});
       expect(await alive(world(), kept)).toEqual(NOTHING);
