@@ -12,7 +12,8 @@ import { CLIENT_COMMANDS } from '../features/commands.ts';
 import { readSecretUses, type LastUses } from '../oidc/secret-uses.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import { addVerb, checked, jsonOption, noSecretsOption, type SecretsOptions } from './configuration.ts';
-import { print, printJson, renderValue, type CliIo } from './io.ts';
+import { printJson, type CliIo } from './io.ts';
+import { addListOptions, type ListOptions, printList } from './table.ts';
 
 type SecretOptions = Readonly<{
   name?: string;
@@ -31,9 +32,9 @@ export async function registerClient(program: Command, io: CliIo): Promise<void>
     )
     .addOption(jsonOption())
     .action((options: SecretOptions) => makeSecret(options, io));
-  addVerb(client, 'list', 'list clients and their secrets')
+  addListOptions(addVerb(client, 'list', 'list clients and their secrets'))
     .addOption(noSecretsOption())
-    .action((options: SecretsOptions) => list(options, io));
+    .action((options: ListSecretsOptions) => list(options, io));
   for (const load of Object.values(CLIENT_COMMANDS)) await (await load())(client, io);
 }
 
@@ -58,16 +59,31 @@ function toYaml(hash: string, { name, expires }: SecretOptions): string {
   return `client_secrets:\n  - ${lines.join('\n    ')}\n`;
 }
 
-async function list({ config: file, json, secrets }: SecretsOptions, io: CliIo): Promise<void> {
+type ListSecretsOptions = SecretsOptions & ListOptions;
+
+async function list({ config: file, secrets, ...options }: ListSecretsOptions, io: CliIo): Promise<void> {
   const config = await loadConfig(file, { writeKeys: false, readSecrets: secrets });
   const lastUses = await readStored(config.store);
   const now = Math.floor(Date.now() / 1000);
   const rows = config.clients.map((one) => toRow(one, lastUses, now));
   // A line for each secret.
-  const lines = rows.flatMap(({ client_id, grant_types, secrets: own }) =>
-    (own.length === 0 ? [{}] : own).map((secret) => ({ client_id, grant_types, ...secret })),
+  const lines = rows.flatMap(({ secrets: own, ...client }) =>
+    (own.length === 0 ? [undefined] : own).map((secret) => ({ ...client, ...secret })),
   );
-  print(io, { json }, { value: rows, text: renderValue(lines) });
+  await printList(io, options, {
+    json: rows,
+    rows: lines,
+    none: 'The configuration has no clients.',
+    columns: [
+      'client_id',
+      'grant_types',
+      { key: 'id', heading: 'SECRET' },
+      { key: 'state', colours: { live: 'green', expiring: 'yellow', expired: 'red' } },
+      { key: 'expires_at', heading: 'EXPIRES', isTime: true },
+      { key: 'last_used', isTime: true },
+    ],
+    wide: ['name', 'kind', 'not_before', 'client_name', 'token_endpoint_auth_method', 'scope', 'document'],
+  });
 }
 
 async function readStored(location: StoreConfig): Promise<LastUses> {

@@ -2,14 +2,21 @@
 import type { Readable } from 'node:stream';
 import { escaped } from '../config/text.ts';
 
-/** Text that a program or a person reads. */
+/** Text that a program or a user reads. */
 type Output = { write(text: string): unknown };
+
+/** With what a terminal has. `hasColors` knows NO_COLOR and TERM. */
+type Screen = Output & {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly hasColors?: () => boolean;
+};
 
 export type CliIo = Readonly<{
   /** `isTTY`: a user is typing. */
   stdin: Readable & { readonly isTTY?: boolean };
   /** What was asked for, and nothing else. */
-  stdout: Output;
+  stdout: Screen;
   /** Messages about the work, and errors. */
   stderr: Output;
 }>;
@@ -21,7 +28,7 @@ export function printJson({ stdout }: CliIo, value: unknown): void {
   stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** What a verb found: with `--json` the value, else the text; without one, the value in lines and tables. */
+/** What a verb found: with `--json` the value, else the text; without one, the value in lines. Lists: table.ts. */
 export function print(io: CliIo, { json }: JsonOption, { value, text }: Printed): void {
   if (json === true) printJson(io, value);
   else io.stdout.write(text ?? renderValue(value));
@@ -32,34 +39,14 @@ export function printDone({ stdout }: CliIo, { json }: JsonOption, { value, text
   stdout.write(`${json === true ? JSON.stringify(value) : text}\n`);
 }
 
-const isRows = (value: unknown): value is readonly object[] =>
-  Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'object');
-
-/** Rows as a table, an object as lines of `name: value`. */
-export function renderValue(value: unknown): string {
-  if (isRows(value)) return toTable(value);
-  if (Array.isArray(value)) return '';
-  return Object.entries(value as object)
-    .map(([name, one]) => {
-      if (!isRows(one)) return `${name}: ${toCell(one)}\n`;
-      return `${name}:\n${toTable(one).replaceAll(/^(?=.)/gm, '  ')}`;
-    })
+/** An object as lines of `name: value`. */
+const renderValue = (value: unknown): string =>
+  Object.entries(value as object)
+    .map(([name, one]) => `${name}: ${toCell(one)}\n`)
     .join('');
-}
 
-function toTable(rows: readonly object[]): string {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const cells = rows.map((row) => new Map(Object.entries(row).map(([name, one]) => [name, toCell(one)])));
-  const columns = names.map((name) => [name.toUpperCase(), ...cells.map((row) => row.get(name) ?? '-')]);
-  const padded = columns.map((column) => {
-    const width = Math.max(...column.map((cell) => cell.length));
-    return column.map((cell) => cell.padEnd(width));
-  });
-  const lines = ['', ...rows].map((_, line) => padded.map((column) => column[line]).join('  '));
-  return lines.map((line) => `${line.trimEnd()}\n`).join('');
-}
-
-function toCell(value: unknown): string {
+/** A value in one line, as users read it. */
+export function toCell(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-';
   if (Array.isArray(value)) return value.map(toCell).join(', ') || 'none';
   if (typeof value === 'object')

@@ -11,53 +11,66 @@ import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
-import { type CliIo, CommandError, print, renderValue } from './io.ts';
-
-/** What a verb found or did, for programs and for users. */
-type Outcome = { readonly value: unknown; readonly text: string };
+import { type CliIo, CommandError, print } from './io.ts';
+import { addListOptions, type ListOptions, printList } from './table.ts';
 
 export function registerKeys(program: Command, io: CliIo): void {
   const keys = program.command('keys').description('manage signing keys');
-  const run = (options: VerbOptions, verb: (context: KeysContext) => Promise<Outcome>) =>
-    withKeys(options, async (context) => print(io, options, await verb(context)));
-  addVerb(keys, 'list', 'list signing keys with their states and next state changes').action(
-    (options: VerbOptions) => run(options, list),
+  addListOptions(addVerb(keys, 'list', 'list signing keys with their states and next state changes')).action(
+    (options: KeysOptions) => withKeys(options, (context) => list(context, options, io)),
   );
-  addVerb(keys, 'rotate', 'schedule the next signing key').action((options: VerbOptions) =>
-    run(options, rotate),
+  addListOptions(addVerb(keys, 'rotate', 'schedule the next signing key')).action((options: KeysOptions) =>
+    withKeys(options, (context) => rotate(context, options, io)),
   );
   addVerb(keys, 'compromise', 'revoke a leaked signing key')
     .argument('<kid>', 'key ID from "keys list"')
-    .action((kid: string, options: VerbOptions) => run(options, (context) => compromise(context, kid)));
+    .action((kid: string, options: VerbOptions) =>
+      withKeys(options, async (context) => print(io, options, await compromise(context, kid))),
+    );
 }
 
-async function list({ config, keyStore, now }: KeysContext): Promise<Outcome> {
-  const ring = await keyStore.load();
-  const keys = reportKeys(ring, now());
+type KeysOptions = VerbOptions & ListOptions;
+
+async function list({ config, keyStore, now }: KeysContext, options: KeysOptions, io: CliIo): Promise<void> {
+  const { generation, keys: stored } = await keyStore.load();
+  const keys = reportKeys(stored, now());
   const { kekId } = new Vault(config.encryptionKeys);
-  return { value: { generation: ring.generation, encryption_key: kekId, keys }, text: toTable(keys) };
+  await printKeys(io, options, { json: { generation, encryption_key: kekId, keys }, keys });
 }
 
-const toTable = (keys: readonly KeyReport[]) =>
-  renderValue(
-    keys.map(({ kid, alg, state, next }) => ({ kid, alg, state, next: next?.state, at: next?.at })),
-  );
+function printKeys(
+  io: CliIo,
+  options: KeysOptions,
+  { json, keys }: { readonly json: object; readonly keys: readonly KeyReport[] },
+): Promise<void> {
+  return printList(io, options, {
+    json,
+    rows: keys.map(({ next, ...key }) => ({ ...key, next: next?.state, at: next?.at })),
+    columns: [
+      'kid',
+      'alg',
+      { key: 'state', colours: { active: 'green', compromised: 'red' } },
+      'next',
+      { key: 'at', isTime: true },
+    ],
+    wide: ['published_at', 'activate_at', 'retire_at', 'remove_at', 'compromised_at'],
+  });
+}
 
-async function rotate({ keyStore, now }: KeysContext): Promise<Outcome> {
+async function rotate({ keyStore, now }: KeysContext, options: KeysOptions, io: CliIo): Promise<void> {
   const before = await keyStore.load();
   // First, because what it schedules is no longer due afterwards.
   const appointed = await rotateByHand(keyStore, now);
   const ring = await runDueSteps(keyStore, now, appointed);
-  const changed = ring.generation !== before.generation;
-  const keys = reportKeys(ring, now());
-  return {
-    value: { changed, generation: ring.generation, keys },
-    text: `${changed ? '' : 'Nothing to change.\n'}${toTable(keys)}`,
-  };
+  const { generation } = ring;
+  const changed = generation !== before.generation;
+  const keys = reportKeys(ring.keys, now());
+  if (!changed && options.json !== true) io.stderr.write('Nothing to change.\n');
+  await printKeys(io, options, { json: { changed, generation, keys }, keys });
 }
 
 /** The reserve key signs instead. */
-async function compromise({ keyStore, now }: KeysContext, kid: string): Promise<Outcome> {
+async function compromise({ keyStore, now }: KeysContext, kid: string) {
   const before = await keyStore.load();
   const ring = await compromiseKey(keyStore, kid, now);
   const { generation } = ring;
@@ -65,7 +78,7 @@ async function compromise({ keyStore, now }: KeysContext, kid: string): Promise<
   const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
   const active = activeKey(familyOf(ring, alg), now())?.kid;
   const cachedUntil = toIso(now() + keyStore.timing.cache * 1000);
-  const keys = reportKeys(ring, now());
+  const keys = reportKeys(ring.keys, now());
   return {
     value: { kid, changed, active, verifier_caches_end: cachedUntil, generation, keys },
     text: changed
@@ -108,7 +121,7 @@ async function assertStarted(documents: DocumentStore): Promise<void> {
 /** A key as the verbs report it; ISO times. */
 export type KeyReport = ReturnType<typeof reportKeys>[number];
 
-function reportKeys({ keys }: Ring, now: number) {
+function reportKeys(keys: Ring['keys'], now: number) {
   return keys.map((key) => {
     const { kid, alg, publishedAt, activateAt, compromisedAt } = key;
     // What was appointed no longer applies to a compromised key.

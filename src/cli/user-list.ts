@@ -5,12 +5,13 @@ import { findShadowed } from '../users/changed-credentials.ts';
 import { type User, userOfFile } from '../users/user.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';
+import { addListOptions, type ListOptions, printList } from './table.ts';
 import { findUser, type UserContext, withUsers } from './user-context.ts';
 
 export function registerList(user: Command, io: CliIo): void {
-  addVerb(user, 'list', "list users, or show one user's groups and claims")
+  addListOptions(addVerb(user, 'list', "list users, or show one user's groups and claims"))
     .argument('[username]', 'username or ID')
-    .action((typed: string | undefined, options: VerbOptions) =>
+    .action((typed: string | undefined, options: VerbOptions & ListOptions) =>
       withUsers(
         options,
         async (context) => {
@@ -24,7 +25,11 @@ export function registerList(user: Command, io: CliIo): void {
             undefined_groups: only.groups.filter((name) => !Object.hasOwn(groups, name)),
             claims: only.claims,
           };
-          print(io, options, { value: value ?? rows });
+          if (value) return print(io, options, { value });
+          await printList(io, options, {
+            rows,
+            columns: ['username', 'id', 'source', 'disabled', 'invited', 'shadowed', 'factors'],
+          });
         },
         { mustExist: true },
       ),

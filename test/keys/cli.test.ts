@@ -68,7 +68,7 @@ describe('postern keys', () => {
     // C + P + S after it was published.
     const at = Date.parse(reserve?.activate_at ?? '');
     expect(at - Date.parse(reserve?.published_at ?? '')).toBe(3735 * 1000);
-    expect((await keys('rotate')).stdout).toBe(`Nothing to change.\n${stdout}`);
+    expect(await keys('rotate')).toMatchObject({ stdout, stderr: 'Nothing to change.\n' });
     expect((await json('rotate')).generation).toBe(2);
     await expect.poll(() => publishedKids({ base }), POLL).toHaveLength(3);
   });

@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import { type Factors, hasSecondFactor, orDamaged } from '../../users/factors.ts';
 import { clearDamagedFactors, clearFactors, ONE_TIME_CODES } from './factor-acts.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
-import { CommandError, print, type CliIo } from '../../cli/io.ts';
+import { CommandError, type CliIo } from '../../cli/io.ts';
+import { addListOptions, type ListOptions, printList } from '../../cli/table.ts';
 import {
   addChange,
   type Done,
@@ -19,7 +20,7 @@ import type { User } from '../../users/user.ts';
 const ALL = 'all';
 const RECOVERY_CODES = 'recovery-codes';
 
-type FactorsOptions = VerbOptions & { readonly remove?: string };
+type FactorsOptions = VerbOptions & ListOptions & { readonly remove?: string };
 
 /** For a user of the file, too: their factors are in the store. */
 async function enrol(context: UserContext, user: User): Promise<Done> {
@@ -43,7 +44,7 @@ export function registerUserFactors(verbs: Command, io: CliIo): void {
     description: 'print a link for a user to set up their first passkey or second factor',
     act: enrol,
   });
-  addVerb(verbs, 'factors', "list or remove a user's second factors")
+  addListOptions(addVerb(verbs, 'factors', "list or remove a user's second factors"))
     .argument('<username>', 'username or ID (for a deleted user, the ID)')
     .option('--remove <what>', `${ALL}, ${ONE_TIME_CODES}, ${RECOVERY_CODES} or a passkey ID`)
     .action((typed: string, options: FactorsOptions) =>
@@ -56,8 +57,8 @@ export function registerUserFactors(verbs: Command, io: CliIo): void {
           const user = await (hasLeftovers ? accounts.lookUp(typed) : findUser(context, typed));
           const id = user?.id ?? typed;
           if (options.remove !== undefined) await remove(context, id, options.remove);
-          const left = toRow(await factors.get(id).catch(orDamaged));
-          print(io, options, { value: { username: user?.username, id, ...left } });
+          const left = await factors.get(id).catch(orDamaged);
+          await printFactors(io, options, { username: user?.username, id, left });
         },
         { mustExist: true },
       ),
@@ -82,7 +83,42 @@ async function remove(context: UserContext, id: string, what: string): Promise<v
   await clearFactors(context, OPERATOR, { accountId: id, factorIds: chosen, recoveryCodes });
 }
 
-function toRow(own: Factors | undefined) {
+type Left = Readonly<{ username: string | undefined; id: string; left: Factors | undefined }>;
+
+function printFactors(io: CliIo, options: FactorsOptions, { username, id, left }: Left): Promise<void> {
+  const found = toReport(left);
+  const { passkeys, one_time_codes, recovery_codes } = found;
+  const name = username ?? id;
+  const rows = [
+    ...passkeys.map((one) => ({ kind: 'passkey', ...one })),
+    ...(one_time_codes ? [{ kind: 'authenticator app', id: ONE_TIME_CODES, ...one_time_codes }] : []),
+    ...(recovery_codes > 0 ? [{ kind: 'recovery codes', id: RECOVERY_CODES, left: recovery_codes }] : []),
+  ];
+  const none =
+    left === undefined
+      ? `The stored factors of ${name} (${id}) can't be read. Run postern user factors ${id} --remove all.`
+      : `${name} (${id}) has no second factor.`;
+  return printList<Row>(io, options, {
+    json: { username, id, ...found },
+    rows,
+    none,
+    columns: [
+      'id',
+      'kind',
+      'name',
+      'left',
+      { key: 'created_at', heading: 'CREATED', isTime: true },
+      { key: 'used_at', heading: 'LAST USED', isTime: true },
+      { key: 'suspect', colours: { true: 'red' } },
+    ],
+    wide: ['verifies_user', 'synced'],
+  });
+}
+
+type Row = Readonly<{ kind: string; id: string; left?: number }> & Partial<Omit<Passkey, 'id'>>;
+type Passkey = ReturnType<typeof toReport>['passkeys'][number];
+
+function toReport(own: Factors | undefined) {
   // Sign-ins are refused: only --remove all helps.
   if (own === undefined) return { damaged: true, passkeys: [], recovery_codes: 0 };
   return {

@@ -1,0 +1,204 @@
+// The one printer of lists: `-o table|wide|json|csv|name`. JSON and CSV are written row by row and a table page by page, so that a long
+// list needs little memory. Only a terminal gets colours and columns that are cut to its width; `wide` is never cut.
+import { styleText } from 'node:util';
+import { type Command, Option } from 'commander';
+import { escaped } from '../config/text.ts';
+import { type CliIo, printJson, toCell } from './io.ts';
+
+const FORMATS = ['table', 'wide', 'json', 'csv', 'name'] as const;
+
+export type ListOptions = Readonly<{
+  json?: boolean | undefined;
+  output?: (typeof FORMATS)[number] | undefined;
+  headers?: boolean | undefined;
+}>;
+
+type Key<Row> = keyof Row & string;
+
+type Column<Row> = Readonly<{
+  /** Of the row, as in JSON and CSV. */
+  key: Key<Row>;
+  /** Of tables. Default: the key. */
+  heading?: string;
+  /** The value as tables show it. */
+  text?: (row: Row) => unknown;
+  /** Shown as "2 hours ago", exact where the table is wide. */
+  isTime?: boolean;
+  /** Of texts that stand out on a terminal. */
+  colours?: Readonly<Record<string, 'green' | 'yellow' | 'red'>>;
+}>;
+
+export type List<Row> = Readonly<{
+  /** The first one is the name of a row, for `-o name`. */
+  columns: readonly (Key<Row> | Column<Row>)[];
+  /** Left out of a table, unless it is wide. */
+  wide?: readonly (Key<Row> | Column<Row>)[];
+  rows: Iterable<Row> | AsyncIterable<Row>;
+  /** What JSON prints. Default: the rows, with everything that they have. */
+  json?: unknown;
+  /** A message instead of a table without rows. */
+  none?: string;
+}>;
+
+/** `-o` and `--no-headers`, for a verb that has `--json`. */
+export const addListOptions = (verb: Command): Command =>
+  verb
+    .addOption(
+      new Option('-o, --output <format>', 'output format')
+        .choices(FORMATS)
+        .default('table')
+        .conflicts('json'),
+    )
+    .option('--no-headers', 'omit the headings of a table or of CSV');
+
+export async function printList<Row extends object>(
+  io: CliIo,
+  { json = false, output = 'table', headers = true }: ListOptions,
+  list: List<Row>,
+): Promise<void> {
+  if (json || output === 'json')
+    return list.json === undefined ? printRows(io, list) : printJson(io, list.json);
+  if (output === 'csv') return printCsv(io, list, headers);
+  if (output === 'name') return printNames(io, list);
+  return printTable(io, list, { isWide: output === 'wide', headers });
+}
+
+const columnsOf = <Row>({ columns, wide = [] }: List<Row>, isWide = true): readonly Column<Row>[] =>
+  [...columns, ...(isWide ? wide : [])].map((one) => (typeof one === 'string' ? { key: one } : one));
+
+/** The array that JSON.stringify would print. */
+async function printRows<Row>({ stdout }: CliIo, { rows }: List<Row>): Promise<void> {
+  let before = '[';
+  for await (const row of rows) {
+    const text = JSON.stringify(row, undefined, 2).replaceAll('\n', '\n  ');
+    stdout.write(`${before}\n  ${text}`);
+    before = ',';
+  }
+  stdout.write(before === '[' ? '[]\n' : '\n]\n');
+}
+
+/** RFC 4180, with the keys of JSON as its header. */
+async function printCsv<Row>({ stdout }: CliIo, list: List<Row>, headers: boolean): Promise<void> {
+  const keys = columnsOf(list).map(({ key }) => key);
+  const write = (values: readonly unknown[]) => stdout.write(`${values.map(toCsv).join(',')}\r\n`);
+  if (headers) write(keys);
+  for await (const row of list.rows) write(keys.map((key) => row[key]));
+}
+
+// A spreadsheet would run such a cell as a formula. Ids of base64url, which may begin with -, can't call anything and stay as they are.
+const FORMULA = /^\s*(?:[=@＝＋－＠]|[+-](?![\w-]*$))/;
+
+function toCsv(value: unknown): string {
+  const plain = toPlain(value ?? '').replaceAll(/\p{Cc}/gu, (one) => escaped(one));
+  const safe = typeof value !== 'number' && FORMULA.test(plain) ? `'${plain}` : plain;
+  return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+function toPlain(value: unknown): string {
+  if (Array.isArray(value)) return value.map(toPlain).join(';');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** For xargs: each name once where a few rows in a row have it. */
+async function printNames<Row>({ stdout }: CliIo, list: List<Row>): Promise<void> {
+  const [name] = columnsOf(list);
+  let last: unknown;
+  for await (const row of list.rows) {
+    const value = name && row[name.key];
+    if (value !== last) stdout.write(`${escaped(toPlain(value))}\n`);
+    last = value;
+  }
+}
+
+type Style = Parameters<typeof styleText>[0];
+type Cell = Readonly<{ text: string; style?: Style | undefined }>;
+
+const PAGE = 500;
+
+async function printTable<Row>(
+  { stdout, stderr }: CliIo,
+  list: List<Row>,
+  { isWide, headers }: { readonly isWide: boolean; readonly headers: boolean },
+): Promise<void> {
+  const columns = columnsOf(list, isWide);
+  const limit = stdout.isTTY === true && !isWide ? stdout.columns || 80 : Infinity;
+  const paint = (text: string, style: Style | undefined) =>
+    style !== undefined && stdout.hasColors?.() === true
+      ? styleText(style, text, { validateStream: false })
+      : text;
+  const headings: readonly Cell[] = columns.map(({ key, heading = key
+      .toUpperCase()
+      .replaceAll('_', ' ') }) => ({
+    text: heading,
+    style: 'bold',
+  }));
+  let page = headers ? [headings] : [];
+  let widths = columns.map(() => 0);
+  const flush = () => {
+    const needed = widths.map((width, at) =>
+      Math.max(width, ...page.map((cells) => widthOf(cells[at]?.text ?? ''))),
+    );
+    widths = fitted(needed, limit);
+    const lines = page.map((cells) =>
+      cells.map(({ text, style }, at) => {
+        const shown = cut(text, widths[at] ?? 0);
+        return paint(shown, style) + ' '.repeat((widths[at] ?? 0) - widthOf(shown));
+      }),
+    );
+    stdout.write(lines.map((line) => `${line.join('  ').trimEnd()}\n`).join(''));
+    page = [];
+  };
+  let isEmpty = true;
+  for await (const row of list.rows) {
+    isEmpty = false;
+    page.push(
+      columns.map(({ key, text, isTime, colours }) => {
+        const value = text ? text(row) : row[key];
+        const shown = toCell(isTime === true && !isWide ? toAgo(value) : value);
+        return { text: shown, style: colours?.[shown] };
+      }),
+    );
+    if (page.length >= PAGE) flush();
+  }
+  if (!isEmpty) flush();
+  else if (list.none !== undefined) stderr.write(`${list.none}\n`);
+}
+
+const UNITS = { year: 31_536_000, month: 2_592_000, day: 86_400, hour: 3600, minute: 60, second: 1 };
+
+function toAgo(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  const seconds = (Date.parse(value) - Date.now()) / 1000;
+  const found = Object.entries(UNITS).find(([, size]) => Math.abs(seconds) >= size);
+  const [unit, size] = (found ?? ['second', 1]) as [Intl.RelativeTimeFormatUnit, number];
+  return new Intl.RelativeTimeFormat('en').format(Math.round(seconds / size), unit);
+}
+
+const SHORTEST = 4;
+
+/** Takes from the widest column, until a line fits. */
+function fitted(widths: readonly number[], limit: number): number[] {
+  const left = [...widths];
+  const sum = () => left.reduce((total, width) => total + width + 2, -2);
+  for (let over = sum() - limit; over > 0; over--) {
+    const widest = Math.max(...left);
+    if (widest <= SHORTEST) break;
+    left[left.lastIndexOf(widest)] = widest - 1;
+  }
+  return left;
+}
+
+// What takes two columns of a terminal: East Asian Wide and Fullwidth of UAX #11, by blocks.
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{17000}-\u{18cff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
+
+const lettersOf = (text: string): string[] => text.match(/[^]\p{M}*/gu) ?? [];
+const widthOf = (text: string): number =>
+  lettersOf(text).reduce((sum, letter) => sum + (WIDE.test(letter) ? 2 : 1), 0);
+
+function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  const kept = lettersOf(text);
+  while (widthOf(kept.join('')) > width - 1) kept.pop();
+  return `${kept.join('')}…`;
+}
