@@ -35,6 +35,7 @@ export function measured(store: Store, toMeasure: ToMeasure, isCut: () => boolea
     ...store,
     records: each('records', store.records),
     documents: each('documents', store.documents),
+    index: each('index', store.index),
     counters: each('counters', store.counters),
     ping: watch('ping', () => store.ping()),
   };

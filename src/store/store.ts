@@ -100,6 +100,12 @@ export type StoredDocument = Readonly<{
   version: number;
 }>;
 
+/** `next` is absent in the last page. */
+export type DocumentPage = {
+  readonly documents: readonly StoredDocument[];
+  readonly next?: string | undefined;
+};
+
 export type DocumentWrite = { readonly id: string; readonly value: string; readonly expectedVersion: number };
 
 export type CollectionWrite = DocumentWrite & { readonly collection: string };
@@ -107,12 +113,42 @@ export type CollectionWrite = DocumentWrite & { readonly collection: string };
 /** Small named values without a time to live: the key set, accounts, the pepper. Every write is a compare-and-set. */
 export interface DocumentStore {
   get(collection: string, id: string): Promise<StoredDocument | undefined>;
+  /** In the order of `ids`, all in one trip. */
+  getAll(collection: string, ids: readonly string[]): Promise<readonly (StoredDocument | undefined)[]>;
   list(collection: string): Promise<readonly StoredDocument[]>;
+  /**
+   * Some of the documents, in no order; `cursor` is the `next` of the page before. A document that is there all the time is in one page
+   * at least.
+   */
+  page(collection: string, cursor?: string): Promise<DocumentPage>;
   /** `expectedVersion` 0 means "must not exist". False: another caller was first, nothing was written. */
   put(collection: string, id: string, value: string, expectedVersion: number): Promise<boolean>;
   /** As `put`, for several documents of one collection: all of them are written at once, or none is. */
   putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean>;
   remove(collection: string, id: string, expectedVersion: number): Promise<boolean>;
+}
+
+/** `sort`: plain text, readable in the store, so no secret. `id`: what it leads to. */
+export type IndexEntry = { readonly sort: string; readonly id: string };
+
+/** Without an id: after all entries of that `sort`. */
+export type IndexRange = Readonly<{
+  prefix?: string | undefined;
+  after?: Pick<IndexEntry, 'sort'> & Partial<IndexEntry>;
+  limit: number;
+}>;
+
+/**
+ * Entries in the order of their `sort` (by code points), then of their id. An entry is a hint: it is written beside the document that it
+ * leads to, not with it, and a failover may lose it. Whoever reads one judges by the document.
+ */
+export interface IndexStore {
+  /** False: it was there. TypeError for a text with U+0000, or one that is too long for a key. */
+  put(index: string, sort: string, id: string): Promise<boolean>;
+  /** Resolves how many weren't there. */
+  putAll(index: string, entries: readonly IndexEntry[]): Promise<number>;
+  remove(index: string, sort: string, id: string): Promise<void>;
+  page(index: string, range: IndexRange): Promise<readonly IndexEntry[]>;
 }
 
 export type Count = Readonly<{
@@ -143,6 +179,7 @@ export interface Store {
   readonly clock: StoreClock;
   readonly records: RecordStore;
   readonly documents: DocumentStore;
+  readonly index: IndexStore;
   readonly counters: CounterStore;
   /**
    * Asked for readiness; reads and writes. Rejects with StoreUnavailable when the store can't be asked right now, with

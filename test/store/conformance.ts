@@ -2,7 +2,7 @@
 // what only one implementation can do is in its own file.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Clock, type NewRecord, type Store } from '../../src/store/store.ts';
+import type { Clock, DocumentPage, IndexEntry, IndexRange, NewRecord, Store } from '../../src/store/store.ts';
 import { rounds } from '../world/rounds.ts';
 
 /** Opens one more instance over the same data. */
@@ -50,6 +50,7 @@ export function testStore(open: StoreOpener): void {
   describe('aliases', () => testAliases(parts));
   describe('grants', () => testGrants(parts));
   describe('documents', () => testDocuments(parts));
+  describe('index', () => testIndex(parts));
   describe('counters', () => testCounters(parts));
 
   it('answers a ping', async () => {
@@ -438,6 +439,24 @@ function testDocuments({ at }: Parts): void {
     expect(await at(1).documents.list(uniqueName())).toEqual([]);
   });
 
+  it('reads many at once, in the order of their ids, and a collection page by page', async () => {
+    const ids = Array.from({ length: 1200 }, (_, number) => (number % 3 ? `id ${number}` : `${number}`));
+    await Promise.all(ids.map((id) => at(0).documents.put(collection, id, `of ${id}`, 0)));
+    await at(0).documents.put(`${collection}2`, 'z', 'z', 0);
+    const some = await at(1).documents.getAll(collection, ['9', 'none', 'id 7', '9']);
+    expect(some.map((document) => document?.value)).toEqual(['of 9', undefined, 'of id 7', 'of 9']);
+    expect(await at(1).documents.getAll(collection, [])).toEqual([]);
+    const found = new Set<string>();
+    for (let cursor: string | undefined, turn = 0; turn === 0 || cursor !== undefined; turn += 1) {
+      const page: DocumentPage = await at(turn).documents.page(collection, cursor);
+      for (const { id, value } of page.documents)
+        expect([found.add(id).has(id), value]).toEqual([true, `of ${id}`]);
+      expect(page.documents.length).toBeLessThan(ids.length);
+      cursor = page.next;
+    }
+    expect([...found].toSorted()).toEqual(ids.toSorted());
+  });
+
   it('writes several at once, and none of them where one is not as expected', async () => {
     const { documents } = at(0);
     const write = (id: string, value: string, expectedVersion: number) => ({ id, value, expectedVersion });
@@ -450,6 +469,73 @@ function testDocuments({ at }: Parts): void {
       { id: 'a', value: 'three', version: 2 },
       { id: 'b', value: 'two', version: 1 },
     ]);
+  });
+}
+
+function testIndex({ at }: Parts): void {
+  let index: string;
+  beforeEach(() => {
+    index = uniqueName();
+  });
+  const sorts = async (range: Omit<IndexRange, 'limit'> = {}, limit = 100) =>
+    (await at(3).index.page(index, { ...range, limit })).map(({ sort }) => sort);
+
+  it('has its entries in the order of code points, on every instance, and no other index’s', async () => {
+    // The last two are the other way round in UTF-16.
+    const ordered = ['', ' ', '#', 'a', 'a b', 'aa', 'ab', 'a\u00e9', 'b', '\u7fff', '\uffee', '\u{1f600}'];
+    for (const sort of ordered.toReversed()) expect(await at(1).index.put(index, sort, 'id')).toBe(true);
+    await at(2).index.put(`${index}x`, 'a', 'id');
+    expect(await sorts()).toEqual(ordered);
+    expect(await at(0).index.page(uniqueName(), { limit: 10 })).toEqual([]);
+  });
+
+  it('tells an entry that is new from one that is there, and takes several at once', async () => {
+    const entries = ['a', 'b', 'b'].map((sort, number) => ({ sort, id: String(number) }));
+    expect(await at(0).index.putAll(index, entries.slice(0, 2))).toBe(2);
+    expect(await at(1).index.putAll(index, entries)).toBe(1);
+    expect(await at(1).index.putAll(index, [])).toBe(0);
+    expect(await at(2).index.put(index, 'a', '0')).toBe(false);
+    expect(await at(3).index.page(index, { limit: 10 })).toEqual(entries);
+    await at(0).index.remove(index, 'b', '1');
+    await at(1).index.remove(index, 'b', '1');
+    expect(await at(2).index.page(index, { limit: 10 })).toEqual([entries[0], entries[2]]);
+  });
+
+  it.each<[Omit<IndexRange, 'limit'>, readonly string[]]>([
+    [{ prefix: 'an' }, ['an', 'ana', 'anb']],
+    [{ prefix: 'an', after: { sort: 'an' } }, ['ana', 'anb']],
+    [{ prefix: 'an', after: { sort: 'a' } }, ['an', 'ana', 'anb']],
+    [{ prefix: 'an', after: { sort: 'b' } }, []],
+    [{ after: { sort: 'ana' } }, ['anb', 'b']],
+    [{ after: { sort: 'ana', id: 'anz' } }, ['anb', 'b']],
+    [{ after: { sort: 'ana', id: 'an' } }, ['ana', 'anb', 'b']],
+    [{ after: { sort: 'am' } }, ['an', 'ana', 'anb', 'b']],
+    [{ prefix: 'c' }, []],
+  ])('of %j has %j', async (range, expected) => {
+    for (const sort of ['b', 'anb', 'an', 'ana', 'a']) await at(0).index.put(index, sort, sort);
+    expect(await sorts(range)).toEqual(expected);
+  });
+
+  it('is read page by page, also where many entries have one sort', async () => {
+    const entries = Array.from({ length: 250 }, (_, id) => ({ sort: 'x'.repeat(id % 2), id: String(id) }));
+    await at(0).index.putAll(index, entries);
+    const found: IndexEntry[] = [];
+    for (let page: readonly IndexEntry[]; (page = await nextPage()).length > 0;) found.push(...page);
+    expect(new Set(found.map(({ id }) => id)).size).toBe(250);
+    expect(found).toHaveLength(250);
+    function nextPage() {
+      const after = found.at(-1);
+      return at(found.length).index.page(index, { limit: 7, ...(after && { after }) });
+    }
+  });
+
+  it('refuses what no key holds, and takes what is as long as it may be', async () => {
+    for (const sort of ['a\u0000b', '\ud800', 'x'.repeat(1501)])
+      await expect(at(0).index.put(index, sort, 'id')).rejects.toThrow(TypeError);
+    await expect(at(0).index.put(index, 'a', 'i\u0000d')).rejects.toThrow(TypeError);
+    const longest = 'x'.repeat(1497);
+    await at(0).index.put(index, longest, 'id');
+    expect(await sorts({ prefix: longest })).toEqual([longest]);
   });
 }
 

@@ -28,12 +28,12 @@ describe('the redis store', () => {
 
   testStore((now) => openRedis({ url: server.url, now }));
 
-  it('leaves no key without an end but documents, after all of the above (RD-12)', async () => {
+  it('leaves no key without an end but documents and indexes, after all of the above (RD-12)', async () => {
     const keys = await raw.keys('*');
     expect(keys.length).toBeGreaterThan(100);
     const endless: string[] = [];
     for (const key of keys) if ((await raw.pttl(key)) === -1) endless.push(key);
-    expect(endless.filter((key) => !key.startsWith('postern:documents:'))).toEqual([]);
+    expect(endless.filter((key) => !/^postern:(documents|index):/.test(key))).toEqual([]);
     expect(keys.filter((key) => !key.startsWith('postern:'))).toEqual([]);
   });
 });
@@ -102,6 +102,7 @@ describe('the keys of the redis store', () => {
     await raw.rpush('postern:record:AccessToken:k', 'x');
     await raw.rpush('postern:alias:Session:u', 'x');
     await raw.rpush('postern:documents:c', 'x');
+    await raw.rpush('postern:index:i', 'x');
     await raw.rpush('postern:counter:n', 'x');
     const calls = [
       () => store.records.find('AccessToken', 'k'),
@@ -109,9 +110,13 @@ describe('the keys of the redis store', () => {
       () => store.records.destroy('AccessToken', 'k'),
       () => store.records.findByAlias('Session', 'u'),
       () => store.documents.get('c', 'a'),
+      () => store.documents.getAll('c', ['a']),
       () => store.documents.list('c'),
+      () => store.documents.page('c'),
       () => store.documents.put('c', 'a', 'v', 0),
       () => store.documents.remove('c', 'a', 1),
+      () => store.index.put('i', 'a', '1'),
+      () => store.index.page('i', { limit: 1 }),
       () => store.counters.increment('n', 1, 1000),
       () => store.counters.read('n'),
     ];

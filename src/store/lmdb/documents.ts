@@ -3,22 +3,37 @@ import { toKeyName } from '../key-name.ts';
 import type { LmdbTables } from './tables.ts';
 import type { DocumentStore, DocumentWrite, StoredDocument } from '../store.ts';
 
+/** Reading it holds up the event loop for a millisecond. */
+const PAGE = 500;
+
 export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
   const putAll = async (collection: string, writes: readonly DocumentWrite[]) =>
     tables.write(() => putDocuments(tables, collection, writes));
+
+  function rangeOf(collection: string, after = '', limit = Number.MAX_SAFE_INTEGER) {
+    const name = toKeyName(collection);
+    // No name that may stand in a key sorts after U+FFFF.
+    const range = { start: [name, after], exclusiveStart: true, end: [name, '\uffff'], limit };
+    return tables.read(() => Array.from(tables.documents.getRange(range), ({ value }) => value));
+  }
 
   return {
     async get(collection, id) {
       return tables.read(() => tables.documents.get(keyOf(collection, id)));
     },
 
+    async getAll(collection, ids) {
+      return tables.read(() => ids.map((id) => tables.documents.get(keyOf(collection, id))));
+    },
+
     async list(collection) {
-      const name = toKeyName(collection);
-      return tables.read(() => {
-        // No name that may stand in a key sorts after U+FFFF.
-        const range = tables.documents.getRange({ start: [name, ''], end: [name, '\uffff'] });
-        return Array.from(range, ({ value }) => value).toSorted(byId);
-      });
+      return rangeOf(collection).toSorted(byId);
+    },
+
+    async page(collection, cursor) {
+      const documents = rangeOf(collection, cursor, PAGE);
+      const last = documents[PAGE - 1];
+      return { documents, next: last && toKeyName(last.id) };
     },
 
     put: (collection, id, value, expectedVersion) => putAll(collection, [{ id, value, expectedVersion }]),

@@ -3,6 +3,7 @@
 import { createLmdbCounters } from './counters.ts';
 import { createLmdbDocuments } from './documents.ts';
 import { assertRoom, prepareFiles, watchDataFiles } from './files.ts';
+import { createLmdbIndex } from './index-entries.ts';
 import { createLmdbRecords } from './records.ts';
 import { inWholeMs } from '../lifetime.ts';
 import { startSweep } from './sweep.ts';
@@ -37,6 +38,7 @@ export async function openLmdb({
     clock: { now, ahead: 0 },
     records: createLmdbRecords(tables, now),
     documents: createLmdbDocuments(tables),
+    index: createLmdbIndex(tables),
     counters,
     async ping() {
       await assertSame();

@@ -50,6 +50,8 @@ export function openTables(folder: string) {
     /** Grant to the end of its tombstone. */
     tombstones: root.openDB<number, string>('tombstones', {}),
     documents: root.openDB<StoredDocument, [collection: string, id: string]>('documents', {}),
+    /** Keys as in ordered-index.ts, behind the name of the index. */
+    index: root.openDB<true, Buffer>('index', { keyEncoding: 'binary' }),
     counters: root.openDB<CounterRow, string>('counters', {}),
     /** Everything that ends, by time. */
     expiry: root.openDB<true, ExpiryKey>('expiry', {}),

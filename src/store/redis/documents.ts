@@ -1,7 +1,7 @@
 // Documents in Redis: one hash a collection, so that compare-and-set is one command in one slot. The only keys that never end.
 import { probe, type RedisConnection } from './connection.ts';
 import { documentsKey } from './keys.ts';
-import type { DocumentStore, DocumentWrite, StoredDocument } from '../store.ts';
+import type { DocumentPage, DocumentStore, DocumentWrite, StoredDocument } from '../store.ts';
 
 /** Of a listing: its reply stays far below what the deadline of one answer and the server's output buffer allow. */
 const PAGE = 500;
@@ -17,6 +17,15 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
     return isDone(await connection.confirm('putDocuments', [key], args, isDone));
   }
 
+  async function page(collection: string, cursor = '0'): Promise<DocumentPage> {
+    const key = documentsKey(collection);
+    const [next, found] = await connection.ask(key, (redis) => redis.hscan(key, cursor, 'COUNT', PAGE));
+    const documents: StoredDocument[] = [];
+    for (let index = 0; index + 1 < found.length; index += 2)
+      documents.push(toDocument(found[index] ?? '', found[index + 1] ?? ''));
+    return { documents, next: next === '0' ? undefined : next };
+  }
+
   return {
     async get(collection, id) {
       const key = documentsKey(collection);
@@ -24,23 +33,28 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
       return stored === null ? undefined : toDocument(id, stored);
     },
 
-    /** Page by page, each with a deadline of its own. */
-    async list(collection) {
+    async getAll(collection, ids) {
       const key = documentsKey(collection);
+      if (ids.length === 0) return [];
+      const found = await connection.ask(key, (redis) => redis.hmget(key, ...ids));
+      return found.map((stored, index) =>
+        stored === null ? undefined : toDocument(ids[index] ?? '', stored),
+      );
+    },
+
+    /** Each page has a deadline of its own. */
+    async list(collection) {
       // HSCAN may name a field twice while the hash grows.
       const found = new Map<string, StoredDocument>();
-      let cursor = '0';
-      do {
-        const from = cursor;
-        const [next, page] = await connection.ask(key, (redis) => redis.hscan(key, from, 'COUNT', PAGE));
-        for (let index = 0; index + 1 < page.length; index += 2) {
-          const [id = '', stored = ''] = page.slice(index, index + 2);
-          found.set(id, toDocument(id, stored));
-        }
+      let cursor: string | undefined = '0';
+      while (cursor !== undefined) {
+        const { documents, next }: DocumentPage = await page(collection, cursor);
+        for (const document of documents) found.set(document.id, document);
         cursor = next;
-      } while (cursor !== '0');
+      }
       return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
     },
+    page,
 
     put: (collection, id, value, expectedVersion) => putAll(collection, [{ id, value, expectedVersion }]),
     putAll,

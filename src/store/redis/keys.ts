@@ -11,7 +11,9 @@ export const grantIndexKey = (grant: string) => `postern:{grant:${toKeyName(gran
 /** The tombstone: in the same slot as the index. */
 export const grantDeadKey = (grant: string) => `postern:{grant:${toKeyName(grant)}}:dead`;
 
-/** The only keys without a time to live. */
+/** These and the indexes are the only keys without a time to live. */
 export const documentsKey = (collection: string) => `postern:documents:${toKeyName(collection)}`;
+
+export const indexKey = (index: string) => `postern:index:${toKeyName(index)}`;
 
 export const counterKey = (key: string) => `postern:counter:${toKeyName(key)}`;

@@ -4,6 +4,7 @@ import { connectRedis, type RedisConnection } from './connection.ts';
 import { createServerClock } from './clock.ts';
 import { createRedisCounters } from './counters.ts';
 import { createRedisDocuments } from './documents.ts';
+import { createRedisIndex } from './index-entries.ts';
 import { createRedisRecords } from './records.ts';
 import { inWholeMs } from '../lifetime.ts';
 import { type Clock, type RecordStore, type Store, StoreRefused, StoreTakesNoWrites } from '../store.ts';
@@ -55,6 +56,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     clock,
     records,
     documents: createRedisDocuments(connection),
+    index: createRedisIndex(connection),
     counters: createRedisCounters(connection, clock.now),
     warnings: () => [...warnings.keys()],
     async ping() {

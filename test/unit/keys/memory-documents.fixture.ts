@@ -26,6 +26,14 @@ export class MemoryDocuments implements DocumentStore {
     );
   }
 
+  async page(collection: string) {
+    return { documents: await this.list(collection) };
+  }
+
+  getAll(collection: string, ids: readonly string[]) {
+    return Promise.all(ids.map((id) => this.get(collection, id)));
+  }
+
   async put(collection: string, id: string, value: string, expectedVersion: number): Promise<boolean> {
     return this.putAll(collection, [{ id, value, expectedVersion }]);
   }

@@ -30,7 +30,9 @@ function withWrites(
 ): DocumentStore {
   return {
     get: (collection, id) => documents.get(collection, id),
+    getAll: (...which) => documents.getAll(...which),
     list: (collection) => documents.list(collection),
+    page: (...which) => documents.page(...which),
     put: (...write) => documents.put(...write),
     remove: (...which) => documents.remove(...which),
     async putAll(collection, writes) {

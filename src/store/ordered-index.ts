@@ -1,0 +1,30 @@
+// The key of an entry of an ordered index, the same in both stores: the bytes of its sort, U+0000, the bytes of its id. Bytes of UTF-8
+// are in the order of the code points, and no name sorts before its own beginning.
+import type { IndexEntry, IndexRange } from './store.ts';
+
+/** lmdb takes keys of 1978 bytes, in which the name of the index has its place, too. */
+const MAX_BYTES = 1500;
+
+export function toIndexKey({ sort, id }: IndexEntry): Buffer {
+  const text = `${sort}\0${id}`;
+  const key = Buffer.from(text);
+  if (text.split('\0').length !== 2 || !text.isWellFormed() || key.length > MAX_BYTES)
+    throw new TypeError('an index takes well-formed text without U+0000, of 1500 bytes');
+  return key;
+}
+
+export function toIndexEntry(key: Buffer): IndexEntry {
+  const end = key.indexOf(0);
+  return { sort: key.toString('utf8', 0, end), id: key.toString('utf8', end + 1) };
+}
+
+/** What is in the range is as large as `from`, and less than `to`: no byte of UTF-8 is 0xff. */
+export function toIndexBounds({ prefix = '', after }: IndexRange): {
+  readonly from: Buffer;
+  readonly to: Buffer;
+} {
+  const least = Buffer.from(prefix);
+  const next = after && Buffer.from(`${after.sort}${after.id === undefined ? '\u0001' : `\0${after.id}\0`}`);
+  const from = next && Buffer.compare(next, least) > 0 ? next : least;
+  return { from, to: Buffer.concat([least, Buffer.of(0xff)]) };
+}
