@@ -1,7 +1,7 @@
 // The commands that the documents print, run as printed, beside a service that is started from the shipped configuration in a
 // copy of the checkout. Only ports and folders of this machine are changed.
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
@@ -15,7 +15,7 @@ const DOCUMENTS = [
   'docs/upgrade.md',
   'docs/reverse-proxy.md',
 ];
-const COPIED = ['dist', 'views', 'config', 'package.json'];
+const COPIED = ['postern', 'dist', 'views', 'config', 'package.json'];
 /** Whatever a command asks for: user add and user password take it from a pipe. */
 const PASSWORD = 'seven wet umbrellas\n';
 
@@ -27,7 +27,7 @@ function commandsOf(text: string): readonly string[] {
   return blocks
     .flatMap((block) => block.replaceAll(/\\\n */g, ' ').split('\n'))
     .map((line) => line.trim())
-    .filter((line) => /^(?:npm run postern --|postern|curl) /.test(line));
+    .filter((line) => /^(?:\.\/postern|postern|curl) /.test(line));
 }
 
 describe('the commands that the documents print', () => {
@@ -46,7 +46,7 @@ describe('the commands that the documents print', () => {
     await writeFile(path.join(folder, 'bin/postern'), program, { mode: 0o755 });
     const file = path.join(folder, 'config/postern.yaml');
     await writeFile(file, here(await readFile(file, 'utf8')));
-    service = await startProcess(file, [process.execPath, path.join(folder, 'dist/main.js')], folder);
+    service = await startProcess(file, ['./postern'], folder);
   });
   afterAll(() => service?.end());
 
@@ -67,6 +67,12 @@ describe('the commands that the documents print', () => {
       child.stdin?.end(PASSWORD);
     });
   }
+
+  it('are run by ./postern, which becomes the Node.js of the checkout and prints nothing itself', async () => {
+    expect(await readlink(`/proc/${service?.pid}/exe`)).toMatch(/node_modules\/.*\/node$/);
+    expect(await run('./postern schema --json | head -c 2')).toEqual({ code: 0, output: '{\n' });
+    expect((await run('./postern user nope')).code).toBe(2);
+  });
 
   it.each(DOCUMENTS)('%s', async (document) => {
     const commands = commandsOf(await readFile(document, 'utf8'));

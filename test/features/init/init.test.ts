@@ -51,13 +51,12 @@ describe('postern init', () => {
 
   it('prints commands that run as they stand in a checkout, where postern is a script and not a program', async () => {
     const folder = newFolder();
-    const program = ['npm', 'run', '-s', 'postern', '--'];
-    const { stderr } = await runProgram([...program, 'init', folder], {});
+    const { stderr } = await runProgram(['./postern', 'init', folder], {});
     const check = /^ +(\S.* check .*)$/m.exec(stderr)?.[1] ?? '';
-    expect(check).toBe(`npm run postern -- check --config ${join(folder, 'config/postern.yaml')}`);
+    expect(check).toBe(`./postern check --config ${join(folder, 'config/postern.yaml')}`);
     expect(await runProgram(check.split(' '), {})).toMatchObject({ code: 0 });
-    const help = await runProgram([...program, 'client', 'secret', '--help'], {});
-    expect(help.stdout).toContain('Usage: npm run postern -- client secret ');
+    const help = await runProgram(['./postern', 'client', 'secret', '--help'], {});
+    expect(help.stdout).toContain('Usage: ./postern client secret ');
   });
 
   it('keeps keys from other users and from git', async () => {
