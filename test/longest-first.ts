@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Those of ten seconds and more, when the machine is free; failovers of Redis apart from each other, because their times are real ones. */
 const LONGEST = [
-  'browser/pages',
+  'features/view-tools/browser',
   'attack/guessing',
   'fault/workers',
   'reload/reload',

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { assetType, COLORS_CSS } from '../../views/assets.ts';
 import { PAGE_MODELS } from '../../views/models.ts';
 import { createPages } from '../../views/pages.ts';
-import { fieldsOf, PAGE_STATES } from '../../views/page-samples.ts';
+import { fieldsOf, PAGE_STATES } from './page-samples.ts';
 import { loadLocaleFiles, type LocaleFiles, originalOf, placeholdersOf } from '../../views/texts.ts';
 import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from '../../views/view-files.ts';
 

@@ -9,7 +9,7 @@ import type { Config } from '../../config/config.ts';
 import { securityHeaders } from '../../http/headers.ts';
 import { createAssets } from '../../views/assets.ts';
 import { loadViews } from '../../views/load-views.ts';
-import { PAGE_STATES, type PageState } from '../../views/page-samples.ts';
+import { PAGE_STATES, type PageState } from './page-samples.ts';
 import { compileTemplate } from '../../views/templates.ts';
 import { BUILT_IN_FOLDER, viewsOf } from '../../views/view-files.ts';
 import { createViews } from '../../views/views.ts';

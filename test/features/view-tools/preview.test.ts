@@ -3,7 +3,7 @@ import path from 'node:path';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BUILT_IN_FOLDER, listViewFiles } from '../../../src/views/view-files.ts';
-import { PAGE_STATES } from '../../../src/views/page-samples.ts';
+import { PAGE_STATES } from '../../../src/features/view-tools/page-samples.ts';
 import { axeFaults } from '../../browser/axe.ts';
 import { launchChromium } from '../../world/chromium.ts';
 import { COMPILED, MAIN, runCli, type ServiceProcess, startUntil } from '../../world/process.ts';

@@ -14,7 +14,7 @@ import {
   ScopeModel,
 } from '../../../src/views/models.ts';
 import { EnrolmentModel } from '../../../src/views/shared-models.ts';
-import { fieldsOf, PAGE_STATES } from '../../../src/views/page-samples.ts';
+import { fieldsOf, PAGE_STATES } from '../../../src/features/view-tools/page-samples.ts';
 import { LOCAL_NAMES } from '../../../src/views/templates.ts';
 import { listViewFiles } from '../../../src/views/view-files.ts';
 

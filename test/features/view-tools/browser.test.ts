@@ -1,23 +1,23 @@
 // The built-in pages in a real browser: accessibility, reflow and the content security policy, each page in each state,
 // light and dark, on a phone and on a desk, with sample models. With POSTERN_PICTURES=1 it leaves a picture of each in
-// artifacts/pages. The journeys through the pages are journeys.test.ts.
+// artifacts/pages. The journeys through the pages are test/browser/journeys.test.ts.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
-import { launchChromium } from '../world/chromium.ts';
-import { worldVault } from '../world/stored.ts';
+import { launchChromium } from '../../world/chromium.ts';
+import { worldVault } from '../../world/stored.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createAssets } from '../../src/views/assets.ts';
-import { createOneTimeCodes } from '../../src/features/second-factors/prove-code.ts';
-import { createPages } from '../../src/views/pages.ts';
-import { PAGE_STATES as MADE, type PageState } from '../../src/views/page-samples.ts';
-import { axeFaults, WCAG } from './axe.ts';
+import { createAssets } from '../../../src/views/assets.ts';
+import { createOneTimeCodes } from '../../../src/features/second-factors/prove-code.ts';
+import { createPages } from '../../../src/views/pages.ts';
+import { PAGE_STATES as MADE, type PageState } from '../../../src/features/view-tools/page-samples.ts';
+import { axeFaults, WCAG } from '../../browser/axe.ts';
 
 const PICTURES = path.resolve('artifacts/pages');
 // A language that is written from right to left, with a few words of it.
-const overrideFolder = path.resolve(import.meta.dirname, 'fixtures/right-to-left');
+const overrideFolder = path.resolve(import.meta.dirname, '../../browser/fixtures/right-to-left');
 const CSP =
   "default-src 'none'; style-src 'self'; img-src 'self' https: data:; script-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 const BRANDING = {

@@ -1,8 +1,8 @@
 // Sample data of every page, made from the schema of its model: full, minimal, with each enum value and each branch, with long words.
 // `postern views check`, `views preview` and the tests of the pages render each template with all of them.
 import * as z from 'zod';
-import { PAGE_MODELS, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
-import { Url } from './shared-models.ts';
+import { PAGE_MODELS, PAGE_NAMES, type PageModels, type PageName } from '../../views/models.ts';
+import { Url } from '../../views/shared-models.ts';
 
 export type PageState = { [N in PageName]: { title: string; name: N; model: PageModels[N] } }[PageName];
 

@@ -6,7 +6,7 @@ import { createPages } from '../../../src/views/pages.ts';
 import type { Pages, PagesOptions, ViewProblem } from '../../../src/views/pages.ts';
 import { PAGE_NAMES } from '../../../src/views/models.ts';
 import { htmlProblems } from './html-problems.ts';
-import { PAGE_STATES, type PageState } from '../../../src/views/page-samples.ts';
+import { PAGE_STATES, type PageState } from '../../../src/features/view-tools/page-samples.ts';
 import { originalOf, parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
 import { putFile, testFolder } from '../../world/temp-folder.ts';
 
