@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { localUrl, readManagementAddress } from '../config/listen-addresses.ts';
-import { ask, Unanswered } from './ask.ts';
+import { parseJsonObject } from '../config/parse-fields.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { Ended, EXIT, type CliIo } from './io.ts';
 
@@ -41,16 +41,17 @@ async function managementUrl(file: string, say: (line: string) => void): Promise
 type Health = { readonly ok: boolean; readonly status: string; readonly problems: readonly string[] };
 
 async function askHealth(url: URL): Promise<Health> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    const answer = await ask(url.href, { timeoutMs: TIMEOUT_MS });
-    const { status, problems } = answer.json ?? {};
+    const answer = await fetch(url, { signal, redirect: 'manual' });
+    const { status, problems } = parseJsonObject(await answer.text()) ?? {};
     if (typeof status !== 'string')
       return unhealthy(`${url.href} answered ${answer.status}, and not as Postern does`);
     const said = Array.isArray(problems) ? problems.map(String) : [];
     return { ok: answer.status === 200, status, problems: said };
   } catch (error) {
-    if (error instanceof Unanswered) return unhealthy(error.message);
-    throw error;
+    const { code = 'no answer' } = Object(error instanceof Error && error.cause) as { code?: string };
+    return unhealthy(`${url.href} did not answer: ${signal.aborted ? 'no answer within 5 s' : code}`);
   }
 }
 

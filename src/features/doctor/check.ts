@@ -1,7 +1,7 @@
 // Runs one check of `postern doctor` and collects its results.
 import type { Config } from '../../config/config.ts';
 import { ENDPOINTS } from '../../config/endpoints.ts';
-import { Unanswered, type Answer, type Ask, type AskOptions } from '../../cli/ask.ts';
+import { Unanswered, type Answer, type Ask, type AskOptions } from './ask.ts';
 import { FAULTS, type FaultName } from './faults.ts';
 
 /** `skipped`: it can't be checked from here, for the reason in the message. */

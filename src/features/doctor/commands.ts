@@ -5,7 +5,7 @@ import { ConfigError, type Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { formatProblem } from '../../config/problems.ts';
 import { normalizeIssuer } from '../../config/uri.ts';
-import { ask } from '../../cli/ask.ts';
+import { ask } from './ask.ts';
 import { runCheck, type Level, type Result } from './check.ts';
 import { checkPublicAddress } from './public-address.ts';
 import { checkKeys, checkStore } from './store.ts';

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Client } from '../../config/config.ts';
 import { ENDPOINTS } from '../../config/endpoints.ts';
-import type { Answer } from '../../cli/ask.ts';
+import type { Answer } from './ask.ts';
 import { type ReportFault, Skipped, type Target } from './check.ts';
 
 const BROWSER = { accept: 'text/html' };

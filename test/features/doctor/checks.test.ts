@@ -1,7 +1,7 @@
 // Checks of the doctor that a proxy in front can't bring about: what depends on the time, on the store, and on there
 // being no service at all.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask } from '../../../src/cli/ask.ts';
+import { ask } from '../../../src/features/doctor/ask.ts';
 import {
   type Check,
   type ReportFault,

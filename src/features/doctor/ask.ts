@@ -3,7 +3,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { parseJsonObject } from '../config/parse-fields.ts';
+import { parseJsonObject } from '../../config/parse-fields.ts';
 
 const TIMEOUT_MS = 10_000;
 
