@@ -1,4 +1,4 @@
-// The rules of who may do what: groups and those who name them, the claims of scopes.
+// The rules of access: groups and the keys that name them, and the claims of scopes.
 import type { Entries } from './included-files.ts';
 import { SPECIFICATION_SCOPES } from './config.ts';
 import type { Path } from './problems.ts';
@@ -7,8 +7,9 @@ import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
 import type { ServiceForm } from './schema.ts';
 import { labelFault, scopeTokenFault } from './text.ts';
+import { quoted } from './yaml.ts';
 
-/** Everything that was understood: the file itself, and its lists. */
+/** What could be read: the file itself, and its lists. */
 export type Parts = Readonly<{
   service: Entry<ServiceForm>;
   clients: Entries<ClientForm>;
@@ -16,7 +17,7 @@ export type Parts = Readonly<{
   users: Entries<UserForm>;
 }>;
 
-/** Reports every name of a group, claim or scope that the rules of access can't take. */
+/** Reports each invalid or unknown name of a group, claim or scope. */
 export function checkAccess({ service, clients, resources, users }: Parts): void {
   checkGroups(service);
   checkScopes(service);
@@ -51,34 +52,41 @@ function checkGroups({ value, report }: Entry<ServiceForm>): void {
   }
 }
 
-/** What is wrong with the name of a group. Apps and proxies join groups by commas, in headers too. */
+/** Why the name of a group is invalid. Commas separate groups in the headers of proxies. */
 function groupNameFault(name: string): string | undefined {
   return (
     labelFault(name) ??
-    (name.includes(',') || name.trim() !== name ? 'must have no commas, and no spaces around it' : undefined)
+    (name.includes(',') || name.trim() !== name
+      ? 'must not contain commas, or spaces at its ends'
+      : undefined)
   );
 }
+
+/** Of the groups that a message lists. */
+const MOST_NAMED = 10;
 
 type ReportGroups = (entry: Entry<object>, key: Path, names: readonly string[] | undefined) => void;
 
 function groupReporter({ groups }: ServiceForm): ReportGroups {
   const known = new Set(Object.keys(groups));
+  const some = [...known].slice(0, MOST_NAMED).join(', ') + (known.size > MOST_NAMED ? ' …' : '');
+  const choice = known.size > 0 ? `use one of ${some}, or ` : '';
   return ({ report }, key, names = []) => {
     for (const [index, name] of names.entries()) {
       if (!known.has(name))
-        report([...key, index], `there is no group ${name}: add it to groups, or remove it here`);
+        report([...key, index], `unknown group ${quoted(name)}: ${choice}add it to groups`);
     }
   };
 }
 
-/** Scopes with a meaning that no file can add to. `groups` is switched on by groups. */
+/** Scopes that can't be redefined. `groups` is turned on by groups. */
 const TAKEN_SCOPES = ['openid', 'offline_access', 'groups', 'address', 'phone'];
 
 function checkScopes({ value, report }: Entry<ServiceForm>): void {
   const noted = new Map([...TAKEN_SCOPES, ...SPECIFICATION_SCOPES].map((scope) => [scope, scope]));
   for (const [scope, { claims }] of Object.entries(value.scopes)) {
     const place = ['scopes', scope];
-    const own = TAKEN_SCOPES.includes(scope) ? 'has a meaning of its own' : scopeTokenFault(scope);
+    const own = TAKEN_SCOPES.includes(scope) ? 'is reserved: choose another name' : scopeTokenFault(scope);
     const fault = own ?? lookFault(noted, scope);
     if (fault) report(place, `the scope ${fault}`, 'key');
     for (const [index, name] of claims.entries()) {
@@ -93,12 +101,15 @@ function checkTokenClaims(resource: Entry<ResourceForm>, { scopes }: ServiceForm
   const known = ['groups', ...STANDARD_CLAIMS, ...custom];
   for (const [index, name] of resource.value.access_token_claims.entries()) {
     if (known.includes(name)) continue;
-    resource.report(['access_token_claims', index], `no scope gives the claim ${name}`);
+    resource.report(
+      ['access_token_claims', index],
+      `no scope includes the claim ${quoted(name)}: add it to scopes, or remove it here`,
+    );
   }
 }
 
 /**
- * What tokens, introspection and userinfo say of themselves: RFC 7519 §4.1, RFC 9068 §2.2, RFC 7662 §2.2, RFC 8693 §4, RFC 7800 §3,
+ * Claims of tokens, introspection and userinfo that are not about the user: RFC 7519 §4.1, RFC 9068 §2.2, RFC 7662 §2.2, RFC 8693 §4, RFC 7800 §3,
  * RFC 8417 §2.2, OpenID Connect Core §2, §3.1.3.6, §5.6.2, and its logout and FAPI extensions.
  */
 const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set(
@@ -109,14 +120,14 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** Of the scope groups, and those of OpenID Connect Core §5.1 that no user has here. */
+/** The claim of the scope groups, and those of OpenID Connect Core §5.1 that aren't supported. */
 const OTHER_CLAIMS = ['groups', 'address', 'phone_number', 'phone_number_verified'];
 
 function customClaimFault(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (PROTOCOL_CLAIMS.has(lower) || STANDARD_CLAIMS.includes(lower) || OTHER_CLAIMS.includes(lower))
-    return `${name} has a meaning of its own: take another name`;
+    return `the claim ${quoted(name)} is reserved: choose another name`;
   return /^[A-Za-z0-9_][\w.:/-]{0,199}$/.test(name) && name !== '__proto__'
     ? undefined
-    : 'the name of a claim has letters, digits and _ . : / - only, at most 200';
+    : 'the name of a claim must be 1 to 200 letters, digits or _ . : / -';
 }

@@ -7,13 +7,14 @@ import type { ServiceForm } from './schema.ts';
 import type { Algorithm } from './signing-algorithms.ts';
 import type { Level } from './sign-in-levels.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
+import { quoted } from './yaml.ts';
 
-/** What the rules know of the rest of the configuration. */
+/** The parts of the configuration that the rules need. */
 export type ClientContext = ScopeOwners &
   Readonly<{
     issuerIsLoopback: boolean;
     features: ServiceForm['features'];
-    /** What a sign-in can reach by the methods that are on. */
+    /** The levels that a sign-in can reach with the methods that are on. */
     offered: readonly Level[];
     /** What ID tokens can be signed with. */
     algorithms: readonly Algorithm[];
@@ -26,7 +27,7 @@ const rule = (at: ClientRule['at'], fault: ClientRule['fault']): ClientRule => (
 const isMachine = ({ grant_types }: ClientForm): boolean => grant_types.includes('client_credentials');
 
 const RULES: readonly ClientRule[] = [
-  // The engine would let a client without `scope` ask for every scope there is.
+  // The engine lets a client without `scope` request all scopes.
   rule('scope', ({ scope, grant_types }) =>
     grant_types.length > 0 && scope.length === 0 ? 'must name at least one scope' : undefined,
   ),
@@ -34,38 +35,41 @@ const RULES: readonly ClientRule[] = [
   rule('default_scope', ({ default_scope: defaults, scope }, { apiOf }) => {
     if (defaults === undefined) return undefined;
     if (defaults.length === 0) return 'must name at least one scope';
-    if (defaults.some((token) => !scope.includes(token))) return "has scopes that scope doesn't have";
-    // OIDC Core §11: lasting access is asked for, with prompt=consent.
+    if (defaults.some((token) => !scope.includes(token)))
+      return 'has scopes that are not in scope: add them there, or remove them here';
+    // OIDC Core §11: offline access requires prompt=consent.
     if (defaults.includes('offline_access'))
-      return 'must not have offline_access: an app asks for that itself';
+      return 'must not include offline_access: an app must request it with prompt=consent';
     const apis = new Set(defaults.map(apiOf).filter((api) => api !== undefined));
     // RFC 9068 §3: a token for two APIs would let each use it at the other.
-    return apis.size > 1 ? 'has scopes of several resources: no token can be for more than one' : undefined;
+    return apis.size > 1
+      ? 'has scopes of several resources, but a token can be for one only: use the scopes of one resource'
+      : undefined;
   }),
   ...(['access', 'groups_claim', 'sign_in'] as const).map(forUsers),
   rule('id_token_signed_response_alg', ({ id_token_signed_response_alg: alg }, { algorithms }) =>
-    algorithms.includes(alg) ? undefined : `${alg} is not one of signing_keys.algorithms: add it there`,
+    algorithms.includes(alg) ? undefined : `"${alg}" is off: add it to signing_keys.algorithms`,
   ),
   rule('scope', (client, { userScopes }) => {
     const personal = client.scope.filter((token) => userScopes.includes(token));
     return isMachine(client) && personal.length > 0
-      ? `a client_credentials client has no user: remove ${personal.join(', ')}`
+      ? `a client_credentials client has no user: remove ${personal.map(quoted).join(', ')}`
       : undefined;
   }),
   rule('grant_types', ({ grant_types, scope, client_id }) =>
     grant_types.includes('refresh_token') && !scope.includes('offline_access') && !isUrlClient(client_id)
-      ? 'refresh_token needs offline_access in scope: refresh tokens are issued for that scope only (OIDC Core §11)'
+      ? 'refresh_token requires offline_access: add it to scope (OIDC Core §11)'
       : undefined,
   ),
   // RFC 6749 §4.4: > The client credentials grant type MUST only be used by confidential clients.
   rule('grant_types', (client) =>
     isMachine(client) && client.token_endpoint_auth_method === 'none'
-      ? 'client_credentials needs a confidential client, not token_endpoint_auth_method: none (RFC 6749 §4.4)'
+      ? 'client_credentials requires a client with a secret: remove token_endpoint_auth_method: none (RFC 6749 §4.4)'
       : undefined,
   ),
   rule('redirect_uris', (client) => {
     if (client.grant_types.includes('authorization_code') && client.redirect_uris.length === 0) {
-      return 'authorization_code needs at least one redirect URI';
+      return 'authorization_code requires at least one redirect URI';
     }
     return redirectsFault(client, client.redirect_uris);
   }),
@@ -73,30 +77,31 @@ const RULES: readonly ClientRule[] = [
   rule('client_secrets', (client) => {
     const secrets = client.client_secrets.length + (client.client_secret === undefined ? 0 : 1);
     const isPublic = client.token_endpoint_auth_method === 'none';
-    if (isPublic && secrets > 0) return 'a client with token_endpoint_auth_method: none has no secret';
+    if (isPublic && secrets > 0)
+      return 'a public client has no secret: remove it, or token_endpoint_auth_method: none';
     if (!isPublic && secrets === 0) {
-      return 'a confidential client needs a secret; a public one says token_endpoint_auth_method: none';
+      return 'a confidential client requires a secret: add one, or set token_endpoint_auth_method: none for a public client';
     }
     return client.client_secret !== undefined && client.client_secrets.length > 0
-      ? 'must have either client_secret or client_secrets'
+      ? 'use either client_secret or client_secrets, not both'
       : undefined;
   }),
   rule('client_id', (client) =>
     isUrlClient(client.client_id) && client.token_endpoint_auth_method !== 'none'
-      ? 'a URL is for a client without a secret: token_endpoint_auth_method: none'
+      ? 'only a public client can have a URL: set token_endpoint_auth_method: none'
       : undefined,
   ),
-  // RFC 8252 §8.6: without a secret, anybody can claim to be this client.
+  // RFC 8252 §8.6: without a secret, any app can pretend to be this client.
   rule('consent', (client) =>
     client.consent === 'implicit' && client.token_endpoint_auth_method === 'none'
-      ? 'implicit needs a client with a secret: any app can claim to be a public client, so users must be asked (RFC 8252 §8.6)'
+      ? 'implicit requires a client with a secret: any app can pretend to be a public client (RFC 8252 §8.6)'
       : undefined,
   ),
   // RFC 9700 §2.1.1: > Public clients MUST use PKCE.
   rule('require_pkce', (client) =>
     client.require_pkce || client.token_endpoint_auth_method !== 'none'
       ? undefined
-      : 'must be true, unless the client has a secret (RFC 9700 §2.1.1)',
+      : 'must be true for a public client (RFC 9700 §2.1.1)',
   ),
   ...list('clientRules'),
 ];
@@ -104,13 +109,13 @@ const RULES: readonly ClientRule[] = [
 function redirectsFault(client: ClientForm, uris: readonly string[]): string | undefined {
   if (uris.length === 0) return undefined;
   if (isMachine(client))
-    return 'a client_credentials client has no redirect URIs: make one client per service';
+    return 'a client_credentials client has no redirect URIs: remove them, or create a separate client for users';
   return client.grant_types.includes('authorization_code')
     ? undefined
-    : 'redirect URIs need authorization_code in grant_types';
+    : 'redirect URIs require authorization_code: add it to grant_types';
 }
 
-/** web or native: as the client says, or as its redirect URIs can only mean. */
+/** web or native: as the client declares, else by its redirect URIs. */
 export function applicationTypeOf(client: ClientForm): 'web' | 'native' {
   const looksNative =
     client.token_endpoint_auth_method === 'none' && client.redirect_uris.some(isNativeRedirect);
@@ -125,13 +130,13 @@ export function checkClients(clients: readonly Entry<ClientForm>[], context: Cli
       if (message) client.report([at], message);
     }
     checkRedirectUris(client, context);
-    // Two ids that users, logs or databases could take for one. The path of a URL has a case.
+    // Users, logs and databases could confuse ids that differ only in case. The path of a URL is case-sensitive.
     const id = client.value.client_id;
     const first = earlier(owners, isUrlClient(id) ? id : id.toLowerCase(), client);
     if (first) {
       const isSame = first.value.client_id === id;
-      const fault = isSame ? 'is already used' : `differs in case only from ${first.value.client_id}`;
-      client.report(['client_id'], `${id} ${fault} at ${first.place()}`);
+      const fault = isSame ? 'is already used' : `differs only in case from "${first.value.client_id}"`;
+      client.report(['client_id'], `"${id}" ${fault} at ${first.place()}`);
     }
   }
 }
@@ -147,14 +152,14 @@ function checkRedirectUris({ value, report }: Entry<ClientForm>, { issuerIsLoopb
 }
 
 function webRedirectFault(uri: string, issuerIsLoopback: boolean): string | undefined {
-  if (!/^https?:/i.test(uri)) return 'a private scheme is for application_type: native (RFC 8252 §7.1)';
+  if (!/^https?:/i.test(uri)) return 'a private-use scheme requires application_type: native (RFC 8252 §7.1)';
   return isNativeRedirect(uri) && !issuerIsLoopback
-    ? 'must be https; http on this machine is for application_type: native, or while the issuer is localhost too'
+    ? 'must be https: http on localhost requires application_type: native, or an issuer on localhost'
     : undefined;
 }
 
 function nativeRedirectFault(uri: string): string | undefined {
   return !isNativeRedirect(uri) && isLoopbackUrl(uri)
-    ? 'must be http on loopback: an https redirect of a native app is a host that the app has claimed (RFC 8252 §7.2)'
+    ? 'must be http on localhost: https is only for a host that the app has claimed (RFC 8252 §7.2)'
     : undefined;
 }

@@ -5,8 +5,9 @@ import { earlier, type Entry, lookFault } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { lookOf } from './text.ts';
 import { resourceKey } from './uri.ts';
+import { quoted } from './yaml.ts';
 
-/** What the rules know of the rest of the configuration. */
+/** The parts of the configuration that the rules need. */
 type ResourceContext = Readonly<{
   issuer: string;
   clients: Entries<ClientForm>;
@@ -24,25 +25,28 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
     const key = resourceKey(value.resource);
     if (key.replace(/\/$/, '') === context.issuer) report(['resource'], 'must not be the issuer');
     const first = earlier(places, key, entry);
-    if (first) report(['resource'], `is already described at ${first.place()}`);
+    if (first) report(['resource'], `is already defined at ${first.place()}`);
     for (const [index, scope] of value.scopes.entries()) {
       const path = ['scopes', index];
       const owner = earlier(owners, scope, entry);
       const alike = lookFault(noted, scope);
       if (context.userScopes.includes(scope))
-        report(path, `${scope} belongs to the issuer, no resource can own it`);
+        report(path, `"${scope}" belongs to the issuer: choose another name`);
       else if (alike) report(path, alike);
       // The audience of a token follows from its scopes, so each must lead to one API.
-      else if (owner) report(path, `${scope} already belongs to the resource at ${owner.place()}`);
+      else if (owner) report(path, `"${scope}" already belongs to the resource at ${owner.place()}`);
     }
     checkOwnScopes(entry);
     if (value.clients.length > 0 && value.scopes.length > 0)
-      report(['clients'], 'is for a resource without scopes: give the client one of the scopes instead');
+      report(
+        ['clients'],
+        'is only for a resource without scopes: add one of the scopes to each client instead',
+      );
     else if (context.clients.isWhole) checkClients(entry, context.clients.list);
   }
 }
 
-/** What is described, what a request for an API gets by itself, and what a rule keeps from some users, is the API's own. */
+/** Each scope that scope_descriptions, default_scopes or scope_groups names must be a scope of the resource. */
 function checkOwnScopes({ value, report }: Entry<ResourceForm>): void {
   const named: (readonly [path: Path, scope: string])[] = [
     ...value.default_scopes.map((scope, index) => [['default_scopes', index], scope] as const),
@@ -51,7 +55,8 @@ function checkOwnScopes({ value, report }: Entry<ResourceForm>): void {
     ),
   ];
   for (const [path, scope] of named) {
-    if (!value.scopes.includes(scope)) report(path, `${scope} is no scope of this resource`, 'key');
+    if (!value.scopes.includes(scope))
+      report(path, `unknown scope ${quoted(scope)}: add it to the scopes of this resource`, 'key');
   }
 }
 
@@ -61,11 +66,12 @@ function checkClients({ value, report }: Entry<ResourceForm>, clients: readonly 
   );
   for (const key of ['clients', 'introspection_clients'] as const) {
     for (const [index, id] of value[key].entries()) {
-      if (!methods.has(id)) report([key, index], `there is no client ${id}`);
+      if (!methods.has(id))
+        report([key, index], `unknown client ${quoted(id)}: add it to clients, or remove it here`);
       else if (key === 'introspection_clients' && methods.get(id) === 'none')
         report(
           [key, index],
-          `${id} is a public client: only a confidential one can introspect (RFC 7662 §2.1)`,
+          `"${id}" is a public client: only a confidential client can introspect tokens (RFC 7662 §2.1)`,
         );
     }
   }

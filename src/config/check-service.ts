@@ -26,7 +26,7 @@ export function checkService(
   const hosts = [listen.host, management.host];
   const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => ANY_HOST.includes(host));
   if (listen.port !== 0 && listen.port === management.port && isOneHost)
-    service.report(['management'], 'must not be the same as listen');
+    service.report(['management'], 'uses the same address as listen: choose another port');
   const apis = resources.map(({ value }) => ({ accessToken: value.access_token }));
   for (const message of timingProblems(toTimingInput({ lifetimes, signingKeys, resources: apis })))
     service.report(['signing_keys'], message);
@@ -36,7 +36,10 @@ export function checkService(
   }
   const isTrusted = trustOf(proxies);
   if (EVERYWHERE.some((some) => some.every(isTrusted)))
-    service.report(['trusted_proxies'], 'trusts everybody: anyone could forge their address');
+    service.report(
+      ['trusted_proxies'],
+      'trusts all addresses, so any client could forge its own: list only your proxies',
+    );
 }
 
 /** An address in each part of the internet. */

@@ -5,7 +5,7 @@ import { earlier, type Entry } from './rules.ts';
 import { claimsFault, type UserForm } from './schema-user.ts';
 import { canonicalUsername, lookOf } from './text.ts';
 
-/** Reports every id and username that two users have, and who couldn't sign in: with `passkeys`, a password may be missing. */
+/** Reports duplicate ids and usernames, and users who couldn't sign in. With `passkeys`, a user needs no password. */
 export function checkUsers(
   users: readonly Entry<UserForm>[],
   { issuerIsLoopback, passkeys }: { readonly issuerIsLoopback: boolean; readonly passkeys: boolean },
@@ -20,17 +20,21 @@ export function checkUsers(
     const fault = claimsFault(toUser(user.value).claims);
     if (fault) report('claims', fault);
     const sameId = earlier(ids, id, user);
-    if (sameId) report('id', `${id} is already used at ${sameId.place()}`);
+    if (sameId) report('id', `"${id}" is already used at ${sameId.place()}`);
     const name = canonicalUsername(username);
     const sameName = earlier(usernames, name, user);
-    if (sameName) report('username', `${name} is already used at ${sameName.place()}`);
+    if (sameName) report('username', `"${name}" is already used at ${sameName.place()}`);
     const sameEmail = email && earlier(emails, lookOf(email), user);
     if (sameEmail && notices.length < 20)
-      notices.push(`${user.place()} has the email address of ${sameEmail.place()}: apps may mix them up`);
-    if (hash === undefined && !passkeys)
-      report('password_hash', 'is required, unless sign_in.passkeys is on');
+      notices.push(
+        `${user.place()} has the same email address as ${sameEmail.place()}: apps may confuse these users`,
+      );
+    if (hash === undefined && !passkeys) report('password_hash', 'is required unless sign_in.passkeys is on');
     if (hash === DEMO_PASSWORD_HASH && !issuerIsLoopback) {
-      report('password_hash', 'has the public demo password: it is only for an issuer on this machine');
+      report(
+        'password_hash',
+        'is the public demo password: change it, because the issuer is not on localhost',
+      );
     }
   }
 }

@@ -15,7 +15,7 @@ export function clientIdUrlFault(value: string): string | undefined {
     url.username + url.password === '' &&
     !/[?#]/.test(value)
     ? undefined
-    : 'must be a plain https URL: host in lower case, a path, no default port, dot segments, query, fragment or user name';
+    : 'must be an https URL with a path and a lower-case host, without a default port, dot segments, query, fragment or user name';
 }
 
 /** Of a client_id without a fault: another one has no colon. */
@@ -27,5 +27,5 @@ export function dnsNameFault(value: string): string | undefined {
     URL.parse(`https://${value}`)?.host === value &&
     !/^[\d.]+$/.test(value)
     ? undefined
-    : 'must be a host name in lower case, without scheme, port and wildcard; no address';
+    : 'must be a host name in lower case, without a scheme, port or wildcard, and not an IP address';
 }

@@ -11,7 +11,7 @@ import { digestOf, parseHash, weakness } from './secret-strength.ts';
 type SecretForm = ClientForm['client_secrets'][number];
 
 const PLAIN_REFUSED =
-  'plain text is only for an issuer on this machine: use env:NAME, file:PATH, or a hash ("postern client secret" makes one)';
+  'plain text requires an issuer on localhost: use env:NAME, file:PATH or a hash ("postern client secret")';
 
 /** The secrets of one client; what is wrong with them is reported. */
 export async function resolveClientSecrets(
@@ -20,7 +20,7 @@ export async function resolveClientSecrets(
   ofService: readonly Buffer[],
 ): Promise<readonly ClientSecret[]> {
   const secrets: ClientSecret[] = [];
-  const { client_id: id, client_secret: single, client_secrets: many } = entry.value;
+  const { client_secret: single, client_secrets: many } = entry.value;
   const forms: readonly Located[] = [
     ...(single === undefined ? [] : [[{ value: single }, ['client_secret']] as const]),
     ...many.map((form, index) => [form, ['client_secrets', index]] as const),
@@ -29,11 +29,14 @@ export async function resolveClientSecrets(
     const hash = await resolveHash(entry, [form, path], context);
     if (!hash) continue;
     if (hash.kind === 'sha256' && ofService.some((digest) => digest.equals(hash.digest)))
-      entry.report(path, 'is also a key of the service: make one with "postern client secret"');
+      entry.report(
+        path,
+        'is also an encryption or cookie key: create a new secret with "postern client secret"',
+      );
     if (isDemoSecret(hash) && !context.issuerIsLoopback) {
       entry.report(
         path,
-        `client ${id} has the public demo secret: it is only for an issuer on this machine. Remove the client, or give it another secret`,
+        'is the public demo secret, but the issuer is not on localhost: change it, or remove the client',
       );
     }
     secrets.push({ ...hash, name: form.name, notBefore: form.notBefore, expiresAt: form.expiresAt });

@@ -66,13 +66,13 @@ export async function readListing(
   const report = problems.reporter(document);
   // An empty file is one that is about to be written, or a script's slip: its clients must not disappear.
   if (document.isBlank) {
-    report([], 'is empty: write [] for a list with nothing in it');
+    report([], 'is empty: write [] for an empty list');
     return undefined;
   }
   // Only comments: a list with nothing in it yet.
   if (content === null) return { document, path: [key], items: [] };
   if (!isRecord(content)) {
-    report([], `must be a list, or ${key}: and a list`);
+    report([], `must be a list, or a map with ${key}: and a list`);
     return undefined;
   }
   const listSchema = z.strictObject({ $schema: z.string().optional(), [key]: z.array(z.unknown()) });

@@ -66,14 +66,14 @@ export function timingProblems(input: TimingInput): string[] {
   const problems: string[] = [];
   if (input.publishAhead < publishToActivate) {
     problems.push(
-      `publish_ahead is ${input.publishAhead}s: a key would sign before every verifier can know it. It must be at least ` +
+      `publish_ahead is ${input.publishAhead}s, so a key would sign before all verifiers know it: use at least ` +
         `${publishToActivate}s = ${cache}s verifier cache + ${propagation}s propagation + ${skew}s clock skew`,
     );
   }
   const shortest = input.publishAhead + retireToRemove;
   if (input.rotateEvery <= shortest) {
     problems.push(
-      `rotate_every is ${input.rotateEvery}s: a key would have to go while tokens that it signed are alive. It must be more ` +
+      `rotate_every is ${input.rotateEvery}s, so a key would be removed before its tokens expire: use more ` +
         `than ${shortest}s = ${input.publishAhead}s publish_ahead + ${tokenLife}s longest token + ${cache}s verifier cache + ${skew}s clock skew`,
     );
   }

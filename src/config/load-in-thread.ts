@@ -41,9 +41,9 @@ export async function loadInThread(file: string, most = heapMiB()): Promise<Load
     if ('problems' in outcome) throw new ConfigError(outcome.problems, outcome.sources);
     return await join(outcome.parts);
   } catch (error) {
-    if (signal.aborted) throw new Error('it was not read within a minute', { cause: error });
+    if (signal.aborted) throw new Error('reading took more than a minute', { cause: error });
     const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-    throw isTooLarge ? new Error(`reading it takes more than ${most} MiB of memory`) : error;
+    throw isTooLarge ? new Error(`reading took more than ${most} MiB of memory`) : error;
   } finally {
     // Not awaited: it waits for what hangs.
     void thread.terminate();

@@ -54,7 +54,7 @@ export type LoadedConfig = Readonly<{
 /** What two workers reload in 512 MiB, which is what deploy/ gives them. */
 const MOST_USERS = 16_000;
 
-const ANY_MODE = 'secret_files is any_mode: the permissions of files with keys and secrets are not checked.';
+const ANY_MODE = 'secret_files is any_mode: permissions of files with keys and secrets are not checked.';
 
 /** What names clients and APIs. */
 const OF_CLIENTS = ['clients', 'clients_from', 'resources'];
@@ -124,7 +124,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
 
 function usersNotice({ users: { list } }: Parts): readonly string[] {
   if (list.length <= MOST_USERS) return [];
-  return [`users_from has ${list.length} users: above 16,000, 512 MiB of memory are too few`];
+  return [`users_from has ${list.length} users: more than 16,000 need more than 512 MiB of memory`];
 }
 
 type Reading = Readonly<{

@@ -50,10 +50,10 @@ export const rate = () =>
     })
     .refine(
       ({ limit, windowSeconds }) => limit > 0 && windowSeconds > 0 && windowSeconds <= DAY,
-      'must allow at least 1, in a time between 1s and 1d',
+      'must allow at least 1 request, in a period from 1s to 1d',
     );
 
-const INSTANT_FAULT = 'must be a day such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z';
+const INSTANT_FAULT = 'must be a date, such as 2027-01-01, or a time, such as 2027-01-01T12:00:00Z';
 /** A day, or a full RFC 3339 time; `precision: -1` is without seconds. */
 const INSTANT = z.union([
   z.iso.date(),

@@ -1,10 +1,10 @@
-// Applies a schema to what a file says, and reports each fault in its place.
+// Applies a schema to a part of a file, and reports each fault at its position.
 import * as z from 'zod';
 import { quoted } from './yaml.ts';
 import type { Report } from './problems.ts';
 import { didYouMean } from './wording.ts';
 
-/** What `schema` makes of `node`, or undefined after every fault was reported. */
+/** The output of `schema` for `node`, or undefined after all faults were reported. */
 export function parse<S extends z.ZodType>(
   schema: S,
   node: unknown,
@@ -26,7 +26,7 @@ export function parse<S extends z.ZodType>(
       continue;
     }
     for (const key of issue.keys.slice(0, MOST_UNKNOWN_KEYS)) {
-      // After a colon without a space comes a value, which may be a secret.
+      // The text after a colon without a space is a value, which may be a secret.
       const [name = '', ...value] = key.split(':');
       const shown = value.length > 0 ? `${name}:…` : key;
       report(
@@ -39,22 +39,34 @@ export function parse<S extends z.ZodType>(
   return undefined;
 }
 
-// A file full of unknown keys is the wrong file; naming all of them is no help.
+// A file with many unknown keys is the wrong file, and a list of all of them doesn't help.
 const MOST_UNKNOWN_KEYS = 20;
 
-/** Instead of what zod would say, without the value itself, which may be a secret. */
+/** Replaces the messages of zod. Never repeats the value, which may be a secret. */
 function describe(issue: z.core.$ZodRawIssue): string | undefined {
   const { input } = issue;
   if (input === undefined) return 'is required';
-  if (input === null) return 'is empty: give it a value, or remove the key';
+  if (input === null) return 'is empty: set a value, or remove the key';
   if (issue.code === 'invalid_value') {
     return `must be one of ${issue.values.join(', ')}`;
   }
-  const isUnquoted = ['number', 'boolean'].includes(typeof input);
-  return issue.code === 'invalid_type' && issue.expected === 'string' && isUnquoted
-    ? `must be text, but YAML reads it as a ${typeof input}: put it in quotes`
-    : undefined;
+  if (issue.code !== 'invalid_type') return undefined;
+  if (issue.expected === 'string' && ['number', 'boolean'].includes(typeof input))
+    return `must be text, but YAML reads it as a ${typeof input}: put it in quotes`;
+  const found = TYPES[Array.isArray(input) ? 'array' : typeof input];
+  return `must be ${TYPES[issue.expected] ?? issue.expected}${found === undefined ? '' : `, not ${found}`}`;
 }
+
+/** In YAML's terms. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map',
+  record: 'a map',
+};
 
 /** The object that `text` is the JSON of, if it is one. */
 export function parseJsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -66,6 +78,6 @@ export function parseJsonObject(text: string): Readonly<Record<string, unknown>>
   }
 }
 
-/** Whether this is what a YAML map became. */
+/** Whether this is a map of YAML, or an object of JSON. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -75,7 +75,7 @@ function toParameters(query: string): Readonly<Record<string, string | undefined
   const parameters = [...new URLSearchParams(query)];
   if (!parameters.every(([name, value]) => PARAMETERS.get(name)?.test(value)))
     throw new RedisUrlError(
-      'must have no parameters but wait (0 to 9), prefix (up to 40 letters, digits and ._:-), sentinel_user and sentinel_password',
+      'has an unknown or invalid parameter: use wait (0 to 9), prefix (up to 40 letters, digits and ._:-), sentinel_user and sentinel_password',
     );
   return Object.fromEntries(parameters);
 }
@@ -84,6 +84,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new RedisUrlError('has a part that is not percent-encoded as a URL needs it');
+    throw new RedisUrlError('is not a valid URL: percent-encode special characters');
   }
 }

@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 const WITHIN_MS = 900;
-const LATE = 'did not answer within a second';
+const LATE = 'could not be read within a second';
 
 /** `words` say why a file isn't read, and follow its name. */
 export class Unreadable extends Error {

@@ -1,31 +1,31 @@
-// Keys and notations of earlier versions. A file that has one still loads, and one line says what holds instead.
+// Keys and notations of earlier versions. A file with one of them still loads, with a warning that names the replacement.
 import type { SourceDocument } from './document.ts';
 import { isRecord } from './parse-fields.ts';
 import type { Path } from './problems.ts';
 
-/** What holds instead. */
+/** The reason, or the replacement. */
 const REMOVED: ReadonlyMap<string, string> = new Map([
-  ['refresh_token_grace', 'a refresh token works once'],
-  ['features.claims_parameter', 'apps ask for scopes'],
-  ['features.client_credentials', 'grant_types of each client say it'],
-  ['features.pkce', 'require_pkce: false of a confidential client is enough'],
+  ['refresh_token_grace', 'refresh tokens are single-use'],
+  ['features.claims_parameter', 'apps request scopes instead'],
+  ['features.client_credentials', 'use grant_types of each client'],
+  ['features.pkce', 'use require_pkce: false in a confidential client'],
   ['lifetimes.authorization_code', 'always 60s'],
   ['lifetimes.id_token', 'always 1h'],
   ['lifetimes.interaction', 'always 10m'],
   ['signing_keys.jwks_max_age', 'always 5m'],
-  ['hsts_include_subdomains', 'a proxy may add it'],
-  ['log.format', 'JSON'],
-  ['acr', 'urn:postern:acr:password, second-factor and passkey, where there is sign_in'],
-  ['branding.logo_dark', 'a style sheet in your views shows another one'],
-  ['branding.favicon', 'a file icon.svg in the assets of your views replaces it'],
-  ['branding.support_text', 'the link says links.help'],
-  ['clients[].allowed_cors_origins', 'list them in cors.allowed_origins'],
-  ['resources[].introspection_username', 'the scope profile gives username'],
+  ['hsts_include_subdomains', 'set it in your proxy'],
+  ['log.format', 'the log is always JSON'],
+  ['acr', 'with sign_in, tokens have the acr of the sign-in'],
+  ['branding.logo_dark', 'use a style sheet in your views'],
+  ['branding.favicon', 'put icon.svg into the assets of your views'],
+  ['branding.support_text', 'change the text links.help in your views'],
+  ['clients[].allowed_cors_origins', 'use cors.allowed_origins'],
+  ['resources[].introspection_username', 'username is part of the scope profile'],
   ['rate_limits.dry_run', 'limits are always enforced'],
-  ['clients[].rate_limits.revocation', 'rate_limits.revocation holds for every client'],
+  ['clients[].rate_limits.revocation', 'rate_limits.revocation applies to all clients'],
 ]);
 
-/** What was several rates and is one: the member that is used. */
+/** Limits that had several rates: the one that is used now. */
 const MAIN_RATES: ReadonlyMap<string, string> = new Map([
   ['rate_limits.token', 'client'],
   ['rate_limits.introspection', 'client'],
@@ -38,7 +38,7 @@ const MAIN_RATES: ReadonlyMap<string, string> = new Map([
 
 const KEYS = [...REMOVED.keys(), ...MAIN_RATES.keys()];
 
-/** What `document` says in the terms of this version. `kind`: of what a file with a list is a list. */
+/** The content of `document` in the notation of this version. `kind`: the key of the list, if the file is only a list. */
 export function withoutRemoved(document: SourceDocument, notices: string[], kind = ''): unknown {
   const found = new Map<string, { said: string; count: number }>();
 
@@ -57,11 +57,11 @@ export function withoutRemoved(document: SourceDocument, notices: string[], kind
       const at = [...path, name];
       const [instead, main] = [REMOVED.get(key), MAIN_RATES.get(key)];
       if (instead !== undefined) {
-        note(key, at, `has no effect any more: ${instead}. Remove it.`);
+        note(key, at, `no longer has an effect: remove it (${instead})`);
         return [];
       }
       if (main === undefined || !isRecord(value)) return [[name, strip(value, key, at)]];
-      note(key, at, `is one rate now: write that of ${main}, which is used; the others follow from it.`);
+      note(key, at, `is a single rate now: replace it with the value of ${main}, which is used`);
       return main in value ? [[name, value[main]]] : [];
     });
     return Object.fromEntries(entries);
@@ -69,6 +69,6 @@ export function withoutRemoved(document: SourceDocument, notices: string[], kind
 
   const content = strip(document.content, Array.isArray(document.content) ? kind : '', []);
   for (const { said, count } of found.values())
-    notices.push(count === 1 ? said : `${said} The file has it ${count} times.`);
+    notices.push(count === 1 ? said : `${said}. The file has it ${count} times.`);
   return content;
 }

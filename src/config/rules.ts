@@ -1,9 +1,10 @@
 // One object of a document: a client, a resource, a user, or the file itself.
 import type { Report } from './problems.ts';
 import { lookOf } from './text.ts';
+import { quoted } from './yaml.ts';
 
 export type Entry<F> = Readonly<{
-  /** What its schema made of it: only of an object without a fault. */
+  /** The output of its schema, for an object without faults. */
   value: F;
   /** Takes a path within it. */
   report: Report;
@@ -13,7 +14,7 @@ export type Entry<F> = Readonly<{
   folder: string;
 }>;
 
-/** What a field of a checked object can't be beside other fields and settings. */
+/** What a field must not be, given other fields and settings. */
 export type Rule<F, C> = Readonly<{
   at: `${keyof F & string}${'' | `.${string}`}`;
   fault: (form: F, context: C) => string | undefined;
@@ -23,12 +24,12 @@ type OfUsers<K extends string> = { readonly [one in K]?: unknown } & {
   readonly grant_types: readonly string[];
 };
 
-/** A machine can't have it. */
+/** For a key that a client_credentials client can't have. */
 export const forUsers = <K extends string>(at: K) => ({
   at,
   fault: (client: OfUsers<K>) =>
     client[at] !== undefined && client.grant_types.includes('client_credentials')
-      ? 'applies to users, and a client_credentials client has none: remove it'
+      ? 'applies to users only, and a client_credentials client has none: remove it'
       : undefined,
 });
 
@@ -39,16 +40,17 @@ export type ScopeOwners = Readonly<{
   userScopes: readonly string[];
 }>;
 
-/** Scopes of a client that belong to nobody. */
+/** Scopes of a client that neither a resource nor the issuer defines. */
 export function foreignScopesFault(
   scope: readonly string[],
   { apiOf, userScopes }: ScopeOwners,
 ): string | undefined {
   const unknown = scope.filter((token) => !userScopes.includes(token) && apiOf(token) === undefined);
-  if (unknown.includes('groups')) return 'has the scope groups, but there are none: define them in groups';
+  if (unknown.includes('groups'))
+    return 'has the scope "groups", but no groups are defined: add them to groups, or remove the scope';
   return unknown.length === 0
     ? undefined
-    : `has scopes that no resource owns: ${unknown.join(', ')}. Add them to an entry of resources, or remove them`;
+    : `has unknown scopes: ${unknown.map(quoted).join(', ')}. Add them to the scopes of a resource, or remove them`;
 }
 
 /** The entry that has had `key` before, or undefined after `entry` was noted as the first. */
@@ -61,5 +63,7 @@ export function earlier<E>(noted: Map<string, E>, key: string, entry: E): E | un
 /** `noted`: names by how they look. */
 export function lookFault(noted: Map<string, string>, name: string): string | undefined {
   const first = earlier(noted, lookOf(name), name) ?? name;
-  return first === name ? undefined : `${name} differs from ${first} only by case or Unicode form`;
+  return first === name
+    ? undefined
+    : `${quoted(name)} differs from ${quoted(first)} only in case or Unicode form: rename one`;
 }

@@ -15,11 +15,11 @@ import { redirectUriFault, resourceFault, webUriFault } from './uri.ts';
 // change meaning without it are kept out of the identifier, unless it is a URL, which never has a secret.
 function clientIdFault(value: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(value) || value.length > MAX_CLIENT_ID_LENGTH)
-    return 'must be 1 to 200 printable ASCII characters without spaces';
+    return 'must be 1 to 200 printable ASCII characters, without spaces';
   if (isUrlClient(value)) return clientIdUrlFault(value);
-  if (/[:%+"\\]/.test(value)) return 'must not contain : % + " or a backslash';
+  if (/[:%+"\\]/.test(value)) return 'must not contain : % + " or backslashes';
   // A user and a client with one identifier would have the same `sub`.
-  return value.startsWith('usr_') ? 'must not begin with usr_, the prefix of user IDs' : undefined;
+  return value.startsWith('usr_') ? 'must not start with usr_, the prefix of user IDs' : undefined;
 }
 
 const secretReference = text(emptyFault).meta({ title: 'reference' });
@@ -40,7 +40,7 @@ const clientSecretSchema = z
   })
   .superRefine((secret, context) => {
     if ((secret.value === undefined) === (secret.hash === undefined)) {
-      context.addIssue('must have either value or hash');
+      context.addIssue('must have either value or hash, not both');
     }
     if ((secret.not_before ?? -Infinity) >= (secret.expires_at ?? Infinity)) {
       context.addIssue('not_before must be earlier than expires_at');
@@ -64,7 +64,7 @@ export const clientSchema = z.strictObject({
     .describe('Shorthand for one entry of client_secrets with this value.'),
   client_secrets: z
     .array(clientSecretSchema)
-    .max(5, 'must be at most 5 secrets')
+    .max(5, 'must have at most 5 secrets')
     .default([])
     .describe('Secrets of a confidential client. Several can be valid at once, for rotation.'),
   redirect_uris: z

@@ -55,13 +55,13 @@ export const lifetimesSchema = group({
     .describe('How long consent is remembered. 0s asks at each new sign-in.'),
 }).refine(
   ({ refreshToken, refreshTokenAbsolute }) => refreshToken <= refreshTokenAbsolute,
-  'refresh_token must not be longer than refresh_token_absolute',
+  'refresh_token is longer than refresh_token_absolute: shorten it',
 );
 
 export const signingKeysSchema = group({
   algorithms: z
     .array(z.enum(ALGORITHMS))
-    .refine((names) => names.includes('RS256'), 'must have RS256: access tokens are signed with it')
+    .refine((names) => names.includes('RS256'), 'must include RS256, which signs access tokens')
     .transform((names) => ALGORITHMS.filter((one) => names.includes(one)))
     .prefault(['RS256'])
     .describe(

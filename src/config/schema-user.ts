@@ -4,15 +4,16 @@ import { group } from './camel-keys.ts';
 import { phcFault } from './secret-strength.ts';
 import { labelFault, matching, text, usernameFault } from './text.ts';
 import { webUriFault } from './uri.ts';
+import { quoted } from './yaml.ts';
 
 function passwordHashFault(value: string): string | undefined {
   const fault = phcFault(value);
-  return fault === undefined ? undefined : `${fault}: make one with "postern user hash"`;
+  return fault === undefined ? undefined : `${fault}: create one with "postern user hash"`;
 }
 
 const userIdFault = matching(
   /^usr_[A-Za-z0-9_-]{16,200}$/,
-  'must be usr_ and at least 16 letters, digits, - or _: make one with "postern user hash"',
+  'must be usr_ and at least 16 letters, digits, - or _: create one with "postern user hash"',
 );
 
 const emailFault = matching(/^[^\s@]+@[^\s@]+$/, 'must be an email address');
@@ -27,7 +28,7 @@ const simpleClaim = z.union([z.string(), z.number(), z.boolean()]);
 
 const customClaimSchema = z.union(
   [simpleClaim, z.array(simpleClaim)],
-  'must be text, a number, true or false, or a list of those',
+  'must be text, a number, true, false, or a list of these',
 );
 
 const claim = (description: string) => text(labelFault).optional().describe(description);
@@ -98,7 +99,7 @@ const MAX_CLAIMS_BYTES = 64 * 1024;
 /** They are read with each sign-in, and sent with each userinfo answer. */
 export function claimsFault(claims: object): string | undefined {
   const isTooLong = Buffer.byteLength(JSON.stringify(claims)) > MAX_CLAIMS_BYTES;
-  return isTooLong ? 'the claims of one user must be at most 64 KB of JSON' : undefined;
+  return isTooLong ? 'the claims of a user must be at most 64 KB of JSON' : undefined;
 }
 
 /** The claims of one user, `custom` ones among them, or what is wrong with them. */
@@ -113,7 +114,7 @@ export function parseClaims(
   return {
     faults: error.issues.map((issue) =>
       issue.code === 'unrecognized_keys'
-        ? `${issue.keys.join(', ')}: there is no such claim. Known are ${Object.keys(schema.shape).join(', ')}`
+        ? `unknown claim ${issue.keys.map(quoted).join(', ')}: use one of ${Object.keys(schema.shape).join(', ')}`
         : `${issue.path.join('.')}: ${issue.message}`,
     ),
   };

@@ -31,7 +31,7 @@ const address = (defaultPort: number) =>
 
 const secretReferences = z.array(text(emptyFault).meta({ title: 'reference' })).default([]);
 
-const colorFault = matching(/^#([0-9a-f]{3}|[0-9a-f]{6})$/i, 'must be a color such as "#1a56db", in quotes');
+const colorFault = matching(/^#([0-9a-f]{3}|[0-9a-f]{6})$/i, 'must be a color in quotes, such as "#1a56db"');
 
 const auditFault = matching(/^(auto|stdout|off|file:.+)$/, 'must be auto, stdout, off or file:PATH');
 

@@ -1,10 +1,10 @@
-// Which client secrets end soon or have ended. One that has ended is no fault of the file, or a service that ran yesterday
-// would not start today.
+// Client secrets that expire soon or have expired. An expired secret is not an error of the configuration, because a service
+// that ran yesterday must start today.
 import type { Client, ClientSecret } from './config.ts';
 import { DAY, formatInstant } from './notation.ts';
 import { secretId } from './secret-strength.ts';
 
-/** How long ahead an end is warned of. */
+/** How long before its expiry a warning begins. */
 const WARN_AHEAD_SECONDS = 14 * DAY;
 
 type SecretState = 'not yet' | 'live' | 'expiring' | 'expired';
@@ -16,7 +16,7 @@ export function secretState({ notBefore, expiresAt }: ClientSecret, now: number)
   return expiresAt !== undefined && expiresAt <= now + WARN_AHEAD_SECONDS ? 'expiring' : 'live';
 }
 
-/** Every secret that the client must soon stop using, and every client that can't authenticate any more. */
+/** A warning for each secret that expires soon, and for each client that can't authenticate any more. */
 export function secretWarnings(clients: readonly Client[], now: number): string[] {
   return clients.flatMap(({ clientId, secrets }) =>
     secrets.flatMap((secret) => {
@@ -25,11 +25,15 @@ export function secretWarnings(clients: readonly Client[], now: number): string[
       if (expiresAt === undefined || (state !== 'expiring' && state !== 'expired')) return [];
       // Whether the client has no other secret that outlives this one.
       const isLast = secrets.every((other) => (other.expiresAt ?? Infinity) <= expiresAt);
-      // An old secret that has ended while another lives is what rotation leaves behind.
+      // After a rotation, an expired secret beside a valid one is normal.
       if (state === 'expired' && !isLast) return [];
       const name = secret.name ?? secretId(secret);
       const verb = state === 'expired' ? 'expired' : 'expires';
-      const rest = isLast ? (state === 'expired' ? ": it can't authenticate" : ', and it has no other') : '';
+      const rest = isLast
+        ? state === 'expired'
+          ? ": it can't authenticate"
+          : ', and the client has no other'
+        : '';
       return [`client ${clientId}: secret ${name} ${verb} ${formatInstant(expiresAt)}${rest}`];
     }),
   );

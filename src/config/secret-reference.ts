@@ -38,7 +38,7 @@ export async function resolveReference(
   if (reference.startsWith('env:')) return fromEnvironment(reference.slice('env:'.length), source.env);
   if (reference.startsWith('file:')) return fromFile(reference.slice('file:'.length), folder, source);
   if (/^(sha256:|\$argon2)/i.test(reference))
-    return fault('is a hash: write it as an entry of client_secrets with hash:');
+    return fault('is a hash: set it as hash in an entry of client_secrets');
   return { value: reference, isPlain: true };
 }
 
@@ -93,8 +93,8 @@ function openFileFault(file: string, mode: number): string | undefined {
   const readable = mode & 0o004;
   if (process.platform === 'win32' || (writable === 0 && readable === 0)) return undefined;
   const [all, fixed] = [mode & 0o777, mode & 0o750].map((bits) => bits.toString(8).padStart(3, '0'));
-  const what = readable === 0 ? 'may be written by more than its owner' : 'may be read by every user';
-  return `${file} holds a secret and ${what} (mode ${all}): chmod ${fixed} ${file}`;
+  const what = readable === 0 ? 'users other than its owner can write to it' : 'all users can read it';
+  return `${file} contains a secret, but ${what} (mode ${all}): run chmod ${fixed} ${file}`;
 }
 
 const fault = (message: string): Resolved => ({ fault: message });

@@ -14,10 +14,10 @@ const HASH = /^sha256:([0-9a-f]{64}|[A-Za-z0-9_-]{43}=?)$/i;
 
 /** Why `secret` is too weak, or nothing. An estimate: what a user types is short or repeats itself (RFC 6749 §10.10). */
 export function weakness(secret: string): string | undefined {
-  if (!/^[\x20-\x7e]*$/.test(secret)) return 'must be printable ASCII (RFC 6749 appendix A.2)';
+  if (!/^[\x20-\x7e]*$/.test(secret)) return 'must be printable ASCII (RFC 6749, appendix A.2)';
   const isTyped = /0123456|abcdefg|qwerty/i.test(secret) || new Set(secret).size < LEAST_VARIETY;
   return isTyped || secret.length < LEAST_LENGTH
-    ? `is too weak: it must have at least ${LEAST_LENGTH} random characters`
+    ? `is too weak: use at least ${LEAST_LENGTH} random characters`
     : undefined;
 }
 
@@ -36,14 +36,14 @@ export function phcFault(value: string): string | undefined {
     memory >= 7168 && memory <= 262_144 && passes >= 1 && passes <= 20 && lanes >= 1 && lanes <= 16;
   return isFine
     ? undefined
-    : 'must be an argon2id hash, as $argon2id$v=19$m=…,t=…,p=…$…$…, with m from 7168 to 262144, t to 20 and p to 16';
+    : 'must be an argon2id hash ($argon2id$v=19$m=…,t=…,p=…$…$…) with m from 7168 to 262144, t up to 20 and p up to 16';
 }
 
 /** What is wrong with the text of a `hash:`, or nothing. */
 export function hashFault(value: string): string | undefined {
   if (value.startsWith('$')) return phcFault(value);
   if (!HASH.test(value)) {
-    return 'must be sha256: and 64 hex digits or 43 base64url characters, or an argon2id hash';
+    return 'must be sha256: with 64 hex digits or 43 base64url characters, or an argon2id hash';
   }
   return parseSha256(value).equals(EMPTY_DIGEST) ? 'must not be the hash of an empty secret' : undefined;
 }

@@ -26,7 +26,7 @@ export async function resolveKeys(
 ): Promise<string[]> {
   const references = service.value[name];
   if (references.length === 0 && !context.issuerIsLoopback) {
-    const message = `is required unless the issuer is this machine: ${REQUIRED[name]}, as env:NAME or file:PATH`;
+    const message = `is required unless the issuer is on localhost: ${REQUIRED[name]}, as env:NAME or file:PATH`;
     service.report([name], message);
   }
   const keys: string[] = [];
@@ -37,7 +37,7 @@ export async function resolveKeys(
     if (fault) service.report([name, index], fault);
     if ('fault' in resolved) continue;
     const isSame = (key: string) => bytesOf(key).equals(bytesOf(resolved.value));
-    if (keys.some(isSame)) service.report([name, index], 'is the same key as one before it');
+    if (keys.some(isSame)) service.report([name, index], 'is the same key as an earlier one: remove it');
     keys.push(resolved.value);
   }
   return keys;
@@ -51,7 +51,7 @@ function keyFault(name: KeyName, resolved: Resolved, issuerIsLoopback: boolean):
   const weak = weakness(resolved.value);
   if (weak) return `the key ${weak}`;
   return resolved.isPlain && !issuerIsLoopback
-    ? 'plain text is only for an issuer on this machine: use env:NAME or file:PATH'
+    ? 'plain text requires an issuer on localhost: use env:NAME or file:PATH'
     : undefined;
 }
 
@@ -84,9 +84,9 @@ export async function generateKeys(names: readonly KeyName[], { folder, write, s
     if (value === undefined && write) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const isNew = await publish(file, newKey());
-      if (isNew) notices.push(`${name}: generated once, in ${file}. Keep it with the data.`);
+      if (isNew) notices.push(`${name}: generated ${file}. Back it up with the data.`);
       value = await readKey(file, secretFiles);
-      if (value === undefined) throw new Error(`${file} disappeared while it was being made`);
+      if (value === undefined) throw new Error(`${file} disappeared while it was being created: start again`);
     }
     keys[name] = [value ?? newKey()];
   }
@@ -104,7 +104,7 @@ async function readKey(file: string, secretFiles: SecretFiles): Promise<string |
   const resolved = await resolveReference(`file:${file}`, '', { env: {}, secretFiles });
   if ('fault' in resolved) throw new Error(resolved.fault);
   // Never replaced: what this key encrypted would be lost.
-  if (!KEY.test(resolved.value)) throw new Error(`${file} does not hold a key; restore it from a backup`);
+  if (!KEY.test(resolved.value)) throw new Error(`${file} does not contain a key: restore it from a backup`);
   return resolved.value;
 }
 

@@ -29,7 +29,7 @@ export async function resolveStore(
       return { engine: 'lmdb', folder };
     }
     if (hasPassword(value) && resolved.isPlain && !context.issuerIsLoopback)
-      service.report(['store'], 'has a password in plain text: put the URL in env:NAME or file:PATH');
+      service.report(['store'], 'contains a password: use env:NAME or file:PATH');
     return { engine: 'redis', url: value };
   } catch (error) {
     if (!(error instanceof RedisUrlError)) throw error;
@@ -44,7 +44,7 @@ async function openFolderFaults(folder: string, { secretFiles, readSecrets }: Se
   const faults: string[] = [];
   for (const path of [folder, join(folder, 'data.mdb'), join(folder, 'lock.mdb')]) {
     const { mode } = await statInTime(path).catch(() => ({ mode: 0 }));
-    if (mode & 0o002) faults.push(`${path} may be written by every user: chmod o-w ${path}`);
+    if (mode & 0o002) faults.push(`all users can write to ${path}: run chmod o-w ${path}`);
   }
   return faults;
 }

@@ -20,14 +20,14 @@ export function text(faultOf: Fault) {
 // Bidirectional controls can make a name read as another one on the consent page.
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
-/** For names that users read. */
+/** For names that are shown to users. */
 export function labelFault(value: string): string | undefined {
   if (value.trim() === '') return 'must not be empty';
   if (UNPRINTABLE.test(value)) return 'must not contain control characters';
   return value.length > 200 ? 'must be at most 200 characters' : undefined;
 }
 
-/** With escapes, as in JSON, for what a terminal obeys or hides. */
+/** With JSON escapes for characters that a terminal interprets or hides. */
 export const escaped = (value: string): string =>
   value.replaceAll(/[\p{C}\u2028\u2029]/gu, (one) =>
     one.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -46,21 +46,21 @@ export function canonicalUsername(typed: string): string {
   return typed.normalize('NFKC').toLowerCase().normalize('NFKC').trim();
 }
 
-/** The same for two names that can be taken for each other. */
+/** Equal for two names that look the same. */
 export const lookOf = (name: string): string => canonicalUsername(name.split(INVISIBLE).join(''));
 
-/** For keys that only have to hold something. */
+/** For keys that must not be empty. */
 export const emptyFault = matching(/\S/, 'must not be empty');
 
 /** RFC 6749 §3.3: scope = scope-token *( SP scope-token ). */
 export const scopeTokenFault = matching(
   /^[\x21\x23-\x5b\x5d-\x7e]+$/,
-  'must be a scope: printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3)',
+  'must be printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3)',
 );
 
 export function scopeFault(value: string): string | undefined {
   const isValid = splitScope(value).every((token) => scopeTokenFault(token) === undefined);
-  return isValid ? undefined : 'must be scopes separated by spaces';
+  return isValid ? undefined : 'must be one or more scopes, separated by spaces';
 }
 
 /** The scope tokens of an RFC 7591 `scope` value, each once. */

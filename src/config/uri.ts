@@ -22,7 +22,7 @@ export const isNativeRedirect = (value: string): boolean => URL.parse(value)?.pr
 
 export const hostNameFault = matching(
   /^[\w-]+(\.[\w-]+)*$/,
-  'must be a host name, without scheme, port and wildcard',
+  'must be a host name, without a scheme, port or wildcard',
 );
 
 const CIDR = z.union([z.cidrv4(), z.cidrv6()]);
@@ -30,7 +30,7 @@ const CIDR = z.union([z.cidrv4(), z.cidrv6()]);
 export const proxyFault: Fault = (value) =>
   isIP(value) > 0 || CIDR.safeParse(value).success
     ? undefined
-    : 'must be an address or a CIDR, such as 10.0.0.0/8';
+    : 'must be an IP address or a range, such as 10.0.0.0/8';
 
 const isWeb = (url: URL): boolean => url.protocol === 'https:' || url.protocol === 'http:';
 
@@ -59,14 +59,14 @@ const plainIssuerFault = uriFault(
     !url.hostname.includes('*') &&
     url.port !== '0' &&
     /^https?:\/\/[^/?#]+(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*\/?$/i.test(text),
-  'must be an https URL without query, fragment and user name, whose path has only letters, digits and . _ ~ - between single slashes',
+  'must be an https URL without a query, fragment or user name; its path can have letters, digits and . _ ~ - between single slashes',
 );
 
 /** The issuer: https unless it is this machine. */
 export function issuerFault(value: string): string | undefined {
   const url = URL.parse(value);
   return url?.protocol === 'http:' && !isLoopbackHost(url.hostname)
-    ? 'must be https: http is only for localhost. Put a TLS proxy in front, and write its address here: docs/reverse-proxy.md'
+    ? 'must be https, because the host is not localhost: use the URL of your TLS proxy (docs/reverse-proxy.md)'
     : plainIssuerFault(value);
 }
 
@@ -74,19 +74,22 @@ export function issuerFault(value: string): string | undefined {
 export const normalizeIssuer = (issuer: string): string => new URL(issuer).href.replace(/\/$/, '');
 
 /** RFC 6749 §3.1.2, RFC 9700 §2.1 (exact match, so no patterns) and RFC 8252 §7. */
-export const redirectUriFault = uriFault(
-  (url, text) =>
-    !/[*#]/.test(text) &&
-    (url.protocol === 'https:' ||
-      (url.protocol === 'http:' ? REDIRECT_LOOPBACKS.has(url.hostname) : url.protocol.includes('.'))),
-  'must be an https URL, without wildcard, fragment and user name; http is for localhost, 127.0.0.1 and [::1], and a native app may have a scheme of its own with a dot, such as com.example.app:/callback (RFC 8252 §7.1)',
-);
+export function redirectUriFault(text: string): string | undefined {
+  if (text.includes('*')) return 'must not contain a wildcard: list each URI (RFC 9700 §2.1)';
+  const url = plainUrl(text);
+  if (!url) return 'must be a complete URL, such as https://app.example/callback, without a user name';
+  if (text.includes('#')) return 'must not have a fragment: remove the # (RFC 6749 §3.1.2)';
+  if (url.protocol === 'http:')
+    return REDIRECT_LOOPBACKS.has(url.hostname)
+      ? undefined
+      : 'must be https: http is only for localhost, 127.0.0.1 and [::1] (RFC 8252 §7.3)';
+  return url.protocol === 'https:' || url.protocol.includes('.')
+    ? undefined
+    : 'must be https, or a private-use scheme with a dot, such as com.example.app:/callback (RFC 8252 §7.1)';
+}
 
 /** Client metadata that a page links to: only what is safe in an `href`. */
-export const webUriFault = uriFault(
-  isWeb,
-  'must be an http or https URL with its scheme, without a user name',
-);
+export const webUriFault = uriFault(isWeb, 'must be a complete http or https URL, without a user name');
 
 /** Where users find help: a page, or an address for mail. */
 export const supportFault = (value: string): string | undefined =>
@@ -101,7 +104,7 @@ export function imageFault(value: string): string | undefined {
 /** RFC 8707 §2. */
 export const resourceFault = uriFault(
   (_url, text) => !text.includes('#'),
-  'must be an absolute URI, with its scheme and without fragment and user name (RFC 8707 §2)',
+  'must be a complete URI, without a fragment or user name (RFC 8707 §2)',
 );
 
 /** How resources are compared: the scheme and the host without case and `/` as no path (RFC 3986 §6.2.2.1, §6.2.3), else as written. */
@@ -116,5 +119,5 @@ export function originFault(value: string): string | undefined {
   const url = URL.parse(value);
   return url !== null && isWeb(url) && url.origin === value && !value.includes('*')
     ? undefined
-    : 'must be an exact origin, as https://app.example: scheme, host and unusual port in lower case, no path, no wildcard';
+    : 'must be an origin, such as https://app.example: lower case, without a default port, path or wildcard';
 }

@@ -1,15 +1,15 @@
-// "did you mean …?" for a misspelt name.
+// Suggests the right name for a misspelled one.
 
-/** `: did you mean staff?` of the word that was most likely meant, or nothing. */
+/** `: did you mean "staff"?` with the most similar candidate, or nothing if none is similar. */
 export function didYouMean(word: string, candidates: readonly string[]): string {
-  // A long word is no typing mistake, and the distance takes quadratic time.
+  // A word this long is not a typo, and the distance takes quadratic time.
   if (word.length > 64) return '';
   const normal = word.toLowerCase().replaceAll('-', '_');
   const [best] = candidates
     .map((candidate) => ({ candidate, distance: distance(normal, candidate) }))
     .toSorted((left, right) => left.distance - right.distance);
   return best !== undefined && best.distance <= Math.min(3, Math.ceil(normal.length / 3))
-    ? `: did you mean ${best.candidate}?`
+    ? `: did you mean "${best.candidate}"?`
     : '';
 }
 

@@ -142,10 +142,19 @@ function parseTree(source: string): Document {
   return parseDocument(source, { prettyErrors: false, uniqueKeys: false });
 }
 
-/** The code alone: a message may quote the file, which may hold a secret. */
+/** For the parser's most frequent codes: what to check. */
+const HINTS: Readonly<Partial<Record<string, string>>> = {
+  BAD_INDENT: 'check the indentation',
+  BLOCK_AS_IMPLICIT_KEY: 'check the indentation, and put a value with a colon in quotes',
+  MISSING_CHAR: 'a quote, bracket, comma, colon or space is missing',
+  MULTILINE_IMPLICIT_KEY: 'check the indentation, and add a colon after each key',
+  TAB_AS_INDENT: 'indent with spaces instead of tabs',
+};
+
+/** Without the parser's message: it may quote the file, and so a secret. */
 const toFault = ({ code, pos }: YAMLError): Fault => ({
   offset: pos[0],
-  message: `is not valid YAML: ${code.toLowerCase().replaceAll('_', ' ')}`,
+  message: `is not valid YAML: ${HINTS[code] ?? code.toLowerCase().replaceAll('_', ' ')}`,
 });
 
 /** Gives the position of an offset of `source`. */
@@ -181,9 +190,9 @@ function findOffset(yaml: Document, path: Path, target: 'key' | 'value'): number
 
 /** The data of `node`; what can't be data is noted in `faults`. */
 function toPlain(node: unknown, faults: Fault[], depth = 0): unknown {
-  if (depth > DEEPEST) return refuse(node, 'is nested too deeply', faults);
+  if (depth > DEEPEST) return refuse(node, `is nested more than ${DEEPEST} levels deep`, faults);
   if (isAlias(node))
-    return refuse(node, 'has a YAML alias (*…), which is not supported: write the value again', faults);
+    return refuse(node, 'has a YAML alias (*…), which is not supported: repeat the value', faults);
   if (isScalar(node)) return node.value;
   if (isSeq(node)) return node.items.map((item) => toPlain(item, faults, depth + 1));
   return isMap(node) ? toRecord(node, faults, depth) : null;
@@ -200,7 +209,7 @@ function toRecord(map: YAMLMap, faults: Fault[], depth: number): Record<string, 
     if (typeof name !== 'string') {
       refuse(key, 'has a key that is not text: put it in quotes', faults);
     } else if (entries.has(name)) {
-      refuse(key, `has the key ${quoted(name)} twice`, faults);
+      refuse(key, `duplicate key ${quoted(name)}: remove one`, faults);
     } else if (name === '__proto__') {
       refuse(key, 'unknown key "__proto__"', faults);
     } else {

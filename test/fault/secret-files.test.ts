@@ -61,10 +61,10 @@ async function writeSecrets(mode: string): Promise<void> {
 
 describe('files that file: references name', () => {
   it.each([
-    ['644', '640', 'may be read by every user'],
-    ['660', '640', 'may be written by more than its owner'],
-    ['620', '600', 'may be written by more than its owner'],
-    ['602', '600', 'may be written by more than its owner'],
+    ['644', '640', 'all users can read it'],
+    ['660', '640', 'users other than its owner can write to it'],
+    ['620', '600', 'users other than its owner can write to it'],
+    ['602', '600', 'users other than its owner can write to it'],
   ])('are refused with mode %s, in one line each', async (mode, mended, what) => {
     const { configFile } = await writeConfigHere(REFERENCES);
     await writeSecrets(mode);
@@ -72,7 +72,7 @@ describe('files that file: references name', () => {
     expect(code).toBe(1);
     for (const name of Object.keys(FILES)) {
       const file = inFolder(name);
-      const line = `${file} holds a secret and ${what} (mode ${mode}): chmod ${mended} ${file}`;
+      const line = `${file} contains a secret, but ${what} (mode ${mode}): run chmod ${mended} ${file}`;
       expect(stderr.split('\n').filter((each) => each.includes(line))).toHaveLength(1);
     }
     for (const value of Object.values(FILES)) expect(stderr).not.toContain(value);
@@ -94,7 +94,7 @@ describe('files that file: references name', () => {
       '',
       [expect.stringContaining('cookie_keys[0]')],
     ]);
-    const [, command = ''] = /: (chmod .*)$/m.exec(stderr) ?? [];
+    const [, command = ''] = /: run (chmod .*)$/m.exec(stderr) ?? [];
     await promisify(execFile)('sh', ['-c', command]);
     service = await startProcess(world.configFile);
     expect(await machineToken(world, 'reports.read')).toMatch(/^ey/);
@@ -119,7 +119,7 @@ describe('the data folder and its files', () => {
     for (const [name, mode] of Object.entries(modes)) await chmod(inFolder(name), mode);
     const { code, stderr } = await runCli(['serve', '--config', configFile]);
     expect(code).toBe(1);
-    const commands = [...stderr.matchAll(/store: .* may be written by every user: (chmod .*)$/gm)];
+    const commands = [...stderr.matchAll(/store: all users can write to .*: run (chmod .*)$/gm)];
     expect(commands.map(([, command]) => command)).toEqual(
       Object.keys(modes).map((name) => `chmod o-w ${inFolder(name)}`),
     );
@@ -149,7 +149,7 @@ describe('keys that were generated', () => {
     const { code, stderr } = await runCli(['serve', '--config', world.configFile]);
     expect(code).toBe(1);
     expect(stderr).toContain(
-      `${file} holds a secret and may be read by every user (mode 644): chmod 640 ${file}`,
+      `${file} contains a secret, but all users can read it (mode 644): run chmod 640 ${file}`,
     );
     expect(stderr).not.toContain((await readFile(file, 'utf8')).trim());
     const open = { ...GENERATED, secret_files: 'any_mode' };

@@ -98,7 +98,7 @@ describe('a service', () => {
   ])('F1-28: says at /readyz that a mount hangs, and takes the next change: %s', async (what, changes) => {
     const { hash } = await configuration();
     write(changes);
-    const late = expect.stringMatching(/hang.* did not answer within a second/);
+    const late = expect.stringMatching(/hang.* could not be read within a second/);
     await expect.poll(configuration, PATIENCE).toMatchObject({ hash, problem: late });
     write({ clients_from: ['clients.d/*.json'], branding: { name: `After ${what}` } });
     await expect.poll(async () => (await configuration()).hash !== hash, PATIENCE).toBe(true);
@@ -117,7 +117,7 @@ describe('a service', () => {
       `${hang}/x.json`,
     ];
     const { stderr } = await runProgram(command, { env: COMPILED });
-    expect(stderr).toMatch(/hang\/x\.json did not answer within a second/);
+    expect(stderr).toMatch(/hang\/x\.json could not be read within a second/);
   });
 
   it('F1-28: says once what a reload has emptied, and takes it over', async () => {

@@ -276,7 +276,7 @@ describe('algorithms that come and go, at two nodes', () => {
     await first.reload(withES256);
     await turn();
     await expect(first.reload({ ...withES256, ...FAST_KEYS })).rejects.toThrow(
-      /id_token_signed_response_alg: ES256 is not one of signing_keys\.algorithms/,
+      /id_token_signed_response_alg: "ES256" is off: add it to signing_keys\.algorithms/,
     );
     const idToken = await idTokenOf(second);
     const { kid = '' } = decodeProtectedHeader(idToken);

@@ -151,7 +151,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
       [
         ['add', 'henry', '--claim', 'sub=usr_x'],
         PASSWORD,
-        'sub: there is no such claim. Known are email, email_verified, name, family_name, given_name',
+        'unknown claim "sub": use one of email, email_verified, name, family_name, given_name',
       ],
       [['password', 'carol'], 'passwordpassword', 'too easy to guess'],
       [['password', 'alice'], PASSWORD, 'change that file instead'],

@@ -8,7 +8,7 @@ import type { Declaration } from '../feature.ts';
 const logoutUriFault = uriFault(
   // URL has put every spelling of an address into one.
   (url, uri) => url.protocol === 'https:' && !uri.includes('#') && !/^\[|^[\d.]+$/.test(url.hostname),
-  'must be an https URL that names its host, no address, without fragment and user name (OIDC Back-Channel Logout §2.2)',
+  'must be an https URL with a host name instead of an IP address, and without a fragment or user name (OIDC Back-Channel Logout §2.2)',
 );
 
 type Settings = { readonly clients: readonly { readonly backchannelLogoutUri?: string | undefined }[] };

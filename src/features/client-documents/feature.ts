@@ -23,7 +23,7 @@ function listedHostFault(value: string): string | undefined {
   return dnsNameFault(host) === undefined &&
     (!isDocument || clientIdUrlFault(`https://${value}`) === undefined)
     ? undefined
-    : 'must be a host, such as app.example, or one document, such as app.example/client.json: lower case, without scheme, port and wildcard';
+    : 'must be a host, such as app.example, or one document, such as app.example/client.json: in lower case, without a scheme, port or wildcard';
 }
 
 type Listed = { readonly hosts: readonly string[]; readonly scope: readonly string[] };

@@ -18,7 +18,7 @@ const isOffered: Rule<{ readonly grant_types: readonly string[] }, Settings> = {
   at: 'grant_types',
   fault: ({ grant_types: types }, { features }) =>
     types.includes(DEVICE_CODE_GRANT) && !features.deviceFlow
-      ? `${DEVICE_CODE_GRANT} is off: see features.device_flow`
+      ? 'the device flow is off: turn it on with features.device_flow'
       : undefined,
 };
 

@@ -24,7 +24,7 @@ export const formPost = {
   name: 'form-post',
   switches: {
     response_modes: modes()
-      .refine((some) => some.includes('query'), 'must have query, the mode of requests that name none')
+      .refine((some) => some.includes('query'), 'must include query, the default response mode')
       .describe(
         'How apps receive the result of a sign-in: query, in the URL of a redirect; form_post, in a form that the browser sends, for clients that also list it.',
       ),

@@ -65,7 +65,7 @@ const hasMethod: Rule<OfService, unknown> = {
     !signIn.passkeys &&
     !signIn.oneTimeCodes &&
     (signIn.secondFactor === 'required' || signIn.recoveryCodes > 0)
-      ? 'second_factor: required and recovery_codes need passkeys or one_time_codes'
+      ? 'second_factor: required and recovery_codes require a method: turn on passkeys or one_time_codes'
       : undefined,
 };
 
@@ -74,7 +74,7 @@ const isReachable: Rule<OfClient, { readonly offered: readonly string[] }> = {
   fault: ({ sign_in: signIn }, { offered }) =>
     signIn === undefined || offered.includes(signIn.require)
       ? undefined
-      : `no user could sign in to this app: no method in sign_in reaches ${signIn.require}`,
+      : `no user could sign in to this app: turn on passkeys${signIn.require === 'passkey' ? '' : ' or one_time_codes'} in the top-level sign_in`,
 };
 
 export const secondFactors = {

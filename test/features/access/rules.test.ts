@@ -86,41 +86,51 @@ describe('a file that says who may do what', () => {
     );
     const users = people('groups: [staff, stafff]');
     expect(await problemsOf(file, users)).toEqual([
-      'postern.yaml:5:86 resources[0].access.groups[0]: there is no group wikki: add it to groups, or remove it here',
-      'postern.yaml:5:128 resources[0].scope_groups.a.read[1]: there is no group saff: add it to groups, or remove it here',
-      'postern.yaml:12:24 clients[0].access.groups[0]: there is no group staf: add it to groups, or remove it here (client_id web)',
-      'postern.yaml:13:20 clients[0].groups_claim[0]: there is no group Wiki: add it to groups, or remove it here (client_id web)',
-      'postern.yaml:13:26 clients[0].groups_claim[1]: there is no group accounting: add it to groups, or remove it here (client_id web)',
-      'users.yaml:1:66 [0].groups[1]: there is no group stafff: add it to groups, or remove it here (username person0)',
+      'postern.yaml:5:86 resources[0].access.groups[0]: unknown group "wikki": use one of staff, wiki, or add it to groups',
+      'postern.yaml:5:128 resources[0].scope_groups.a.read[1]: unknown group "saff": use one of staff, wiki, or add it to groups',
+      'postern.yaml:12:24 clients[0].access.groups[0]: unknown group "staf": use one of staff, wiki, or add it to groups (client_id web)',
+      'postern.yaml:13:20 clients[0].groups_claim[0]: unknown group "Wiki": use one of staff, wiki, or add it to groups (client_id web)',
+      'postern.yaml:13:26 clients[0].groups_claim[1]: unknown group "accounting": use one of staff, wiki, or add it to groups (client_id web)',
+      'users.yaml:1:66 [0].groups[1]: unknown group "stafff": use one of staff, wiki, or add it to groups (username person0)',
     ]);
   });
 
   it('AC-27: names each use of a group that has been deleted, and all of them without groups', async () => {
     const rest = api('access: { groups: [wiki] }') + app({ access: '{ groups: [wiki] }' });
     for (const groups of ['groups: { staff: Employees }\n', '', 'groups: {}\n']) {
+      const use = groups.includes('staff') ? 'use one of staff, or ' : '';
       const problems = await problemsOf(withUsers(groups + rest), people('groups: [wiki]'));
       expect(problems.map((problem) => problem.replace(/^\S+ /, ''))).toEqual([
-        'resources[0].access.groups[0]: there is no group wiki: add it to groups, or remove it here',
-        'clients[0].access.groups[0]: there is no group wiki: add it to groups, or remove it here (client_id web)',
-        '[0].groups[0]: there is no group wiki: add it to groups, or remove it here (username person0)',
+        `resources[0].access.groups[0]: unknown group "wiki": ${use}add it to groups`,
+        `clients[0].access.groups[0]: unknown group "wiki": ${use}add it to groups (client_id web)`,
+        `[0].groups[0]: unknown group "wiki": ${use}add it to groups (username person0)`,
       ]);
     }
     expect(await problemsOf(LOCAL + app({ scope: 'openid groups' }))).toEqual([
-      'postern.yaml:7:12 clients[0].scope: has the scope groups, but there are none: define them in groups (client_id web)',
+      'postern.yaml:7:12 clients[0].scope: has the scope "groups", but no groups are defined: add them to groups, or remove the scope (client_id web)',
     ]);
   });
 
   it.each([
-    ['access: [staff]', 'access: Invalid input: expected object, received array'],
-    ['access: { group: [staff] }', 'access.group: unknown key "group": did you mean groups?'],
+    ['access: [staff]', 'access: must be a map, not a list'],
+    ['access: { group: [staff] }', 'access.group: unknown key "group": did you mean "groups"?'],
     ['access: { groups: [] }', 'access.groups: must name at least one group'],
     [
       'access: { groups: [5] }',
       'access.groups[0]: must be text, but YAML reads it as a number: put it in quotes',
     ],
-    ['scope_groups: { a.reed: [staff] }', 'scope_groups.a.reed: a.reed is no scope of this resource'],
-    ['access_token_claims: [sub]', 'access_token_claims[0]: no scope gives the claim sub'],
-    ['access_token_claims: [qouta]', 'access_token_claims[0]: no scope gives the claim qouta'],
+    [
+      'scope_groups: { a.reed: [staff] }',
+      'scope_groups.a.reed: unknown scope "a.reed": add it to the scopes of this resource',
+    ],
+    [
+      'access_token_claims: [sub]',
+      'access_token_claims[0]: no scope includes the claim "sub": add it to scopes, or remove it here',
+    ],
+    [
+      'access_token_claims: [qouta]',
+      'access_token_claims[0]: no scope includes the claim "qouta": add it to scopes, or remove it here',
+    ],
   ])('refuses %s', async (keys, problem) => {
     const scopes = 'scopes: { storage: { claims: [quota] } }\n';
     const problems = await problemsOf(LOCAL + GROUPS + scopes + api(keys));
@@ -140,17 +150,20 @@ describe('a file that says who may do what', () => {
   - { resource: https://api.example/b, scopes: [b.read] }
 `;
     expect(await problemsOf(file)).toEqual([
-      'postern.yaml:6:9 resources[0].default_scopes[0]: openid is no scope of this resource',
-      'postern.yaml:7:9 resources[0].default_scopes[1]: offline_access is no scope of this resource',
-      'postern.yaml:8:9 resources[0].default_scopes[2]: b.read is no scope of this resource',
-      'postern.yaml:9:9 resources[0].default_scopes[3]: nope is no scope of this resource',
+      'postern.yaml:6:9 resources[0].default_scopes[0]: unknown scope "openid": add it to the scopes of this resource',
+      'postern.yaml:7:9 resources[0].default_scopes[1]: unknown scope "offline_access": add it to the scopes of this resource',
+      'postern.yaml:8:9 resources[0].default_scopes[2]: unknown scope "b.read": add it to the scopes of this resource',
+      'postern.yaml:9:9 resources[0].default_scopes[3]: unknown scope "nope": add it to the scopes of this resource',
     ]);
   });
 
   it.each([
-    ['openid email', "has scopes that scope doesn't have"],
-    ['openid offline_access', 'must not have offline_access: an app asks for that itself'],
-    ['a.read b.read', 'has scopes of several resources: no token can be for more than one'],
+    ['openid email', 'has scopes that are not in scope: add them there, or remove them here'],
+    ['openid offline_access', 'must not include offline_access: an app must request it with prompt=consent'],
+    [
+      'a.read b.read',
+      'has scopes of several resources, but a token can be for one only: use the scopes of one resource',
+    ],
     ['""', 'must name at least one scope'],
   ])('AC-11: refuses the default_scope %s of a client', async (defaults, problem) => {
     const apis = `resources:\n  - { resource: ${A}, scopes: [a.read] }\n  - { resource: urn:b, scopes: [b.read] }\n`;
@@ -163,7 +176,8 @@ describe('a file that says who may do what', () => {
 
   it('refuses rules about people for a service, but not its default', async () => {
     const service = machine({ access: '{ groups: [staff] }', groups_claim: '[staff]', scope: 'a.read' });
-    const problem = 'applies to users, and a client_credentials client has none: remove it (client_id svc)';
+    const problem =
+      'applies to users only, and a client_credentials client has none: remove it (client_id svc)';
     const problems = await problemsOf(`${LOCAL}${GROUPS}${api('')}clients:\n${service}`);
     expect(problems.map((one) => one.replace(/^\S+ /, ''))).toEqual([
       `clients[0].access: ${problem}`,
@@ -174,7 +188,7 @@ describe('a file that says who may do what', () => {
     const personal = `clients:\n${machine({ scope: 'a.read storage groups' })}`;
     const scopes = `${GROUPS}scopes: { storage: { claims: [quota] } }\n`;
     expect(await problemsOf(LOCAL + scopes + api('') + personal)).toContainEqual(
-      expect.stringContaining('has no user: remove storage, groups'),
+      expect.stringContaining('has no user: remove "storage", "groups"'),
     );
   });
 
@@ -192,7 +206,9 @@ describe('a file that says who may do what', () => {
     expect(problems).toEqual(
       `${reserved} email phone_number groups`
         .split(' ')
-        .map((name) => expect.stringContaining(`claims.${name}: ${name} has a meaning of its own`)),
+        .map((name) =>
+          expect.stringContaining(`claims.${name}: the claim "${name}" is reserved: choose another name`),
+        ),
     );
     expect(problems[0]).toMatch(/^users\.yaml:1:\d+ /);
   });
@@ -202,14 +218,14 @@ describe('a file that says who may do what', () => {
     const scopes =
       'scopes: { storage: { claims: [Sub, eMail] }, Storage: { claims: [] }, Email: { claims: [] }, GROUPS: { claims: [] } }\n';
     expect(await problemsOf(LOCAL + groups + scopes)).toEqual([
-      expect.stringContaining('groups.STAFF: the name STAFF differs from staff only'),
+      expect.stringContaining('groups.STAFF: the name "STAFF" differs from "staff" only'),
       expect.stringContaining('groups.st\u200baff: '),
-      expect.stringContaining('groups.kai: the name kai differs from Kai only'),
-      expect.stringContaining('claims[0]: Sub has a meaning of its own'),
-      expect.stringContaining('claims[1]: eMail has a meaning of its own'),
-      expect.stringContaining('scopes.Storage: the scope Storage differs from storage only'),
-      expect.stringContaining('scopes.Email: the scope Email differs from email only'),
-      expect.stringContaining('scopes.GROUPS: the scope GROUPS differs from groups only'),
+      expect.stringContaining('groups.kai: the name "kai" differs from "Kai" only'),
+      expect.stringContaining('claims[0]: the claim "Sub" is reserved: choose another name'),
+      expect.stringContaining('claims[1]: the claim "eMail" is reserved: choose another name'),
+      expect.stringContaining('scopes.Storage: the scope "Storage" differs from "storage" only'),
+      expect.stringContaining('scopes.Email: the scope "Email" differs from "email" only'),
+      expect.stringContaining('scopes.GROUPS: the scope "GROUPS" differs from "groups" only'),
     ]);
   });
 
@@ -224,17 +240,17 @@ describe('a file that says who may do what', () => {
 `;
     const rest = `  profile: { claims: [department] }\n`;
     expect(await problemsOf(file.replace(/ {2}profile.*\n/, rest))).toEqual([
-      expect.stringContaining('scopes.storage.claims[1]: sub has a meaning of its own'),
-      expect.stringContaining('scopes.storage.claims[2]: name has a meaning'),
-      expect.stringContaining('scopes.storage.claims[3]: groups has a meaning'),
-      expect.stringContaining('scopes.storage.claims[4]: the name of a claim has'),
-      'postern.yaml:4:3 scopes.groups: the scope has a meaning of its own',
-      'postern.yaml:5:3 scopes.openid: the scope has a meaning of its own',
-      'postern.yaml:6:3 scopes.offline_access: the scope has a meaning of its own',
-      expect.stringContaining('postern.yaml:7:3 scopes.a b: the scope must be a scope'),
+      expect.stringContaining('scopes.storage.claims[1]: the claim "sub" is reserved: choose another name'),
+      expect.stringContaining('scopes.storage.claims[2]: the claim "name" is reserved'),
+      expect.stringContaining('scopes.storage.claims[3]: the claim "groups" is reserved'),
+      expect.stringContaining('scopes.storage.claims[4]: the name of a claim must'),
+      'postern.yaml:4:3 scopes.groups: the scope is reserved: choose another name',
+      'postern.yaml:5:3 scopes.openid: the scope is reserved: choose another name',
+      'postern.yaml:6:3 scopes.offline_access: the scope is reserved: choose another name',
+      expect.stringContaining('postern.yaml:7:3 scopes.a b: the scope must be printable ASCII'),
     ]);
     expect(await problemsOf(file)).toEqual([
-      'postern.yaml:8:22 scopes.profile.claims: Invalid input: expected array, received string',
+      'postern.yaml:8:22 scopes.profile.claims: must be a list, not text',
     ]);
   });
 
@@ -250,8 +266,8 @@ describe('a file that says who may do what', () => {
   it('lets no API own a scope that is about people', async () => {
     const file = `${GROUPS}scopes: { storage: { claims: [quota] } }\nresources: [{ resource: urn:a, scopes: [groups, storage] }]\n`;
     expect(await problemsOf(LOCAL + file)).toEqual([
-      expect.stringContaining('groups belongs to the issuer'),
-      expect.stringContaining('storage belongs to the issuer'),
+      expect.stringContaining('"groups" belongs to the issuer'),
+      expect.stringContaining('"storage" belongs to the issuer'),
     ]);
     // As before, where there are no groups.
     expect(await problemsOf(`${LOCAL}resources: [{ resource: urn:a, scopes: [groups] }]\n`)).toEqual([]);

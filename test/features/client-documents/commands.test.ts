@@ -92,8 +92,8 @@ describe('postern client pin', () => {
 
   it.each([
     [undefined, 'client_id: is missing'],
-    ['example', 'client_id: must be a plain https URL'],
-    ['http://docs.example/c', 'client_id: must be a plain https URL'],
+    ['example', 'client_id: must be an https URL with a path'],
+    ['http://docs.example/c', 'client_id: must be an https URL with a path'],
   ])('refuses a file with client_id %j', async (clientId, words) => {
     publish({ client_id: clientId });
     expect(await pin()).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });

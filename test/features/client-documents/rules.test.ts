@@ -49,7 +49,7 @@ describe('client_documents', () => {
     ['hosts: [docs.example]', 'client_documents.scope', 'is required'],
     ['scope: openid', 'client_documents.hosts', 'is required'],
     ['hosts: [docs.example], scope: ""', 'client_documents.scope', 'at least one scope'],
-    ['hosts: [docs.example], scope: openid admin', 'client_documents.scope', 'no resource owns: admin'],
+    ['hosts: [docs.example], scope: openid admin', 'client_documents.scope', 'has unknown scopes: "admin"'],
     ...[
       'https://docs.example',
       '"*.example"',
@@ -121,16 +121,16 @@ describe('a client whose client_id is a URL', () => {
     const { clientId, applicationType } = await loadClient(pinned());
     expect({ clientId, applicationType }).toEqual({ clientId: URL_ID, applicationType: 'web' });
     expect(await clientProblems(client({ client_id: URL_ID }))).toEqual([
-      expect.stringContaining('client_id: a URL is for a client without a secret'),
+      expect.stringContaining('client_id: only a public client can have a URL'),
     ]);
   });
 
   it('AC-32: is never implicit, and always has PKCE', async () => {
     expect(await clientProblems(pinned({ consent: 'implicit' }))).toEqual([
-      expect.stringContaining('implicit needs a client with a secret'),
+      expect.stringContaining('implicit requires a client with a secret'),
     ]);
     expect(await clientProblems(pinned({ require_pkce: 'false' }))).toEqual([
-      expect.stringContaining('must be true, unless the client has a secret'),
+      expect.stringContaining('must be true for a public client'),
     ]);
   });
 
@@ -138,7 +138,7 @@ describe('a client whose client_id is a URL', () => {
     const grants = { grant_types: '[authorization_code, refresh_token]' };
     expect(await clientProblems(pinned(grants))).toEqual([]);
     expect(await clientProblems(pinned({ ...grants, client_id: 'spa' }))).toEqual([
-      expect.stringContaining('refresh_token needs offline_access'),
+      expect.stringContaining('refresh_token requires offline_access'),
     ]);
   });
 

@@ -144,8 +144,8 @@ describe('the document of a client', () => {
   });
 
   it.each([
-    [{ redirect_uris: undefined }, 'redirect_uris: authorization_code needs at least one'],
-    [{ redirect_uris: 'https://docs.example/cb' }, 'redirect_uris: Invalid input: expected array'],
+    [{ redirect_uris: undefined }, 'redirect_uris: authorization_code requires at least one'],
+    [{ redirect_uris: 'https://docs.example/cb' }, 'redirect_uris: must be a list, not text'],
     [{ redirect_uris: [7] }, 'redirect_uris[0]: must be text'],
     [{ client_name: 'Bank\u202Egnp.exe' }, 'client_name: must not contain control characters'],
     [{ application_type: 'service' }, 'application_type: must be one of web, native'],

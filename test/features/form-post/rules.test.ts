@@ -17,6 +17,6 @@ describe('response_modes', () => {
     }
     const without = await problemsOf(`${PUBLIC}features: { response_modes: [form_post] }\n`);
     expect(without).toHaveLength(1);
-    expect(JSON.stringify(without)).toContain('must have query, the mode of requests that name none');
+    expect(JSON.stringify(without)).toContain('must include query, the default response mode');
   });
 });

@@ -41,7 +41,7 @@ describe('postern init', () => {
     writeFileSync(file, local.replace('issuer: http://localhost:3000', 'issuer: https://id.example'));
     const { code, stderr } = await postern(['check', '--config', file]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/clients\.d\/demo\.yaml:\d+:\d+ .*the public demo secret.*Remove the client/);
+    expect(stderr).toMatch(/clients\.d\/demo\.yaml:\d+:\d+ .*the public demo secret.*remove the client/);
     for (const line of stderr.match(/\S+:\d+:\d+ /g) ?? []) expect(line).toContain('demo.yaml');
     const demo = join(folder, 'config/clients.d/demo.yaml');
     expect(readFileSync(demo, 'utf8')).toContain('delete this file');

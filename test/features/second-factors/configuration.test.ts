@@ -27,12 +27,12 @@ describe('sign_in', () => {
   });
 
   it.each([
-    ['recovery_codes: 10', 'recovery_codes need passkeys or one_time_codes'],
-    ['second_factor: required', 'second_factor: required and recovery_codes need passkeys'],
+    ['recovery_codes: 10', 'recovery_codes require a method: turn on passkeys or one_time_codes'],
+    ['second_factor: required', 'second_factor: required and recovery_codes require a method'],
     ['passkeys: true, recovery_codes: 21', 'recovery_codes: must be at most 20'],
     ['passkeys: true, enrolment: nobody', 'enrolment: must be'],
     ['passkeys: true, grace: soon', 'grace: must be'],
-    ['passkey: true', 'did you mean passkeys?'],
+    ['passkey: true', 'did you mean "passkeys"?'],
   ])('{ %s } is refused', async (keys, words) => {
     expect(await problemsOf(withSignIn(keys))).toEqual([expect.stringContaining(words)]);
   });

@@ -55,7 +55,7 @@ describe('postern check', () => {
     expect(stdout).toBe('');
     expect(stderr.split('\n')).toEqual([
       `${config}:2:10 workers: must be at least 1`,
-      `${config}:3:1 client: unknown key "client": did you mean clients?`,
+      `${config}:3:1 client: unknown key "client": did you mean "clients"?`,
       '',
       '2 problems',
       '',

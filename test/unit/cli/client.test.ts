@@ -100,7 +100,7 @@ describe('postern check', () => {
     const { code, stderr } = await postern(['check', '-c', file(yaml)]);
     expect([code, stderr]).toEqual([
       0,
-      `warning: client svc: secret only expires ${soon}, and it has no other\n`,
+      `warning: client svc: secret only expires ${soon}, and the client has no other\n`,
     ]);
     const { stdout } = await postern(['check', '-c', file(yaml), '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ ok: true, warnings: [expect.stringContaining('only')] });

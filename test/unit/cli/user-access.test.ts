@@ -92,10 +92,10 @@ describe('the groups and claims of a person of the store', () => {
       expect(stderr).toContain(
         '--group staf: there is no such group; the configuration defines staff, wiki, managers',
       );
-      expect(stderr).toContain('--claim qouta, sub: there is no such claim. Known are email,');
+      expect(stderr).toContain('--claim unknown claim "qouta", "sub": use one of email,');
     }
     const { stderr } = await user('set', 'alice', '--claim', 'quota={"a":1}');
-    expect(stderr).toContain('--claim quota: must be text, a number, true or false, or a list of those');
+    expect(stderr).toContain('--claim quota: must be text, a number, true, false, or a list of these');
     expect(await shown('alice')).toMatchObject({ groups: ['managers', 'staff'], claims: { quota: 7 } });
   });
 

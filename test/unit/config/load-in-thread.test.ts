@@ -43,7 +43,7 @@ describe('a configuration that is loaded in a thread', () => {
       JSON.stringify({ id: 'usr_a', username: index }),
     );
     writeFileSync(join(dirname(file), 'users.json'), `[${users.join().replace(',', '')}]`);
-    await expect(loadInThread(file, 24)).rejects.toThrow('reading it takes more than 24 MiB of memory');
+    await expect(loadInThread(file, 24)).rejects.toThrow('reading took more than 24 MiB of memory');
   });
 
   it('rejects when the thread itself fails, and leaves none behind', async () => {

@@ -53,7 +53,7 @@ describe('a configuration file', () => {
     );
     await expect(loadConfig(file, { env: {} })).rejects.toMatchObject({
       problems: [
-        { file, line: 4, column: 2, path: 'isuer', message: 'unknown key "isuer": did you mean issuer?' },
+        { file, line: 4, column: 2, path: 'isuer', message: 'unknown key "isuer": did you mean "issuer"?' },
       ],
     });
   });
@@ -85,14 +85,15 @@ clients:
       'another.yaml': JSON.stringify([{ ...OLD, client_id: 'app-3' }]),
     });
     const { notices, rateLimits, clients } = await loadConfig(file, { env: ENV, writeKeys: false });
-    const ofClients = 'clients[].rate_limits.revocation has no effect any more: rate_limits.revocation';
+    const ofClients =
+      'clients[].rate_limits.revocation no longer has an effect: remove it (rate_limits.revocation';
     expect(notices.map((line) => line.replace(`${dirname(file)}/`, ''))).toEqual([
-      'postern.yaml:2 refresh_token_grace has no effect any more: a refresh token works once. Remove it.',
-      expect.stringContaining('postern.yaml:4 rate_limits.dry_run has no effect any more'),
+      'postern.yaml:2 refresh_token_grace no longer has an effect: remove it (refresh tokens are single-use)',
+      expect.stringContaining('postern.yaml:4 rate_limits.dry_run no longer has an effect'),
       expect.stringMatching(
-        /^postern\.yaml:5 rate_limits\.token is one rate now: write that of client, which/,
+        /^postern\.yaml:5 rate_limits\.token is a single rate now: replace it with the value of client, which/,
       ),
-      expect.stringContaining('postern.yaml:6 rate_limits.sign_in is one rate now'),
+      expect.stringContaining('postern.yaml:6 rate_limits.sign_in is a single rate now'),
       expect.stringMatching(/^postern\.yaml:13 clients\[\]\.rate_limits\.revocation .* has it 2 times\.$/),
       expect.stringContaining(`more.yaml:6 ${ofClients}`),
       expect.stringContaining(`another.yaml:1 ${ofClients}`),
@@ -133,15 +134,17 @@ clients:
       'users.yaml': '- id: usr_short\n',
     });
     expect(problems).toEqual([
-      'postern.yaml:1:1 isuer: unknown key "isuer": did you mean issuer?',
-      expect.stringMatching(/^postern\.yaml:2:9 issuer: must be an https URL without query/),
-      'postern.yaml:5:11 listen.prot: unknown key "prot": did you mean port?',
+      'postern.yaml:1:1 isuer: unknown key "isuer": did you mean "issuer"?',
+      expect.stringMatching(/^postern\.yaml:2:9 issuer: must be an https URL without a query/),
+      'postern.yaml:5:11 listen.prot: unknown key "prot": did you mean "port"?',
       'postern.yaml:7:17 lifetimes.access_token: must be at most 1d',
       expect.stringMatching(
-        /^postern\.yaml:13:5 clients\[0\]\.redirect_uri: unknown key .*did you mean redirect_uris\?/,
+        /^postern\.yaml:13:5 clients\[0\]\.redirect_uri: unknown key .*did you mean "redirect_uris"\?/,
       ),
       expect.stringMatching(/^clients\.d\/b\.yaml:3:1 is not valid YAML: /),
-      expect.stringMatching(/^clients\.d\/a\.yaml:7:15 clients\[0\]\.logo_uri: must be an http or https URL/),
+      expect.stringMatching(
+        /^clients\.d\/a\.yaml:7:15 clients\[0\]\.logo_uri: must be a complete http or https URL/,
+      ),
       'users.yaml:1:3 [0].username: is required',
       expect.stringMatching(/^users\.yaml:1:7 \[0\]\.id: must be usr_ and at least 16/),
     ]);
@@ -153,10 +156,10 @@ resources: [{ resource: urn:a, scopes: [x], introspection_clients: [ghost] }]
 clients:
 ${client({ scope: 'openid y', client_secret: 'env:MISSING' })}${client({ client_id: 'b', scopes: 'x' })}`;
     expect(await problemsOf(main)).toEqual([
-      expect.stringContaining('postern.yaml:4:18 trusted_proxies: trusts everybody'),
+      expect.stringContaining('postern.yaml:4:18 trusted_proxies: trusts all addresses'),
       expect.stringContaining('clients[0].client_secret: env:MISSING is not set'),
-      expect.stringContaining('clients[0].scope: has scopes that no resource owns: y'),
-      expect.stringContaining('clients[1].scopes: unknown key "scopes": did you mean scope?'),
+      expect.stringContaining('clients[0].scope: has unknown scopes: "y"'),
+      expect.stringContaining('clients[1].scopes: unknown key "scopes": did you mean "scope"?'),
     ]);
   });
 
@@ -199,7 +202,7 @@ clients:
     ['- client_id: b\n  scope: openid\n', /^postern\.yaml:6:1 is not valid YAML: /],
     ['   - client_id: b\n     scope: openid\n', /^postern\.yaml:6:4 is not valid YAML: /],
     ['    client_name:A\n', /^postern\.yaml:6:5 is not valid YAML: /],
-    ['listen: {port:1}\n', /postern\.yaml:6:\d+ listen\.port:…: unknown key "port:…": did you mean port\?/],
+    ['listen: {port:1}\n', /postern\.yaml:6:\d+ listen\.port:…: unknown key "port:…": did you mean "port"\?/],
   ])('of the layout say where: %j', async (more, problem) => {
     const first = `clients:\n  - client_id: a\n    grant_types:\n      - authorization_code\n    scope: openid\n`;
     expect((await problemsOf(first + more)).join('\n')).toMatch(problem);
@@ -239,11 +242,11 @@ describe('IN-11: an attack on the parser is refused at once, with a clear proble
     ],
     ['billion laughs', laughs, 'postern.yaml:2:8 has a YAML alias'],
     ['an alias of itself', `${LOCAL}a: &a [*a]\n`, 'postern.yaml:2:8 has a YAML alias'],
-    ['a key twice', `${LOCAL}issuer: http://localhost:4\n`, 'postern.yaml:2:1 has the key "issuer" twice'],
+    ['a key twice', `${LOCAL}issuer: http://localhost:4\n`, 'postern.yaml:2:1 duplicate key "issuer"'],
     [
       'a key twice in JSON',
       '{"issuer": "http://localhost:3", "issuer": ""}',
-      'postern.yaml:1:34 has the key',
+      'postern.yaml:1:34 duplicate key',
     ],
     ['__proto__', `${LOCAL}__proto__: { polluted: yes }\n`, 'postern.yaml:2:1 unknown key "__proto__"'],
     [
@@ -253,9 +256,13 @@ describe('IN-11: an attack on the parser is refused at once, with a clear proble
     ],
     ['a merge key', `${LOCAL}<<: { workers: 1 }\n`, 'postern.yaml:2:1 <<: unknown key'],
     ['a key that is no text', `${LOCAL}1: 2\n`, 'postern.yaml:2:1 has a key that is not text'],
-    ['deep nesting', `a: ${'['.repeat(200)}${']'.repeat(200)}`, 'is nested too deeply'],
+    ['deep nesting', `a: ${'['.repeat(200)}${']'.repeat(200)}`, `is nested more than 20 levels deep`],
     ['bytes that are no text', Uint8Array.of(0x69, 0xff, 0xfe), 'postern.yaml is not UTF-8 text'],
-    ['a tab', `${LOCAL}listen:\n\tport: 1\n`, 'postern.yaml:3:1 is not valid YAML: tab as indent'],
+    [
+      'a tab',
+      `${LOCAL}listen:\n\tport: 1\n`,
+      'postern.yaml:3:1 is not valid YAML: indent with spaces instead of tabs',
+    ],
     ['nothing', '', 'postern.yaml:1:1 issuer: is required'],
     ['an empty value', `${LOCAL}users_from:\n`, 'users_from: is empty'],
     [
@@ -315,11 +322,7 @@ describe('16,000 users in the file', () => {
   );
 
   it.each([
-    [
-      'a key twice',
-      yaml.replace('username: name-15999', 'id: u'),
-      'users.yaml:48001:5 has the key "id" twice',
-    ],
+    ['a key twice', yaml.replace('username: name-15999', 'id: u'), 'users.yaml:48001:5 duplicate key "id"'],
     ['an alias', yaml.replace(`id: ${idOf(15_998)}`, 'id: *u'), 'users.yaml:47997:9 has a YAML alias'],
     ['another key', `${yaml}others: 1\n`, 'users.yaml:48003:1 others: unknown key'],
     [
@@ -369,24 +372,24 @@ describe('settings of the service', () => {
     ['store: postgres://db', 'must be lmdb:FOLDER'],
     ['store: "lmdb:"', 'followed by a folder'],
     ['listen: { port: 65536 }', '0 to 65535'],
-    ['listen: { port: 3001 }', 'management: must not be the same as listen'],
+    ['listen: { port: 3001 }', 'management: uses the same address as listen'],
     ['management: { hosts: [https://metrics.example] }', 'must be a host name'],
-    ['lifetimes: { refresh_token: 91d }', 'not be longer than refresh_token_absolute'],
+    ['lifetimes: { refresh_token: 91d }', 'refresh_token is longer than refresh_token_absolute'],
     ['lifetimes: { session: 600 }', 'must be a duration'],
     ['signing_keys: { modulus: 1024 }', '2048, 3072 or 4096'],
-    ['signing_keys: { algorithms: [ES256] }', 'must have RS256'],
+    ['signing_keys: { algorithms: [ES256] }', 'must include RS256'],
     ['signing_keys: { algorithms: [RS256, Ed25519] }', 'must be one of RS256, PS256, ES256, EdDSA'],
     ['rate_limits: { token: 100 }', 'must be a rate'],
-    ['rate_limits: { tokens: 1/1m }', 'did you mean token?'],
-    ['account: "yes"', 'expected boolean, received string'],
-    ['trusted_proxies: [localhost]', 'an address or a CIDR'],
-    ['trusted_proxies: ["0.0.0.0/0"]', 'trusts everybody'],
-    ['trusted_proxies: [0.0.0.0/1, 10.0.0.1, 128.0.0.0/1]', 'trusted_proxies: trusts everybody'],
-    ['trusted_proxies: [0.0.0.0/1, 128.0.0.0/2, 192.0.0.0/3]', 'trusted_proxies: trusts everybody'],
-    ['trusted_proxies: ["::/1", "8000::/1"]', 'trusted_proxies: trusts everybody'],
-    ['trusted_proxies: ["2000::/3"]', 'trusted_proxies: trusts everybody'],
-    ['trusted_proxies: ["::ffff:0:0/96", "fe80::1%eth0"]', 'trusted_proxies: trusts everybody'],
-    ['cors: { allowed_origins: ["*"] }', 'exact origin'],
+    ['rate_limits: { tokens: 1/1m }', 'did you mean "token"?'],
+    ['account: "yes"', 'must be true or false, not text'],
+    ['trusted_proxies: [localhost]', 'must be an IP address or a range'],
+    ['trusted_proxies: ["0.0.0.0/0"]', 'trusts all addresses'],
+    ['trusted_proxies: [0.0.0.0/1, 10.0.0.1, 128.0.0.0/1]', 'trusted_proxies: trusts all addresses'],
+    ['trusted_proxies: [0.0.0.0/1, 128.0.0.0/2, 192.0.0.0/3]', 'trusted_proxies: trusts all addresses'],
+    ['trusted_proxies: ["::/1", "8000::/1"]', 'trusted_proxies: trusts all addresses'],
+    ['trusted_proxies: ["2000::/3"]', 'trusted_proxies: trusts all addresses'],
+    ['trusted_proxies: ["::ffff:0:0/96", "fe80::1%eth0"]', 'trusted_proxies: trusts all addresses'],
+    ['cors: { allowed_origins: ["*"] }', 'must be an origin'],
     ['branding: { color: red }', 'must be a color'],
     ['branding: { logo: "javascript:x" }', 'http or https'],
     ['encryption_keys: [short]', '32 bytes, base64url'],
@@ -438,7 +441,7 @@ describe('settings of the service', () => {
     const problems = await problemsOf(`${PUBLIC}clients:\n${clients.join('')}`);
     expect(problems).toEqual(
       both.map((_, index) =>
-        expect.stringContaining(`clients[${index}].client_secret: is also a key of the service`),
+        expect.stringContaining(`clients[${index}].client_secret: is also an encryption or cookie key`),
       ),
     );
   });
@@ -448,28 +451,34 @@ describe('settings of the service', () => {
     const { store } = await load(`${PUBLIC}store: env:REDIS_URL\n`, {}, { env: { ...ENV, REDIS_URL: url } });
     expect(store).toEqual({ engine: 'redis', url });
     const problems = await problemsOf(`${PUBLIC}store: ${url}\n`);
-    expect(problems).toEqual([expect.stringContaining('password in plain text')]);
+    expect(problems).toEqual([expect.stringContaining('contains a password')]);
   });
 });
 
 describe('resources', () => {
   const cases: readonly [yaml: string, words: string][] = [
-    ['[{ resource: /reports }]', 'must be an absolute URI'],
+    ['[{ resource: /reports }]', 'must be a complete URI'],
     ['[{ resource: "https://api.example/#x" }]', 'fragment'],
-    ['[{ resource: urn:a }, { resource: urn:a }]', 'already described at postern.yaml:4'],
-    ['[{ resource: urn:a, scopes: [openid] }]', 'openid belongs to the issuer'],
+    ['[{ resource: urn:a }, { resource: urn:a }]', 'already defined at postern.yaml:4'],
+    ['[{ resource: urn:a, scopes: [openid] }]', '"openid" belongs to the issuer'],
     [
       '[{ resource: urn:a, scopes: [x] }, { resource: urn:b, scopes: [x] }]',
-      'x already belongs to the resource at',
+      '"x" already belongs to the resource at',
     ],
-    ['[{ resource: urn:a, scopes: [x, X] }]', 'scopes[1]: X differs from x only'],
-    ['[{ resource: urn:a, scopes: [r.x] }, { resource: urn:b, scopes: [R.x] }]', 'R.x differs from r.x only'],
-    ['[{ resource: urn:a, scopes: [OpenID] }]', 'OpenID differs from openid only'],
-    ['[{ resource: urn:a, introspection_clients: [ghost] }]', 'there is no client ghost'],
-    ['[{ resource: urn:a, clients: [ghost] }]', 'clients[0]: there is no client ghost'],
-    ['[{ resource: urn:a, scopes: [x], clients: [ghost] }]', 'clients: is for a resource without scopes'],
-    ['[{ resource: https://a.example/x }, { resource: HTTPS://A.example/x }]', 'already described'],
-    ['[{ resource: https://a.example }, { resource: https://a.example/ }]', 'already described'],
+    ['[{ resource: urn:a, scopes: [x, X] }]', 'scopes[1]: "X" differs from "x" only'],
+    [
+      '[{ resource: urn:a, scopes: [r.x] }, { resource: urn:b, scopes: [R.x] }]',
+      '"R.x" differs from "r.x" only',
+    ],
+    ['[{ resource: urn:a, scopes: [OpenID] }]', '"OpenID" differs from "openid" only'],
+    ['[{ resource: urn:a, introspection_clients: [ghost] }]', 'unknown client "ghost"'],
+    ['[{ resource: urn:a, clients: [ghost] }]', 'clients[0]: unknown client "ghost"'],
+    [
+      '[{ resource: urn:a, scopes: [x], clients: [ghost] }]',
+      'clients: is only for a resource without scopes',
+    ],
+    ['[{ resource: https://a.example/x }, { resource: HTTPS://A.example/x }]', 'already defined'],
+    ['[{ resource: https://a.example }, { resource: https://a.example/ }]', 'already defined'],
   ];
 
   it.each(cases)('%s is refused', async (yaml, words) => {
@@ -483,7 +492,7 @@ describe('resources', () => {
       token_endpoint_auth_method: 'none',
     });
     const yaml = `${PUBLIC}resources: [{ resource: urn:a, introspection_clients: [spa] }]\nclients:\n${clients}`;
-    expect(await problemsOf(yaml)).toEqual([expect.stringContaining('spa is a public client')]);
+    expect(await problemsOf(yaml)).toEqual([expect.stringContaining('"spa" is a public client')]);
   });
 });
 
@@ -534,8 +543,8 @@ describe('clients_from', () => {
     expect(problems).toEqual([
       'a.yaml:1:1 clients: is required',
       'a.yaml:1:1 issuer: unknown key "issuer"',
-      'a.yaml:2:1 client: unknown key "client": did you mean clients?',
-      'b.yaml:1:1 must be a list, or clients: and a list',
+      'a.yaml:2:1 client: unknown key "client": did you mean "clients"?',
+      'b.yaml:1:1 must be a list, or a map with clients: and a list',
     ]);
   });
 
@@ -582,7 +591,7 @@ describe('keys', () => {
 
   it('are never replaced when their file is damaged', async () => {
     const file = write(LOCAL, { '../data/encryption.key': 'half a k' });
-    await expect(loadConfig(file, { env: {} })).rejects.toThrow(/encryption\.key does not hold a key/);
+    await expect(loadConfig(file, { env: {} })).rejects.toThrow(/encryption\.key does not contain a key/);
     expect(readFileSync(join(dirname(file), '../data/encryption.key'), 'utf8')).toBe('half a k');
   });
 

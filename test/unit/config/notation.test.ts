@@ -57,7 +57,7 @@ describe('a suggestion', () => {
     ['redirectUris', 'redirect_uris'],
     ['scopes', 'scope'],
   ])('for %s is %s', (word, expected) => {
-    expect(didYouMean(word, KEYS)).toBe(`: did you mean ${expected}?`);
+    expect(didYouMean(word, KEYS)).toBe(`: did you mean "${expected}"?`);
   });
 
   it('is not made for something else', () => {

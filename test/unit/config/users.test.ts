@@ -62,9 +62,9 @@ describe('people', () => {
     [{ password_hash: 'hunter2' }, 'must be an argon2id hash'],
     [{ password_hash: HASH.replace('m=19456', 'm=64') }, 'must be an argon2id hash'],
     [{ email: 'nobody' }, 'must be an email address'],
-    [{ picture: 'javascript:x' }, 'must be an http or https URL'],
+    [{ picture: 'javascript:x' }, 'must be a complete http or https URL'],
     [{ birthdate: '1.5.1990' }, 'must be YYYY-MM-DD'],
-    [{ given_nam: 'Alice' }, 'did you mean given_name?'],
+    [{ given_nam: 'Alice' }, 'did you mean "given_name"?'],
     [{ password: 'x' }, 'unknown key "password"'],
   ];
 
@@ -99,7 +99,7 @@ describe('people', () => {
   it('have a password, or can have a passkey', async () => {
     const nobody = user({ password_hash: undefined });
     expect(await userProblems(nobody)).toEqual([
-      expect.stringMatching(/\[0\]\.password_hash: is required, unless sign_in\.passkeys is on/),
+      expect.stringMatching(/\[0\]\.password_hash: is required unless sign_in\.passkeys is on/),
     ]);
     expect(await userProblems(nobody, `${PUBLIC}sign_in: { one_time_codes: true }\n`)).toHaveLength(1);
     const withPasskeys = `${PUBLIC}sign_in: { passkeys: true }\n`;
@@ -115,7 +115,7 @@ describe('people', () => {
   it.each(['Alice', '"ａlice"', '" alice "'])('are not told apart by %s and alice', async (username) => {
     const yaml = user() + user({ id: 'usr_fedcba9876543210', username });
     expect(await userProblems(yaml)).toEqual([
-      expect.stringContaining('[1].username: alice is already used at users.yaml:2'),
+      expect.stringContaining('[1].username: "alice" is already used at users.yaml:2'),
     ]);
   });
 
@@ -125,14 +125,14 @@ describe('people', () => {
       (await load(`${PUBLIC}users_from: users.yaml\n`, { 'users.yaml': users })).notices;
     for (const email of ['Ａda@Example.com', 'ada@example.com'])
       expect(await noticesOf(user({ email: 'ada@example.com' }) + other(email))).toEqual([
-        expect.stringMatching(/users\.yaml:7 has the email address of .*users\.yaml:2: /),
+        expect.stringMatching(/users\.yaml:7 has the same email address as .*users\.yaml:2: /),
       ]);
     expect(await noticesOf(user({ email: 'ada@example.com' }) + other('ida@example.com'))).toEqual([]);
   });
 
   it('have one id each', async () => {
     expect(await userProblems(user() + user({ username: 'bob' }))).toEqual([
-      expect.stringContaining('[1].id: usr_0123456789abcdef is already used at users.yaml:2'),
+      expect.stringContaining('[1].id: "usr_0123456789abcdef" is already used at users.yaml:2'),
     ]);
   });
 
@@ -141,7 +141,7 @@ describe('people', () => {
     expect(await userProblems(yaml, LOCAL)).toEqual([]);
     expect(await userProblems(yaml)).toEqual([
       expect.stringMatching(
-        /^users\.yaml:4:20 \[0\]\.password_hash: has the public demo password.*\(username demo\)$/,
+        /^users\.yaml:4:20 \[0\]\.password_hash: is the public demo password.*\(username demo\)$/,
       ),
     ]);
   });
