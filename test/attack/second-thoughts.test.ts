@@ -17,31 +17,24 @@ import {
   startWorld,
   type World,
   WORLD_ENV,
-  worldClients,
   writeWorldConfig,
 } from '../world/world.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { moveClock, standingClock } from '../world/clock.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
-const MODES = ['query', 'form_post'];
-/** What answers with a page of ours is not answered by the form of the password. */
-const POSTING = {
-  features: { response_modes: MODES },
-  clients: worldClients({ web: { response_modes: MODES } }),
-};
-
 describe('RT-10: a password that was right before everything of the person was ended', () => {
   let world: OpenWorld;
   standingClock();
   beforeAll(async () => {
-    world = await startWorld({ config: POSTING });
+    // With it the answer to the password is a redirect to the rest of the sign-in.
+    world = await startWorld({ config: { account: true } });
   });
   afterAll(() => world.stop());
 
   /** Types the right password, and holds the redirect that follows. */
   async function typePassword() {
-    const { browser, page } = await beginSignIn(world, { scope: 'openid', response_mode: 'form_post' });
+    const { browser, page } = await beginSignIn(world, { scope: 'openid' });
     const answer = await browser.send(page, '/login', { username: 'alice', password: PASSWORDS.alice });
     expect(answer.status).toBe(303);
     return { browser, next: answer.headers.get('location') ?? '' };

@@ -316,16 +316,6 @@ describe('which documents are fetched', () => {
     await world().reload(CONFIG, {});
   });
 
-  it('AZ-16: gets its answers by redirects alone, whatever its document says', async () => {
-    await world().reload({ ...CONFIG, features: { response_modes: ['query', 'form_post'] } });
-    const url = published({ response_modes: ['query', 'form_post'], response_mode: 'form_post' });
-    expect(await codeOfSignIn(world(), url)).not.toContain('no code');
-    const { url: answer, text } = await open(world(), url, { response_mode: 'form_post' });
-    expect(new URL(answer).searchParams.get('error')).toBe('invalid_request');
-    expect([answer.startsWith(CALLBACK), text.includes('<form')]).toEqual([true, false]);
-    await world().reload(CONFIG);
-  });
-
   it('asks again for one that is damaged in the store', async () => {
     const url = published();
     expect((await open(world(), url)).status).toBe(200);
