@@ -60,15 +60,6 @@ describe('a store whose disk is full', () => {
     });
     // Machine tokens need no write.
     await machineToken(world);
-    const diagnosis = await postern(['doctor', '--json', '--config', world.configFile]);
-    const { findings } = JSON.parse(diagnosis.stdout) as { readonly findings: readonly object[] };
-    expect(findings.filter((one) => 'advice' in one)).toEqual([
-      expect.objectContaining({
-        level: 'problem',
-        name: 'sign-in-refused',
-        message: 'a sign-in of web is answered 503 instead of a redirect',
-      }),
-    ]);
     limitFiles(UNLIMITED);
     await vi.waitFor(async () => expect(await readyAndGauge()).toEqual(READY), {
       timeout: 60_000,

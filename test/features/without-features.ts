@@ -73,7 +73,7 @@ function removeFromList(text: string, name: string): string {
     : lines.join('\n').replaceAll(new RegExp(`\\b${imported}\\b(,\\s*)?`, 'g'), '');
 }
 
-/** The keys of a feature, and the comment above each. */
+/** The keys of a feature. */
 export function keysOfFeature(
   name: string,
 ): readonly (readonly [place: 'features' | 'service' | 'client', key: string])[] {
@@ -86,12 +86,14 @@ export function keysOfFeature(
 }
 
 function removeKeys(text: string, name: string): string {
+  // Sentences above a key and what is indented below it, but no other key, which may be commented out, too.
+  const [above, below] = ['(^ *# (?![a-z_]+:)[^\\n]*\\n)*', '(^#  +[^\\n]*\\n)*'];
   const left = keysOfFeature(name).reduce(
-    (yaml, [, key]) => yaml.replaceAll(new RegExp(`(^ *# [^\\n]*\\n)*^ *(# )?${key}:[^\\n]*\\n`, 'gm'), ''),
+    (yaml, [, key]) => yaml.replaceAll(new RegExp(`${above}^ *(# )?${key}:[^\\n]*\\n${below}`, 'gm'), ''),
     text,
   );
   // The last one of a group.
-  return left.replace(/^features:\n(?! )/m, '');
+  return left.replace(/^features:\n(?! )/m, 'features: {}\n');
 }
 
 function removeLimits(text: string, name: string): string {

@@ -67,6 +67,11 @@ describe('postern client pin', () => {
     expect(stdout).not.toContain('logo');
   });
 
+  it('F1-28: refuses a device by name', async () => {
+    const { code, stderr } = await postern(['client', 'pin', '/dev/zero', '--config', CONFIG]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('/dev/zero is a pipe, a device or a socket')]);
+  });
+
   it('prints the same as JSON', async () => {
     const { stdout } = await pin('--json');
     expect(JSON.parse(stdout)).toMatchObject({ client_id: CLIENT_ID, scope: 'openid mcp.tools' });

@@ -1,5 +1,6 @@
 // `postern doctor` against a running service behind a real nginx: one that is set up rightly, and one for each way to get it
 // wrong. Every fault is found by its name.
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -244,13 +245,27 @@ describe('TLS', () => {
 });
 
 describe('the file', () => {
-  it("leads to secrets that can't be read here, and the rest is looked at", async () => {
+  async function diagnoseWith(changes: object): Promise<Diagnosis> {
     const file = path.join(world.folder, 'elsewhere.json');
-    const content = JSON.parse(await readFile(world.configFile, 'utf8')) as Record<string, unknown>;
-    await writeFile(file, JSON.stringify({ ...content, cookie_keys: ['env:POSTERN_NOBODY_SETS_THIS'] }));
+    const content = JSON.parse(await readFile(world.configFile, 'utf8')) as object;
+    await writeFile(file, JSON.stringify({ ...content, ...changes }));
     await front.serve({ upstream: new URL(world.base).host });
-    const { code, findings } = await diagnose('--config', file);
+    return diagnose('--config', file);
+  }
+
+  it("leads to secrets that can't be read here, and the rest is looked at", async () => {
+    const { code, findings } = await diagnoseWith({ cookie_keys: ['env:POSTERN_NOBODY_SETS_THIS'] });
     expect([code, findings[0]]).toMatchObject([0, { level: 'skipped', name: 'store' }]);
     expect(findings.map(({ name }) => name)).toContain('sign-in');
+  });
+
+  it('has another encryption key than the store', async () => {
+    const fresh = randomBytes(32).toString('base64url');
+    await writeFile(path.join(world.folder, 'fresh.key'), fresh, { mode: 0o600 });
+    const { findings } = await diagnoseWith({ encryption_keys: ['file:fresh.key'] });
+    expect(findings.find(({ name }) => name === 'encryption-keys')).toMatchObject({
+      level: 'problem',
+      message: expect.stringContaining('the next start would be refused'),
+    });
   });
 });

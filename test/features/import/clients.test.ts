@@ -222,6 +222,11 @@ staticClients:
     for (const from of ['dex', 'authelia', 'keycloak']) {
       expect((await postern(['client', 'import', '--from', from, join(folder, 'none')])).code).toBe(1);
     }
+    const device = await postern(['client', 'import', '--from', 'dex', '/dev/zero']);
+    expect([device.code, device.stderr]).toEqual([
+      1,
+      expect.stringContaining('/dev/zero is a pipe, a device'),
+    ]);
     expect((await postern(['client', 'import', '--from', 'other', join(folder, 'none')])).code).toBe(2);
     expect((await postern(['client', 'import', join(folder, 'none')])).code).toBe(2);
   });

@@ -1,8 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { postern } from '../../world/terminal.ts';
+import { runVerb } from '../../world/command-line.ts';
+import { givePasskey } from '../../world/second-factors.ts';
 import { configFolder } from '../../world/temp-folder.ts';
+import { postern } from '../../world/terminal.ts';
+import { startWorld } from '../../world/world.ts';
 
 const { folder, file } = configFolder();
 
@@ -55,6 +58,24 @@ describe('postern plan', () => {
   it('ends with 2 when no file is named', async () => {
     expect((await postern(['plan'])).code).toBe(2);
   });
+
+  it.each([{ one_time_codes: true }, undefined])(
+    'names who has only a factor that goes, where %j is left of sign_in',
+    async (signIn) => {
+      const world = await startWorld({
+        issuer: 'https://id.example',
+        config: { sign_in: { passkeys: true } },
+      });
+      await givePasskey(world, 'alice');
+      const next = `${world.configFile}.next.json`;
+      const form = JSON.parse(readFileSync(world.configFile, 'utf8')) as object;
+      writeFileSync(next, JSON.stringify({ ...form, sign_in: signIn }));
+      const { stdout, stderr } = await runVerb(['plan', next, '--config', world.configFile]);
+      await world.stop();
+      expect(stderr).toBe('');
+      expect(stdout).toContain("sign_in: users who can't sign in without another factor: alice\n");
+    },
+  );
 
   it('finds no difference between the shipped file and itself, and changes nothing', async () => {
     const before = readFileSync('config/postern.yaml', 'utf8');

@@ -1,8 +1,7 @@
 // `postern user factors` and `user enrol`, and what the other commands say and do of second factors, on a running service.
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
 import { parseForm } from '../../../src/store/form.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { until } from '../../world/clock.ts';
@@ -39,8 +38,6 @@ const OPTIONS = {
   config: { ...GENEROUS, sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 3 } },
   people: { bob: { password_hash: undefined } },
 };
-const HASH =
-  '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
 const NOBODY = 'usr_gone000000000000003';
 
 const user = (world: OpenWorld, args: readonly string[], input = '') =>
@@ -184,18 +181,6 @@ anyStore(
       expect(isConsent(await browser.submit(wrong, '/passkey', { response }))).toBe(true);
     });
 
-    it('are what a plan looks at before a method goes', async () => {
-      await givePasskey(world(), 'alice');
-      const form = parse(await readFile(world().configFile, 'utf8')) as object;
-      const next = `${world().configFile}.next.yaml`;
-      const people = path.join(path.dirname(next), 'all-have-passwords.yaml');
-      await writeFile(people, stringify([{ id: PEOPLE.alice, username: 'alice', password_hash: HASH }]));
-      await writeFile(next, stringify({ ...form, users_from: people, sign_in: { one_time_codes: true } }));
-      const plan = await runVerb(['plan', next, '--config', world().configFile]);
-      expect(plan.stderr).toBe('');
-      expect(plan.stdout).toContain("sign_in: users who can't sign in without another factor: alice");
-    });
-
     it('outlive an entry of the file until they are removed', async () => {
       await setFactors(world(), 'alice');
       const store = await factorsOf(world());
@@ -287,12 +272,6 @@ describe('without sign_in in the file', () => {
         const next = await strong.submit(page, '/code', { code: app.code() });
         expect(isConsent(next)).toBe(true);
         await finishPages(strong, next, 'alice');
-
-        const file = parse(await readFile(world.configFile, 'utf8')) as object;
-        const without = path.join(world.folder, 'without.json');
-        await writeFile(without, JSON.stringify({ ...file, sign_in: undefined }));
-        const plan = await runVerb(['plan', without, '--config', world.configFile]);
-        expect(plan.stdout).toContain("sign_in: users who can't sign in without another factor: alice");
 
         // As an earlier version left it: the mark comes with the reload.
         const { documents } = world.openedStore;
