@@ -10,6 +10,7 @@ import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
+import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, print } from './io.ts';
 import { addListOptions, type ListOptions, printList } from './table.ts';
@@ -23,9 +24,18 @@ export function registerKeys(program: Command, io: CliIo): void {
     withKeys(options, (context) => rotate(context, options, io)),
   );
   addVerb(keys, 'compromise', 'revoke a leaked signing key')
-    .argument('<kid>', 'key ID from "keys list"')
-    .action((kid: string, options: VerbOptions) =>
-      withKeys(options, async (context) => print(io, options, await compromise(context, kid))),
+    .argument('<kid>', 'key ID from "keys list", or how it starts')
+    .addOption(yesOption())
+    .action((typed: string, options: VerbOptions & YesOption) =>
+      withKeys(options, async (context) => {
+        const { keys: known } = await context.keyStore.load();
+        const kid = findKid(
+          known.map((one) => one.kid),
+          typed,
+        );
+        await confirm(io, options, `Revoke ${kid} and every token that it signed?`);
+        print(io, options, await compromise(context, kid));
+      }),
     );
 }
 
@@ -67,6 +77,17 @@ async function rotate({ keyStore, now }: KeysContext, options: KeysOptions, io: 
   const keys = reportKeys(ring.keys, now());
   if (!changed && options.json !== true) io.stderr.write('Nothing to change.\n');
   await printKeys(io, options, { json: { changed, generation, keys }, keys });
+}
+
+// Shorter is a slip: an empty variable of a shell must revoke nothing.
+const SHORTEST_PREFIX = 4;
+
+/** Throws CommandError where more than one key ID starts so. */
+export function findKid(kids: readonly string[], typed: string): string {
+  if (kids.includes(typed) || typed.length < SHORTEST_PREFIX) return typed;
+  const found = kids.filter((kid) => kid.startsWith(typed));
+  if (found.length < 2) return found[0] ?? typed;
+  throw new CommandError(`key ID ${JSON.stringify(typed)} is ambiguous:\n  ${found.join('\n  ')}`);
 }
 
 /** The reserve key signs instead. */

@@ -17,9 +17,11 @@ const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
   store: async () => (await import('./store.ts')).registerStore,
   healthcheck: async () => (await import('./healthcheck.ts')).registerHealthcheck,
   ...COMMANDS,
+  completion: async () => (await import('./completion.ts')).registerCompletion,
+  version: () => Promise.resolve(registerVersion),
 };
 
-/** The command line: all of it, unless `verb` is one of its verbs. It throws CommanderError instead of ending the process. */
+/** The command line: all of it, unless `verb` is one of its verbs, but for that which completes all. It throws CommanderError instead of ending the process. */
 export async function createProgram(io: CliIo, verb = ''): Promise<Command> {
   // Before the verbs, which inherit these settings.
   const program = new Command(commandName())
@@ -28,9 +30,19 @@ export async function createProgram(io: CliIo, verb = ''): Promise<Command> {
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .showHelpAfterError('(see --help)');
-  const verbs = Object.hasOwn(VERBS, verb) ? [VERBS[verb]] : Object.values(VERBS);
+  const isOne = Object.hasOwn(VERBS, verb) && verb !== 'completion';
+  const verbs = isOne ? [VERBS[verb]] : Object.values(VERBS);
   for (const load of verbs) await (await load?.())?.(program, io);
   return program;
+}
+
+function registerVersion(program: Command, { stdout }: CliIo): void {
+  program
+    .command('version')
+    .description('print the version')
+    .action(() => {
+      stdout.write(`${readVersion()}\n`);
+    });
 }
 
 /** package.json lies beside src/ and beside dist/ alike. */

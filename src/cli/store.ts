@@ -5,6 +5,7 @@ import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
 import { resolveArgument } from '../config/secret-reference.ts';
 import { hasPassword } from '../config/store-location.ts';
 import { backupFolder, moveToRedis } from '../store/open.ts';
+import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone, type CliIo } from './io.ts';
 import { withKeys } from './keys.ts';
@@ -17,9 +18,9 @@ export function registerStore(program: Command, io: CliIo): void {
   addVerb(store, 'migrate', "copy the embedded store's documents to an empty Redis database")
     .requiredOption('--to <url>', 'target Redis URL; if it contains a password, use env:NAME or file:PATH')
     .action((options: VerbOptions & { readonly to: string }) => migrate(options, io));
-  addVerb(store, 'set-issuer', 'change the issuer that the store belongs to').action((options: VerbOptions) =>
-    setIssuer(options, io),
-  );
+  addVerb(store, 'set-issuer', 'change the issuer that the store belongs to')
+    .addOption(yesOption())
+    .action((options: VerbOptions & YesOption) => setIssuer(options, io));
 }
 
 async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<void> {
@@ -63,10 +64,15 @@ async function resolveTarget(argument: string): Promise<string> {
 }
 
 /** For an issuer that has a new URL: a start on the store of another is refused, because two would share keys and tokens. */
-function setIssuer(options: VerbOptions, io: CliIo): Promise<void> {
+function setIssuer(options: VerbOptions & YesOption, io: CliIo): Promise<void> {
   return withKeys(
     options,
     async ({ config: { issuer }, keyStore }) => {
+      await confirm(
+        io,
+        options,
+        `Let the store belong to ${issuer}, and reject tokens of its issuer so far?`,
+      );
       let before: string | undefined;
       await keyStore.update((ring) => {
         before = ring.installation?.issuer;

@@ -17,6 +17,7 @@ import { createAccounts, openUsers } from '../users/accounts.ts';
 import { createUserEvents } from '../users/user-events.ts';
 import { createUserIndex } from '../users/user-index.ts';
 import type { User } from '../users/user.ts';
+import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
 
@@ -96,25 +97,29 @@ export function addChange<Options extends VerbOptions>(
     name,
     description,
     isStored = false,
+    question,
     act,
   }: {
     readonly name: string;
     readonly description: string;
     /** Users of the store alone. */
     readonly isStored?: boolean;
+    /** To be answered first, for what can't be undone. */
+    readonly question?: (user: User) => string;
     readonly act: Act<Options>;
   },
 ): Command {
-  return addVerb(group, name, description)
-    .argument('<username>', 'username or ID')
-    .action((typed: string, options: Options) =>
+  const verb = addVerb(group, name, description).argument('<username>', 'username or ID');
+  return (question ? verb.addOption(yesOption()) : verb).action(
+    (typed: string, options: Options & YesOption) =>
       withUsers(options, async (context) => {
         const user = await (isStored ? findStoredUser : findUser)(context, typed);
         const { id, username } = user;
+        if (question) await confirm(io, options, question(user));
         const { value, text } = await act(context, user, options);
         printDone(io, options, { value: { id, username, ...value }, text });
       }),
-    );
+  );
 }
 
 export const isGone = (username: string): CommandError =>

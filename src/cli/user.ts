@@ -48,6 +48,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
     name: 'delete',
     description: 'delete a user from the store (the ID is never reused)',
     isStored: true,
+    question: ({ username }) => `Delete ${username}?`,
     act: remove,
   });
   verbs

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { type Factors, hasSecondFactor, orDamaged } from '../../users/factors.ts';
 import { clearDamagedFactors, clearFactors, ONE_TIME_CODES } from './factor-acts.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
+import { confirm, yesOption, type YesOption } from '../../cli/confirm.ts';
 import { CommandError, type CliIo } from '../../cli/io.ts';
 import { addListOptions, type ListOptions, printList } from '../../cli/table.ts';
 import {
@@ -20,7 +21,7 @@ import type { User } from '../../users/user.ts';
 const ALL = 'all';
 const RECOVERY_CODES = 'recovery-codes';
 
-type FactorsOptions = VerbOptions & ListOptions & { readonly remove?: string };
+type FactorsOptions = VerbOptions & ListOptions & YesOption & { readonly remove?: string };
 
 /** For a user of the file, too: their factors are in the store. */
 async function enrol(context: UserContext, user: User): Promise<Done> {
@@ -47,6 +48,7 @@ export function registerUserFactors(verbs: Command, io: CliIo): void {
   addListOptions(addVerb(verbs, 'factors', "list or remove a user's second factors"))
     .argument('<username>', 'username or ID (for a deleted user, the ID)')
     .option('--remove <what>', `${ALL}, ${ONE_TIME_CODES}, ${RECOVERY_CODES} or a passkey ID`)
+    .addOption(yesOption())
     .action((typed: string, options: FactorsOptions) =>
       withUsers(
         options,
@@ -56,7 +58,10 @@ export function registerUserFactors(verbs: Command, io: CliIo): void {
           const hasLeftovers = own === undefined || hasSecondFactor(own);
           const user = await (hasLeftovers ? accounts.lookUp(typed) : findUser(context, typed));
           const id = user?.id ?? typed;
-          if (options.remove !== undefined) await remove(context, id, options.remove);
+          if (options.remove !== undefined) {
+            await confirm(io, options, `Remove ${options.remove} of ${user?.username ?? id}?`);
+            await remove(context, id, options.remove);
+          }
           const left = await factors.get(id).catch(orDamaged);
           await printFactors(io, options, { username: user?.username, id, left });
         },

@@ -1,0 +1,53 @@
+// Real shells read the script and complete what is typed.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { configFolder } from '../../world/temp-folder.ts';
+import { postern } from '../../world/terminal.ts';
+
+const { folder, file } = configFolder();
+
+const CASES = {
+  us: 'user',
+  'user li': 'list',
+  'client ': 'secret list import pin',
+  'client --': '--help',
+  'client import --from ': 'dex authelia keycloak',
+  'client import --from k': 'keycloak',
+  'client import rea': 'realm.json',
+  'check --config rea': 'realm.json',
+  'check --no': '--no-secrets',
+  'user list -o ': 'table wide json csv name',
+  'completion ': 'bash zsh',
+  'user delete anna ': '',
+};
+
+/** Each prints a line for each of its arguments. */
+const SHELLS: Readonly<Record<string, string>> = {
+  // As readline does: the function that is registered for the last part of a path gets the words and the one to complete.
+  bash: `source "$0"; complete -p postern > /dev/null || exit; compopt() { :; }
+for typed; do
+  COMP_WORDS=(./postern $typed); case $typed in *' ') COMP_WORDS+=('') ;; esac
+  COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _postern ./postern "\${COMP_WORDS[COMP_CWORD]}"; echo "\${COMPREPLY[*]}"
+done`,
+  // A shell in a terminal, where Tab is pressed. The file gets what it would offer; ^U empties the line for the next one.
+  zsh: `zmodload zsh/zpty; zpty -b inner zsh -f -i
+zpty -w inner "PS1= RPS1=; autoload -Uz compinit; compinit -u -D; source $0"
+zpty -w inner 'compadd() { local -a all; builtin compadd -O all "$@"; (( $#all )) && echo -n "$all" > offered; builtin compadd "$@"; }'
+for typed; do
+  : > offered; zpty -w -n inner "./postern $typed"$'\\t\\x15'; zpty -w inner "print RE''ADY"; zpty -r inner line '*READY*'
+  print -r -- "$(<offered)"
+done`,
+};
+
+describe.each(Object.entries(SHELLS))('postern completion %s', (shell, typing) => {
+  const program = [`/bin/${shell}`, `/usr/bin/${shell}`].find(existsSync);
+  it.skipIf(program === undefined)('completes verbs, options, choices and files', async () => {
+    const script = file(`_${shell}`, (await postern(['completion', shell])).stdout);
+    file('realm.json', '{}');
+    const args = ['-c', typing, script, ...Object.keys(CASES)];
+    const { stdout } = await promisify(execFile)(program ?? '', args, { cwd: folder, timeout: 60_000 });
+    expect(stdout.trimEnd().split('\n')).toEqual(Object.values(CASES).slice(0, -1));
+  });
+});
