@@ -68,7 +68,7 @@ export const instantFault = (text: string): string | undefined =>
 export const instant = () =>
   z
     .string(INSTANT_FAULT)
-    .meta({ title: 'day or time' })
+    .meta({ title: 'date or time' })
     .refine((text) => instantFault(text) === undefined, INSTANT_FAULT)
     .transform((text) => Math.floor(Date.parse(text) / 1000));
 

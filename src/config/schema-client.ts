@@ -28,15 +28,15 @@ const clientSecretSchema = z
   .strictObject({
     value: secretReference
       .optional()
-      .describe('env:NAME or file:PATH. Plain text only when the issuer is this machine.'),
+      .describe('env:NAME or file:PATH. Plain text only if the issuer is on localhost.'),
     hash: text(hashFault)
       .optional()
       .describe(
         'sha256: and the SHA-256 of the secret, in hex or base64url, as "postern client secret" prints it; or an imported argon2id hash.',
       ),
     name: text(labelFault).optional().describe('Name of the secret in logs.'),
-    not_before: instant().optional().describe('Not accepted before this day or time.'),
-    expires_at: instant().optional().describe('Not accepted from this day or time on.'),
+    not_before: instant().optional().describe('Date or time from which the secret is valid.'),
+    expires_at: instant().optional().describe('Date or time from which the secret is no longer valid.'),
   })
   .superRefine((secret, context) => {
     if ((secret.value === undefined) === (secret.hash === undefined)) {
@@ -50,14 +50,14 @@ const clientSecretSchema = z
 
 export const clientSchema = z.strictObject({
   client_id: text(clientIdFault).describe(
-    "Public identifier of the client; for one without a secret it may be the https URL of the client's metadata document. Two that differ in case only are refused.",
+    'Public identifier of the client, different from all others in more than case. For a public client, it can be the https URL of its metadata document.',
   ),
   client_name: text(labelFault).optional().describe('Name of the client on the sign-in and consent pages.'),
   application_type: z
     .enum(['web', 'native'])
     .optional()
     .describe(
-      "native: an app on the user's device, with loopback or private-scheme redirect URIs (RFC 8252). Default: native for a public client that has such a redirect URI, else web.",
+      "native: an app on the user's device, with localhost or private-scheme redirect URIs (RFC 8252). Default: native for a public client with such a redirect URI, otherwise web.",
     ),
   client_secret: secretReference
     .optional()
@@ -70,7 +70,7 @@ export const clientSchema = z.strictObject({
   redirect_uris: z
     .array(text(redirectUriFault))
     .default([])
-    .describe('Allowed redirect URIs, compared exactly. Native apps can use any port on loopback.'),
+    .describe('Allowed redirect URIs, compared exactly. Native apps can use any port on localhost.'),
   post_logout_redirect_uris: z
     .array(text(redirectUriFault))
     .default([])
@@ -82,28 +82,33 @@ export const clientSchema = z.strictObject({
   token_endpoint_auth_method: z
     .enum(['client_secret_basic', 'client_secret_post', 'none'])
     .default('client_secret_basic')
-    .describe('How the client authenticates; none for a public client, such as a single-page or native app.'),
+    .describe('How the client authenticates. none: a public client, such as a single-page or native app.'),
   scope: text(scopeFault)
     .transform(splitScope)
-    .describe('All scopes that the client may request, separated by spaces. Required.'),
+    .describe('All scopes that the client can request, separated by spaces. Required.'),
   default_scope: text(scopeFault)
     .transform(splitScope)
     .optional()
     .describe(
-      'Scopes of a request without scope, if the requested API has no default_scopes. Must be part of scope.',
+      'Scopes for requests without scope, unless the requested API has default_scopes. Each must be in scope, too.',
     ),
   groups_claim: z
     .array(z.string())
     .optional()
-    .describe('The groups that this app sees in the claim groups. Default: all.'),
-  require_pkce: z.boolean().default(true).describe('false only for a confidential client.'),
+    .describe('Groups that this app can see in the groups claim. Default: all.'),
+  require_pkce: z
+    .boolean()
+    .default(true)
+    .describe('Whether PKCE is required. false only for a confidential client.'),
   rate_limits: clientRateLimitsSchema
     .prefault({})
-    .describe('Limits of this client that differ from rate_limits.'),
+    .describe('Limits that override rate_limits for this client.'),
   consent: z
     .enum(['explicit', 'implicit'])
     .default('explicit')
-    .describe("explicit asks the user. implicit doesn't, and is for your own confidential clients."),
+    .describe(
+      'explicit: the user is asked for consent. implicit: no consent, for your own confidential clients.',
+    ),
   id_token_signed_response_alg: z
     .enum(ALGORITHMS)
     .default('RS256')
@@ -114,7 +119,7 @@ export const clientSchema = z.strictObject({
     .enum(['minimal', 'full'])
     .default('minimal')
     .describe(
-      "full puts the claims of the granted scopes (name, email …) into the ID token too, for apps that don't call userinfo.",
+      "full also includes the claims of the granted scopes (name, email …) in the ID token, for apps that don't call userinfo.",
     ),
   logo_uri: text(webUriFault).optional().describe('Logo for the consent page.'),
   client_uri: text(webUriFault).optional().describe('Home page of the client.'),
@@ -135,11 +140,11 @@ export const resourceSchema = z.strictObject({
   scopes: z
     .array(text(scopeTokenFault))
     .default([])
-    .describe('Scopes that this API owns. No other API may have them.'),
+    .describe('Scopes of this API. Each scope belongs to one API only.'),
   scope_descriptions: z
     .record(z.string(), text(labelFault))
     .default({})
-    .describe('Scope: what it allows, in plain words for the consent page.'),
+    .describe('Descriptions by scope, in plain words, for the consent page.'),
   access_token: accessTokenDuration()
     .optional()
     .describe('Lifetime of access tokens for this API. Default: lifetimes.access_token.'),
@@ -147,23 +152,23 @@ export const resourceSchema = z.strictObject({
     .array(z.string())
     .default([])
     .describe(
-      'client_ids that can get tokens for this API. Only for an API without scopes; for other APIs, a client needs one of the scopes.',
+      'client_ids that can get tokens for this API. Only for an API without scopes; otherwise, clients need one of the scopes.',
     ),
   default_scopes: z
     .array(text(scopeTokenFault))
     .default([])
-    .describe('Scopes of this API that a request for it without scope gets.'),
+    .describe('Scopes for requests for this API without scope.'),
   access_token_claims: z
     .array(z.string())
     .default([])
     .describe(
-      'Claims about the user in access tokens for this API and in their introspection, if the scope was granted: groups, standard and custom claims.',
+      'User claims to include in access tokens for this API and in their introspection, if their scope was granted: groups, standard or custom claims.',
     ),
   introspection_clients: z
     .array(z.string())
     .default([])
     .describe(
-      'client_ids that may introspect tokens of this API, besides the client that a token belongs to.',
+      'client_ids that can introspect tokens for this API, in addition to the client that the token was issued to.',
     ),
   ...fold('resource'),
 });

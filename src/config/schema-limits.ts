@@ -9,21 +9,23 @@ export const rateLimitsSchema = group({
   token: rate()
     .prefault('6000/1m')
     .describe(
-      'POST /oauth/token: machine tokens of one client, and codes and refresh tokens that it exchanges.',
+      'POST /oauth/token: client_credentials requests, and valid codes and refresh tokens, per client.',
     ),
   introspection: rate()
     .prefault('12000/1m')
-    .describe('POST /oauth/introspect: requests of one client for live tokens.'),
-  revocation: rate().prefault('1200/1m').describe('POST /oauth/revoke: live tokens that one client revokes.'),
+    .describe('POST /oauth/introspect: requests with valid tokens, per client.'),
+  revocation: rate()
+    .prefault('1200/1m')
+    .describe('POST /oauth/revoke: requests with valid tokens, per client.'),
   userinfo: rate()
     .prefault('3000/1m')
-    .describe('GET /oauth/userinfo: requests of one address with a valid access token.'),
-  authorization: rate().prefault('300/1m').describe('GET /oauth/authorize: requests of one address.'),
-  logout: rate().prefault('120/1m').describe('GET /oauth/logout: requests of one address.'),
+    .describe('GET /oauth/userinfo: requests with valid tokens, per address.'),
+  authorization: rate().prefault('300/1m').describe('GET /oauth/authorize: requests per address.'),
+  logout: rate().prefault('120/1m').describe('GET /oauth/logout: requests per address.'),
   sign_in: rate()
     .prefault('10/10m')
     .describe(
-      'Wrong passwords for one account from one address, in browsers that the user has not signed in with before.',
+      'Wrong passwords per account and address, in browsers that the user has not signed in from before.',
     ),
 });
 
@@ -42,14 +44,14 @@ export const accessTokenDuration = () => duration({ max: DAY });
 export const lifetimesSchema = group({
   access_token: accessTokenDuration()
     .prefault('10m')
-    .describe('Access tokens; a resource may have its own. At most 24h.'),
-  refresh_token: duration().prefault('14d').describe('An unused refresh token. Each use returns a new one.'),
+    .describe('Access tokens, unless the resource sets its own lifetime. At most 24h.'),
+  refresh_token: duration().prefault('14d').describe('Unused refresh tokens. Each use returns a new one.'),
   refresh_token_absolute: duration()
     .prefault('90d')
-    .describe('A chain of refresh tokens, counted from the sign-in.'),
-  session: duration({ min: MINUTE }).prefault('14d').describe('A session that is not used.'),
+    .describe('All refresh tokens of a sign-in, counted from the sign-in.'),
+  session: duration({ min: MINUTE }).prefault('14d').describe('Sessions, since their last use.'),
   // NIST SP 800-63B-4, AAL1: sign in again after 30 days at the latest.
-  session_absolute: duration({ min: MINUTE }).prefault('30d').describe('A session, even while it is used.'),
+  session_absolute: duration({ min: MINUTE }).prefault('30d').describe('Sessions, since the sign-in.'),
   consent: duration({ min: 0 })
     .prefault('180d')
     .describe('How long consent is remembered. 0s asks at each new sign-in.'),

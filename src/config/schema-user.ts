@@ -37,24 +37,24 @@ const claim = (description: string) => text(labelFault).optional().describe(desc
 const claimsSchema = z.strictObject({
   email: text(emailFault).optional().describe('Email address (scope email).'),
   email_verified: z.boolean().optional().describe('Whether the address is verified (scope email).'),
-  name: claim('Full name, as shown (scope profile, like all that follow).'),
+  name: claim('Full name (scope profile, like all claims below).'),
   family_name: claim('Family name.'),
   given_name: claim('Given name.'),
   middle_name: claim('Middle name.'),
   nickname: claim('Nickname.'),
-  preferred_username: claim('The name to show for the account.'),
+  preferred_username: claim('Username for display.'),
   profile: text(webUriFault).optional().describe("URL of the user's profile page."),
   picture: text(webUriFault).optional().describe("URL of the user's picture."),
   website: text(webUriFault).optional().describe("URL of the user's website."),
   gender: claim('Gender.'),
-  birthdate: text(birthdateFault).optional().describe('Birthday, YYYY-MM-DD; quote a year alone.'),
+  birthdate: text(birthdateFault).optional().describe('Birthday: YYYY-MM-DD, or a year in quotes.'),
   zoneinfo: claim('Time zone, such as Europe/Paris.'),
   locale: claim('Language, such as en-GB.'),
   updated_at: z
     .int()
     .min(0, 'must not be negative')
     .optional()
-    .describe('When the profile changed, in epoch seconds.'),
+    .describe('Time of the last profile change, in epoch seconds.'),
 });
 
 /** One user. */

@@ -26,7 +26,7 @@ const port = () =>
 const address = (defaultPort: number) =>
   z.strictObject({
     host: text(emptyFault).default('127.0.0.1').describe('Address to bind to; 0.0.0.0 or :: for all.'),
-    port: port().default(defaultPort).describe('Port to bind to; 0 takes any free one.'),
+    port: port().default(defaultPort).describe('Port to bind to; 0 for any free port.'),
   });
 
 const secretReferences = z.array(text(emptyFault).meta({ title: 'reference' })).default([]);
@@ -43,7 +43,7 @@ export const configSchema = z.strictObject({
   issuer: text(issuerFault)
     .transform(normalizeIssuer)
     .describe(
-      'Public address of the service, the {base_url} of every URL and token. https, unless it is this machine. May have a path.',
+      'Public URL of the service: the start of all endpoint URLs, and the iss of all tokens. https, except on localhost. Can have a path.',
     ),
   listen: address(3000).prefault({}).describe('Where the service listens.'),
   management: address(3001)
@@ -57,12 +57,12 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe(
-      'Where /healthz, /readyz and /metrics listen, never on the public port. Keep it off the internet.',
+      'Address of /healthz, /readyz and /metrics, which are never on the public port. Keep it off the internet.',
     ),
   store: text(emptyFault)
     .default('lmdb:../data')
     .describe(
-      'lmdb:FOLDER for one machine; redis://HOST, redis+sentinel://HOST,HOST/NAME or redis+cluster://HOST,HOST for many (rediss for TLS); also env:NAME or file:PATH of one of these.',
+      'Data store: lmdb:FOLDER for one machine; redis://HOST, redis+sentinel://HOST,HOST/NAME or redis+cluster://HOST,HOST for several (rediss for TLS). env:NAME or file:PATH for a URL with a password.',
     ),
   workers: z
     .union(
@@ -75,39 +75,39 @@ export const configSchema = z.strictObject({
     .transform((workers) => (workers === 'auto' ? Math.min(availableParallelism(), MOST_WORKERS) : workers))
     .prefault(1)
     .describe(
-      'Processes that serve requests, on one port and one store; auto is one for each core, because introspection and sign-ins are the work of one core in a process. With more than one, another process watches over them and has the management listener.',
+      'Number of processes that serve requests, on the same port and store. auto: one per core, because introspection and sign-ins use one core per process. With more than one, a separate process supervises them and serves the management address.',
     ),
   log: z
     .strictObject({
       level: z
         .enum(['debug', 'info', 'warn', 'error'])
         .default('info')
-        .describe('Lowest level that is logged. debug logs each request.'),
+        .describe('Minimum level. debug logs each request.'),
     })
     .prefault({})
     .describe('The log: one JSON line per event, on standard error.'),
   audit: text(auditFault)
     .default('auto')
     .describe(
-      'Where the audit trail goes, one JSON line for each security event: stdout, file:PATH (opened again at SIGHUP, after logrotate), or off. auto is stdout, but audit.jsonl in the data folder while stdout is a terminal and the store is lmdb.',
+      'Destination of the audit trail, one JSON line per security event: stdout, file:PATH (reopened on SIGHUP, for logrotate) or off. auto: stdout, or audit.jsonl in the data folder if stdout is a terminal and the store is lmdb.',
     ),
   trusted_proxies: z
     .array(text(proxyFault))
     .default([])
     .describe(
-      'Addresses or CIDRs of the proxies in front of the service. Only these may set the client address.',
+      'IP addresses or ranges of the proxies in front of the service. X-Forwarded-For is accepted only from these.',
     ),
   encryption_keys: secretReferences.describe(
-    'Keys that protect what the store holds: 32 bytes each, base64url. The first encrypts, all decrypt. May be left out when the issuer is this machine.',
+    'Keys that encrypt data in the store: 32 random bytes each, base64url. The first encrypts, all decrypt. Optional if the issuer is on localhost.',
   ),
   cookie_keys: secretReferences.describe(
-    'Keys that sign cookies, at least 32 random characters each. The first signs, all verify. May be left out when the issuer is this machine.',
+    'Keys that sign cookies: at least 32 random characters each. The first signs, all verify. Optional if the issuer is on localhost.',
   ),
   secret_files: z
     .enum(['private', 'any_mode'])
     .default('private')
     .describe(
-      'private rejects files with keys or secrets that all users can read or that others than the owner can write, and a data folder that all users can write. any_mode is for mounts without file modes.',
+      'private rejects key and secret files that all users can read or that users other than the owner can write, and a data folder that all users can write. any_mode accepts them, for mounts without file permissions.',
     ),
   cors: group({
     allowed_origins: z
@@ -116,7 +116,7 @@ export const configSchema = z.strictObject({
       .describe('Exact origins, such as https://app.example.'),
   })
     .prefault({})
-    .describe('Origins whose scripts may call the OAuth endpoints.'),
+    .describe('Origins whose scripts can call the OAuth endpoints.'),
   features: group({
     ...fold('switches'),
   })
@@ -125,9 +125,9 @@ export const configSchema = z.strictObject({
   rate_limits: rateLimitsSchema
     .prefault({})
     .describe(
-      'Requests per time, such as 6000/1m. Above the limit, the response is 429. All other limits are derived from these (docs/hardening.md).',
+      'Requests per period, such as 6000/1m. Requests above the limit get 429. All other limits are derived from these (docs/hardening.md).',
     ),
-  lifetimes: lifetimesSchema.prefault({}).describe('How long tokens, codes and sessions live.'),
+  lifetimes: lifetimesSchema.prefault({}).describe('Lifetimes of tokens, sessions and consents.'),
   signing_keys: signingKeysSchema.prefault({}).describe('Signing keys and their rotation.'),
   groups: z
     .record(z.string(), text(labelFault))
@@ -137,8 +137,8 @@ export const configSchema = z.strictObject({
     .record(
       z.string(),
       z.strictObject({
-        claims: z.array(z.string()).describe('Custom claims that the scope gives.'),
-        description: text(labelFault).optional().describe('What the scope is, for the consent page.'),
+        claims: z.array(z.string()).describe('Custom claims that the scope includes.'),
+        description: text(labelFault).optional().describe('Description for the consent page.'),
       }),
     )
     .default({})
@@ -148,18 +148,18 @@ export const configSchema = z.strictObject({
     .array(text(emptyFault))
     .default([])
     .describe(
-      'More files with clients, or patterns such as clients.d/*.yaml. Each file has a list, or clients: with a list.',
+      'Additional files with clients, or patterns such as clients.d/*.yaml. Each file contains a list, or clients: and a list.',
     ),
   clients: z.array(clientSchema).default([]).describe('The apps and services that use this issuer.'),
   outgoing: group({
     internal_hosts: z
       .array(text(dnsNameFault))
       .default([])
-      .describe('Host names that may resolve to private addresses.'),
+      .describe('Host names that are allowed to resolve to private addresses.'),
   })
     .prefault({})
     .describe('Outbound requests: client documents and logout notifications.'),
-  users_from: text(emptyFault).optional().describe('File with users: a list, or users: with a list.'),
+  users_from: text(emptyFault).optional().describe('File with users: a list, or users: and a list.'),
   passwords: passwordsSchema.prefault({}).describe('Rules for new passwords.'),
   views: text(emptyFault)
     .optional()
@@ -168,7 +168,7 @@ export const configSchema = z.strictObject({
     name: text(labelFault).default('Postern').describe('Name of the service on its pages.'),
     logo: text(imageFault)
       .optional()
-      .describe('Logo: a URL, a path on this host, or the name of a file in the assets of your views.'),
+      .describe('Logo: a URL, a path on this host, or a file name in the assets folder of your views.'),
     color: text(colorFault).optional().describe('Accent color, such as "#1a56db".'),
     privacy_uri: text(webUriFault).optional().describe('Your privacy policy, linked from each page.'),
     terms_uri: text(webUriFault).optional().describe('Your terms of service.'),
@@ -178,7 +178,7 @@ export const configSchema = z.strictObject({
       .describe('Where users get help: a page, or mailto: with an address.'),
   })
     .prefault({})
-    .describe('How the pages look.'),
+    .describe('Appearance of the pages.'),
   ...fold('service'),
 });
 

@@ -17,7 +17,7 @@ export const account = {
       .boolean()
       .default(false)
       .describe(
-        'The account page at /account, where users manage their sessions, apps, password and factors.',
+        'Account page at /account, where users manage their sessions, apps, password and second factors.',
       ),
   },
   endpoints: [

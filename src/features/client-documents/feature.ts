@@ -50,11 +50,11 @@ export const clientDocuments = {
         ),
       scope: text(scopeFault)
         .transform(splitScope)
-        .describe('All scopes that such a client may request, separated by spaces.'),
+        .describe('All scopes that these clients can request, separated by spaces.'),
     })
       .optional()
       .describe(
-        'Clients without registration: a client_id that is an https URL on one of these hosts is fetched from there. Without it, nothing is fetched.',
+        'Clients without registration: if a client_id is an https URL on one of these hosts, its metadata document is fetched from there. Default: off.',
       ),
   },
   serviceRules: [scopeIsOwned],

@@ -31,7 +31,7 @@ export const formPost = {
   },
   client: {
     response_modes: modes().describe(
-      'The values of response_mode that the client may send; form_post must be in features.response_modes too.',
+      'Values of response_mode that the client can send. form_post must be in features.response_modes, too.',
     ),
   },
   clientRules: [isListed],
