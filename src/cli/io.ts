@@ -2,11 +2,9 @@
 import type { Readable } from 'node:stream';
 import { escaped } from '../config/text.ts';
 
-/** Text that a program or a user reads. */
-type Output = { write(text: string): unknown };
-
-/** With what a terminal has. `hasColors` knows NO_COLOR and TERM. */
-type Screen = Output & {
+/** Text that a program or a user reads, and what a terminal has. `hasColors` knows NO_COLOR and TERM. */
+type Output = {
+  write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly hasColors?: () => boolean;
@@ -16,7 +14,7 @@ export type CliIo = Readonly<{
   /** `isTTY`: a user is typing. */
   stdin: Readable & { readonly isTTY?: boolean };
   /** What was asked for, and nothing else. */
-  stdout: Screen;
+  stdout: Output;
   /** Messages about the work, and errors. */
   stderr: Output;
 }>;

@@ -10,7 +10,7 @@ import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
-import { confirm, yesOption, type YesOption } from './confirm.ts';
+import { confirm, yesOption, type YesOption } from './terminal.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, print } from './io.ts';
 import { addListOptions, type ListOptions, printList } from './table.ts';
@@ -87,7 +87,7 @@ export function findKid(kids: readonly string[], typed: string): string {
   if (kids.includes(typed) || typed.length < SHORTEST_PREFIX) return typed;
   const found = kids.filter((kid) => kid.startsWith(typed));
   if (found.length < 2) return found[0] ?? typed;
-  throw new CommandError(`key ID ${JSON.stringify(typed)} is ambiguous:\n  ${found.join('\n  ')}`);
+  throw new CommandError(`key ID ${JSON.stringify(typed)} is ambiguous: ${found.join(', ')}`);
 }
 
 /** The reserve key signs instead. */

@@ -5,7 +5,7 @@ import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
 import { resolveArgument } from '../config/secret-reference.ts';
 import { hasPassword } from '../config/store-location.ts';
 import { backupFolder, moveToRedis } from '../store/open.ts';
-import { confirm, yesOption, type YesOption } from './confirm.ts';
+import { confirm, withProgress, yesOption, type YesOption } from './terminal.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone, type CliIo } from './io.ts';
 import { withKeys } from './keys.ts';
@@ -29,7 +29,8 @@ async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<
     throw new CommandError(
       'only the embedded store can be backed up: for Redis, copy its RDB or AOF file, see docs/backup.md',
     );
-  await backupFolder(store.folder, folder).catch((error: unknown) => {
+  const copied = backupFolder(store.folder, folder);
+  await withProgress(io, 'Copying the store', copied).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     throw new CommandError(`${folder} already exists: choose a new folder`, { cause: error });
   });
@@ -42,7 +43,7 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
   const { store } = await readService(options.config, io);
   if (store.engine !== 'lmdb')
     throw new CommandError('only the embedded store can be migrated: to copy Redis, see docs/backup.md');
-  const moved = await moveToRedis(store.folder, to);
+  const moved = await withProgress(io, 'Copying the store', moveToRedis(store.folder, to));
   if (moved === undefined) throw new CommandError('the target store is not empty: choose an empty one');
   print(io, options, { value: { moved } });
 }

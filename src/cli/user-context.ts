@@ -17,7 +17,7 @@ import { createAccounts, openUsers } from '../users/accounts.ts';
 import { createUserEvents } from '../users/user-events.ts';
 import { createUserIndex } from '../users/user-index.ts';
 import type { User } from '../users/user.ts';
-import { confirm, yesOption, type YesOption } from './confirm.ts';
+import { confirm, yesOption, type YesOption } from './terminal.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
 

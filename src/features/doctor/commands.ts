@@ -11,6 +11,7 @@ import { checkPublicAddress } from './public-address.ts';
 import { checkKeys, checkStore } from './store.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
 import { counted, Ended, EXIT, print, CommandError, type CliIo } from '../../cli/io.ts';
+import { withProgress } from '../../cli/terminal.ts';
 
 type DoctorOptions = VerbOptions & { readonly url?: string };
 
@@ -24,7 +25,10 @@ export function registerDoctor(program: Command, io: CliIo): void {
     .action(async (options: DoctorOptions, command: Command) => {
       const isUrlOnly = options.url !== undefined && command.getOptionValueSource('config') === 'default';
       const known = isUrlOnly ? { results: [] } : await readKnown(options.config);
-      const results = [...known.results, ...(await checkPublic(known, options.url))];
+      const results = [
+        ...known.results,
+        ...(await withProgress(io, 'Checking the service', checkPublic(known, options.url))),
+      ];
       printResults(io, options, results);
       if (results.some(({ level }) => level === 'problem')) throw new Ended(EXIT.refused);
     });

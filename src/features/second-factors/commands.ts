@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { type Factors, hasSecondFactor, orDamaged } from '../../users/factors.ts';
 import { clearDamagedFactors, clearFactors, ONE_TIME_CODES } from './factor-acts.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
-import { confirm, yesOption, type YesOption } from '../../cli/confirm.ts';
+import { confirm, yesOption, type YesOption } from '../../cli/terminal.ts';
 import { CommandError, type CliIo } from '../../cli/io.ts';
 import { addListOptions, type ListOptions, printList } from '../../cli/table.ts';
 import {

@@ -2,9 +2,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findKid } from '../../../src/cli/keys.ts';
 import { createProgram } from '../../../src/cli/program.ts';
+import { withProgress } from '../../../src/cli/terminal.ts';
 import { type RedisServer, startRedis } from '../../world/servers.ts';
 import { tempFolder } from '../../world/temp-folder.ts';
 import { postern, posternTyped, useEnvironment } from '../../world/terminal.ts';
@@ -102,6 +103,21 @@ describe('verbs', () => {
     expect(await typed('', '--yes')).toEqual({ code: 0, stdout: 'Deleted mo\n', stderr: '' });
   });
 
+  it('show on a terminal how long they take, and remove the line', async () => {
+    vi.useFakeTimers();
+    const printed: string[] = [];
+    const stderr = { isTTY: true, write: (text: string) => printed.push(text) };
+    const done = withProgress(
+      { ...process, stderr },
+      'Copying',
+      new Promise((end) => void setTimeout(end, 2500)),
+    );
+    await vi.advanceTimersByTimeAsync(2500);
+    await done;
+    vi.useRealTimers();
+    expect(printed).toEqual(['\rCopying… 1 s', '\rCopying… 2 s', '\r\u001b[K']);
+  });
+
   it.each([
     ['abcd1', 'abcd1'],
     ['abcd2', 'abcd2234'],
@@ -112,8 +128,6 @@ describe('verbs', () => {
   ])('find the key of %j', (typed, found) => {
     const keys = ['abcd1', 'abcd1234', 'abcd2234', 'xyz11111'];
     expect(findKid(keys, typed)).toBe(found);
-    expect(() => findKid(keys, 'abcd')).toThrow(
-      'key ID "abcd" is ambiguous:\n  abcd1\n  abcd1234\n  abcd2234',
-    );
+    expect(() => findKid(keys, 'abcd')).toThrow('key ID "abcd" is ambiguous: abcd1, abcd1234, abcd2234');
   });
 });

@@ -1,4 +1,5 @@
-// Asks on a terminal before what can't be undone. A script has no terminal and isn't asked: what it runs was decided when it was written.
+// What verbs ask and show on a terminal alone: a confirmation of what can't be undone, and the progress of what takes longer than a second.
+// A script isn't asked: what it runs was decided when it was written.
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Option } from 'commander';
@@ -20,4 +21,17 @@ export async function confirm(
   const [answer = ''] = (await Promise.race([once(terminal, 'line'), once(terminal, 'close')])) as string[];
   terminal.close();
   if (!/^\s*y(es)?\s*$/i.test(answer)) throw new CommandError('Cancelled: nothing was changed');
+}
+
+/** Shows how long the work has been going on. */
+export async function withProgress<T>({ stderr }: CliIo, what: string, work: Promise<T>): Promise<T> {
+  if (stderr.isTTY !== true) return work;
+  let seconds = 0;
+  const timer = setInterval(() => stderr.write(`\r${what}… ${++seconds} s`), 1000);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    if (seconds > 0) stderr.write('\r\u001b[K');
+  }
 }
