@@ -9,7 +9,7 @@ import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { type LoadedConfig, loadConfigWithSources } from '../config/load.ts';
 import { beginningOf } from '../http/home.ts';
-import { exitOnCrash, reportAbsences } from '../server/crash.ts';
+import { exitOnCrash } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
 import { isMistake, type Log } from '../observability/log.ts';
 import { auditFileOf, openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
@@ -115,7 +115,6 @@ type KeepServingParts = Started & {
 /** Reloads the configuration of a started server when its files change, and stops the server gracefully. */
 async function keepServing(parts: KeepServingParts): Promise<void> {
   const { file, loaded, server, telemetry, onUp, onTaken, stopped } = parts;
-  reportAbsences(telemetry.log);
   exitOnCrash(telemetry.log, async () => {
     await server.abandon();
     await telemetry.close();
@@ -154,7 +153,6 @@ async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void):
   const telemetry = openTelemetry({ ...loaded.config, worker: PRIMARY });
   const primary = createPrimary(loaded, telemetry);
   await primary.start();
-  reportAbsences(telemetry.log);
   // Its workers drain by themselves.
   exitOnCrash(telemetry.log, async () => void (await telemetry.close()));
   const stopped = untilStopped();

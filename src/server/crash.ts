@@ -2,7 +2,6 @@
 import type { Log } from '../observability/log.ts';
 
 const DRAIN_WITHIN_MS = 2000;
-const AWAY_SECONDS = 10;
 
 /** From now on. `drain` lets go what is finished, and saves nothing more. */
 export function exitOnCrash(log: Log, drain: () => Promise<void>): void {
@@ -17,15 +16,4 @@ export function exitOnCrash(log: Log, drain: () => Promise<void>): void {
   }
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
-}
-
-/** Says from now on for how long this process didn't run: requests waited. Date goes on while the machine sleeps. */
-export function reportAbsences(log: Log): void {
-  let at = Date.now();
-  setInterval(() => {
-    const awaySeconds = Math.round((Date.now() - at) / 1000);
-    at = Date.now();
-    if (awaySeconds >= AWAY_SECONDS)
-      log.warn({ awaySeconds }, 'this process did not run for a while: suspended, blocked or out of CPU');
-  }, 1000).unref();
 }

@@ -15,7 +15,6 @@ import {
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
 import { laterThan } from '../users/account-state.ts';
-import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { markAll } from '../users/factors.ts';
 import { newUserEvent } from '../users/user-events.ts';
 import { viewsOf } from '../views/view-files.ts';
@@ -140,10 +139,6 @@ async function applyUsers(
   await keepCredentials(changed, states);
   // It ends nothing: the file may be an older one, or half of one.
   await inBatches(removed, (id) => states.update(id, { removed: true }));
-  for (const { clientId, consent } of config.clients) {
-    const isNoted = consent !== 'implicit' || (await store.documents.get(ONCE_IMPLICIT, clientId));
-    if (!isNoted) await store.documents.put(ONCE_IMPLICIT, clientId, '{}', 0);
-  }
 }
 
 function reportKeys({ active, published }: KeySet, areNew: boolean, { log, audit }: Process): void {

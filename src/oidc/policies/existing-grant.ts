@@ -51,14 +51,8 @@ export function grantWith(
   return grant;
 }
 
-/** Documents that name the clients which had `consent: implicit` once: there, a grant that doesn't say may be the file's. */
-export const ONCE_IMPLICIT = 'implicit-clients';
-
 /** Revokes what the file allowed a client that has to ask now, and what a user allowed a document that is no longer pinned. */
-export function endImplicitGrants(
-  adapter: Adapter,
-  { clients, records }: Pick<App, 'clients' | 'records'>,
-): Adapter {
+export function endImplicitGrants(adapter: Adapter, { clients }: Pick<App, 'clients'>): Adapter {
   return {
     ...adapter,
     async find(id) {
@@ -70,7 +64,6 @@ export function endImplicitGrants(
           ? clients.find(clientId)
           : (await clients.load(clientId))?.consent !== 'explicit';
       if (isKept) return grant;
-      if (consent === undefined && !(await records.documents.get(ONCE_IMPLICIT, clientId))) return grant;
       await adapter.destroy(id);
       return undefined;
     },
