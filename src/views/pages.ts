@@ -104,6 +104,12 @@ function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string,
     t: (key: string, values: TextValues = {}) => fill(textOf(key, values), values),
     parts: (key: string, values: TextValues = {}) => toParts(textOf(key, values), values),
     time: (at: number) => toTimeText(at, locale),
+    browserName: (text: string) => {
+      const [browser = '', system] = text.split(', ');
+      return system === undefined
+        ? browser
+        : fill(textOf('browser.on', { browser, system }), { browser, system });
+    },
   };
 }
 

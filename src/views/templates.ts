@@ -15,6 +15,8 @@ type TemplateLocals = PageContext & {
   readonly parts: (key: string, values?: TextValues) => readonly TextPart[];
   /** A time of a model (epoch seconds) in this page's language, in UTC. */
   readonly time: (at: number) => string;
+  /** "Chrome, Windows" of a model -> "Chrome on Windows" in this page's language. */
+  readonly browserName: (text: string) => string;
 };
 
 /** Names of the locals, in the order of docs/views.md. */
@@ -24,6 +26,7 @@ export const LOCAL_NAMES = [
   't',
   'parts',
   'time',
+  'browserName',
   'locale',
   'dir',
   'languages',

@@ -643,8 +643,8 @@ describe('the account page', () => {
   it('names each control by what it changes, and opens the form of the password without a script', async () => {
     await scriptless.goto(`/0/${indexOf('account page')}`);
     for (const name of [
-      'Sign out Firefox, Linux, November 23, 2026 at 2:55 AM UTC',
-      'Remove access for Example web app',
+      'Sign out Safari on iPhone, November 23, 2026 at 1:55 AM UTC',
+      'Remove access for Wiki',
     ])
       expect(await scriptless.getByRole('button', { name, exact: true }).count(), name).toBeGreaterThan(0);
     for (const name of ['Manage Authenticator app', 'Manage Recovery codes'])
