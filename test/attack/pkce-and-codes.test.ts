@@ -13,7 +13,7 @@ import {
   VERIFIER,
 } from '../world/authorization-request.ts';
 import { ask, newBrowser, redirectOf, signOut } from '../world/person.ts';
-import { introspect } from '../world/presented-tokens.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { type Answer, textOf } from '../world/requests.ts';
 import { rounds } from '../world/rounds.ts';
 import { changeAccount } from '../world/store-access.ts';
@@ -189,7 +189,11 @@ describe('whose code it is', () => {
 
 describe('a code is used once', () => {
   it.each([
-    ['PK-12: 30 s after the first use (Codereuse30seconds), which also ends what came of it', 30, true],
+    [
+      'PK-09, PK-12: 30 s after the first use (Codereuse30seconds), which also ends what came of it',
+      30,
+      true,
+    ],
     ['PK-12: 61 s after the first use, when the code itself has expired', 61, false],
   ])('%s, a replay is refused', async (_when, seconds, ends) => {
     vi.useFakeTimers({ toFake: ['Date'] });
@@ -200,6 +204,7 @@ describe('a code is used once', () => {
     expect([replay.status, replay.body['error']]).toEqual([400, 'invalid_grant']);
     const active = (await introspect(world(), textOf(first, 'access_token')))['active'];
     expect(active).toBe(!ends);
+    expect((await userinfo(world(), textOf(first, 'access_token'))).status).toBe(ends ? 401 : 200);
     expect((await refresh(world(), textOf(first, 'refresh_token'))).status).toBe(ends ? 400 : 200);
   });
 

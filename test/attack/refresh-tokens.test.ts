@@ -120,51 +120,6 @@ describe('whose token it is', () => {
   });
 });
 
-describe('how long', () => {
-  const DAY = 86_400_000;
-  const turns = createTurns();
-  let aging: World;
-  beforeAll(async () => {
-    aging = await startWorld({ rotationTimer: turns.timer, config: GENEROUS });
-  });
-  // Not before: the clock of this world must not go back.
-  afterAll(async () => {
-    await aging.stop();
-    vi.useRealTimers();
-  });
-
-  async function moveTo(time: number): Promise<void> {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    vi.setSystemTime(time);
-    await turns.turn();
-  }
-
-  it('RT-08: a token that is not used for 14 days is over, one that is used lives on', async () => {
-    const [idle, used] = [await newFamily(aging), await newFamily(aging)];
-    await moveTo(Date.now() + 13 * DAY);
-    const answer = await refresh(aging, used.refreshToken);
-    expect(answer.status).toBe(200);
-    await moveTo(Date.now() + DAY + 1000);
-    const late = await refresh(aging, idle.refreshToken);
-    expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
-    expect((await refresh(aging, textOf(answer, 'refresh_token'))).status).toBe(200);
-  });
-
-  it('RT-09: a chain of refreshes ends 90 days after the sign-in, however often it is used', async () => {
-    let { refreshToken } = await newFamily(aging);
-    const start = Date.now();
-    for (let age = 10; age < 90; age += 10) {
-      await moveTo(start + age * DAY);
-      const answer = await refresh(aging, refreshToken);
-      expect(answer.status, `day ${age}`).toBe(200);
-      refreshToken = textOf(answer, 'refresh_token');
-    }
-    await moveTo(start + 90 * DAY + 1000);
-    const late = await refresh(aging, refreshToken);
-    expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
-  });
-});
-
 describe('for whom', () => {
   it('RT-09: a disabled person gets nothing, and the token works again when they are let in', async () => {
     const { refreshToken } = await newFamily(world(), { person: 'bob' });

@@ -13,7 +13,7 @@ import { Browser } from '../world/browser.ts';
 import { authorizationError, codeOf, finishPages, newBrowser, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { formPost, post } from '../world/requests.ts';
-import { basic, redeem, refresh } from '../world/token-endpoint.ts';
+import { basic, redeem } from '../world/token-endpoint.ts';
 import { API, CALLBACK, OTHER_API, PEOPLE, startWorld, type World, worldClients } from '../world/world.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 
@@ -57,29 +57,6 @@ eachStore('the authorization-code flow with PKCE', (world) => {
     expect(`${callback.origin}${callback.pathname}`).toBe(redirectUri);
     expect(decodeJwt(tokens.access_token)).toMatchObject({ sub: PEOPLE.alice, client_id: client, scope });
     expect(decodeJwt(tokens.id_token ?? '')).toMatchObject({ sub: PEOPLE.alice, aud: client });
-  });
-
-  it('Spec §4 POST /oauth/token, authorization_code, code: is good for one exchange, also of twenty at once', async () => {
-    const authorized = await authorize(world());
-    const answers = await Promise.all(Array.from({ length: 20 }, () => redeem(world(), authorized)));
-    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-    expect(statuses).toEqual([200, ...Array<number>(19).fill(400)]);
-    const losers = answers.filter(({ status }) => status === 400);
-    expect(new Set(losers.map(({ body }) => body['error']))).toEqual(new Set(['invalid_grant']));
-    // RFC 6749 §4.1.2: what the winner got is revoked.
-    const winner = answers.find(({ status }) => status === 200)?.body ?? {};
-    expect(await introspect(world(), String(winner['access_token']))).toEqual({ active: false });
-    expect((await refresh(world(), String(winner['refresh_token']))).body['error']).toBe('invalid_grant');
-  });
-
-  it('PK-09: ends the tokens of a code that is used again', async () => {
-    const { tokens, ...authorized } = await signIn(world());
-    const replay = await redeem(world(), authorized);
-    expect(replay.status).toBe(400);
-    expect(replay.body['error']).toBe('invalid_grant');
-    expect(await introspect(world(), tokens.access_token)).toEqual({ active: false });
-    expect((await userinfo(world(), tokens.access_token)).status).toBe(401);
-    expect((await refresh(world(), tokens.refresh_token)).body['error']).toBe('invalid_grant');
   });
 });
 

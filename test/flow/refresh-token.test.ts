@@ -68,7 +68,7 @@ describe('the idle life of a refresh token', () => {
   const world = useWorld({ config: SHORT });
   standingClock();
 
-  it('begins anew with each use, and ends when it was not used', async () => {
+  it('RT-08: begins anew with each use, and ends when it was not used', async () => {
     const { tokens } = await signIn(world());
     moveClock(4 * MINUTE - 1);
     const renewed = await refresh(world(), tokens.refresh_token);
@@ -83,7 +83,7 @@ describe('the absolute life of a chain of refresh tokens', () => {
   const world = useWorld({ config: SHORT });
   standingClock();
 
-  it('ends the configured time after the sign-in, however often it is used', async () => {
+  it('RT-09: ends the configured time after the sign-in, however often it is used', async () => {
     const { tokens } = await signIn(world());
     let token = tokens.refresh_token;
     for (const seconds of [3 * MINUTE, 3 * MINUTE, 3 * MINUTE - 1]) {

@@ -134,18 +134,14 @@ describe('the specification', () => {
     }
   });
 
-  it.each([
-    '/oauth/device',
-    '/oauth/par',
-    '/oauth/register',
-    '/request',
-    '/token',
-    '/me',
-    '/session/end',
-    '/jwks',
-  ])('offers nothing that the specification does not name: %s is 404', async (target) => {
-    for (const method of ['GET', 'POST']) {
-      expect((await raw(world().base, { method, target })).status).toBe(404);
-    }
+  it('LG-20, IN-17: offers nothing that the specification does not name', async () => {
+    const targets = `/oauth/par /oauth/request /request /oauth/device /device /device/auth /oauth/reg /reg /oauth/register
+      /register /backchannel /challenge /credential /token /auth /me /jwks /session/end /reset /webauthn /healthz /readyz /metrics
+      /.well-known/webfinger /.well-known/openid-credential-issuer /try /forgot /forgot-password /reset-password /recover /signup
+      /totp /otp /mfa /interaction/abc/reset /interaction/abc/totp /interaction/abc/otp /interaction/abc/recovery
+      /interaction/abc/passkey /interaction/abc/webauthn /interaction/abc/register`;
+    for (const target of targets.split(/\s+/))
+      for (const method of ['GET', 'POST'])
+        expect((await raw(world().base, { method, target })).status, `${method} ${target}`).toBe(404);
   });
 });

@@ -101,31 +101,6 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
     ).toHaveLength(1);
   });
 
-  it('RT-10: lose every session and token with a new password, and the old one is nothing', async () => {
-    const id = await add(world, 'erin');
-    const before = await tokensOfUser(world, 'erin');
-    const done = await userVerb(world, ['password', 'Erin'], OTHER);
-    expect([done.code, done.result]).toEqual([
-      0,
-      { id, username: 'erin', valid_after: expect.any(Number) as number },
-    ]);
-    await expectDead(before);
-    expect((await tryPassword(world, 'erin', PASSWORD)).status).toBe(401);
-    expect((await tokensOfUser(world, 'erin', OTHER)).tokens.claims()?.sub).toBe(id);
-  });
-
-  it('LG-34: can be disabled, enabled and signed out as people of the file can', async () => {
-    await add(world, 'frank');
-    const first = await tokensOfUser(world, 'frank');
-    expect((await userVerb(world, ['disable', 'frank'])).result).toMatchObject({ disabled: true });
-    await expectDead(first);
-    expect((await tryPassword(world, 'frank', PASSWORD)).status).toBe(401);
-    expect((await userVerb(world, ['enable', 'frank'])).result).toMatchObject({ disabled: false });
-    const second = await tokensOfUser(world, 'frank');
-    expect((await userVerb(world, ['sign-out', 'frank'])).code).toBe(0);
-    await expectDead(second);
-  });
-
   it('end with everything they have when they are deleted, and the name is somebody else’s from then on', async () => {
     const first = await add(world, 'grace');
     const before = await tokensOfUser(world, 'grace');

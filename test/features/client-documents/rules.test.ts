@@ -86,6 +86,8 @@ describe('MC-07: a client_id that is no Client Identifier URL', () => {
     'https://user@docs.example/c',
     'https://docs.example/c#x',
     'https://docs.example/c#',
+    'https://docs.example/c?v=2',
+    'https://docs.example/c?',
     'https://docs.example/a/../c',
     'https://docs.example/%2e%2e/c',
     'https://docs.example/a/%2E/c',

@@ -20,7 +20,6 @@ import {
 import { introspect, userinfo } from '../../world/presented-tokens.ts';
 import { formPost, type Parameters, post, textOf, toQuery } from '../../world/requests.ts';
 import {
-  factorsOf,
   giveOneTimeCodes,
   givePasskey,
   isSecondStep,
@@ -110,30 +109,6 @@ describe('a half sign-in', () => {
     await expectNobody(world(), other.browser);
   });
 
-  it('LG-41: one code signs in once, of six posts at once in three browsers', async () => {
-    const app = await fresh();
-    const halves = await Promise.all(Array.from({ length: 3 }, async () => half(world())));
-    const posts = halves.flatMap(({ browser, page }) => [
-      { browser, page },
-      { browser, page },
-    ]);
-    const answers = await Promise.all(
-      posts.map(async ({ browser, page }) => browser.submit(page, '/code', { code: app.code() })),
-    );
-    const signedIn = await Promise.all(
-      halves.map(async ({ browser }) => silently(world(), browser, REQUEST)),
-    );
-    expect(signedIn.filter((one) => one !== 'login_required')).toHaveLength(1);
-    expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
-    // Nor afterwards, nor an older one after a newer.
-    const late = await half(world());
-    const refused = await late.browser.submit(late.page, '/code', { code: app.code() });
-    expect(isSecondStep(refused)).toBe(true);
-    const older = await late.browser.submit(refused, '/code', { code: app.code(-1) });
-    expect(isSecondStep(older)).toBe(true);
-    await expectNobody(world(), late.browser);
-  });
-
   it('takes no forged field for a proof, and no field twice', async () => {
     const app = await fresh();
     const { browser, page } = await half(world());
@@ -161,22 +136,6 @@ describe('a half sign-in', () => {
       expect([404, 405], method).toContain(answer.status);
     }
     await expectNobody(world(), browser);
-  });
-
-  it('MF-21: a code of another form is a wrong code', async () => {
-    const app = await fresh();
-    const right = app.code();
-    const wrong = [right.slice(1), `${right}0`, `+${right}`, '1e5', 'x'.repeat(10_000), `${right}\u0000`];
-    for (const code of wrong) {
-      const { browser, page } = await half(world());
-      const { action, fields } = formOf(page, '/code');
-      const answer = await browser.post(action, { ...fields, code });
-      expect(answer.status, code.slice(0, 20)).toBeLessThan(500);
-      expect(answer.headers.get('location')).toBeNull();
-      await expectNobody(world(), browser);
-    }
-    const wide = right.replaceAll(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
-    expect(codeOf((await whole(world(), ` ${wide.slice(0, 3)} ${wide.slice(3)} `)).page)).toBeDefined();
   });
 
   it('MF-33: of the attacker is not completed in the browser of the person, nor the other way round', async () => {
@@ -647,37 +606,6 @@ describe('a passkey that somebody else shows', () => {
     const answer = await late.browser.post(late.form.action, { ...late.form.fields, response: inTime });
     expect(answer.headers.get('location')).toBeNull();
     await expectNobody(world(), late.browser);
-  });
-
-  it('MF-07: has one winner of a counter, and is refused when it goes back', async () => {
-    moveClock(2 * MINUTE);
-    const key = await givePasskey(world());
-    const opened = await Promise.all(Array.from({ length: 6 }, open));
-    const answers = await Promise.all(
-      opened.map(async ({ browser, page, form }) =>
-        browser.post(form.action, { ...form.fields, response: key.assert(world(), page, { counter: 7 }) }),
-      ),
-    );
-    expect(answers.filter(({ headers }) => headers.get('location') !== null)).toHaveLength(1);
-    const back = await open();
-    const copied = key.assert(world(), back.page, { counter: 5 });
-    const refused = await back.browser.post(back.form.action, { ...back.form.fields, response: copied });
-    expect(refused.headers.get('location')).toBeNull();
-    const { passkeys, notices } = await ownFactors(world());
-    expect([passkeys[0]?.suspect, notices.map(({ what }) => what)]).toEqual([true, ['passkey_refused']]);
-    const forward = await open();
-    const later = key.assert(world(), forward.page, { counter: 100 });
-    const still = await forward.browser.post(forward.form.action, {
-      ...forward.form.fields,
-      response: later,
-    });
-    expect(still.headers.get('location')).toBeNull();
-    // A recovery code stands in for it.
-    const { codes, recoveryCodes } = await newRecoveryCodes(world());
-    await (await factorsOf(world())).change(PEOPLE.alice, () => ({ recoveryCodes, notices: [] }));
-    const { browser, page } = await half(world());
-    const done = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' });
-    expect(done.text).toContain('/notice"');
   });
 });
 

@@ -4,7 +4,16 @@ import { type Browser, fieldOf, type Page } from '../../world/browser.ts';
 import { DAY, moveClock, standingClock } from '../../world/clock.ts';
 import { anyStore, useWorld } from '../../world/each-store.ts';
 import { signIn } from '../../world/app.ts';
-import { begin, codeOf, finishPages, isLogin, newBrowser, signInAs, silently } from '../../world/person.ts';
+import {
+  begin,
+  codeOf,
+  enterPassword,
+  finishPages,
+  isLogin,
+  newBrowser,
+  signInAs,
+  silently,
+} from '../../world/person.ts';
 import {
   CODE_PERIOD,
   codeFor,
@@ -192,16 +201,14 @@ anyStore(
       expect(recoveryCodes).toHaveLength(10);
       for (const code of [...codes, ...next]) expect(JSON.stringify(recoveryCodes)).not.toContain(code);
 
-      const tries = [
+      for (const [code = '', status] of [
         [codes[0], 401],
-        [next[0]?.toLowerCase().replaceAll('-', ' '), 200],
-        [next[0], 401],
-      ] as const;
-      for (const [code = '', status] of tries) {
-        const other = await begin(world);
-        const step = await signInAs(other.browser, other.page, 'alice');
-        const answer = await other.browser.submit(step, '/code', { recovery_code: code });
-        expect([code, answer.status], answer.text).toEqual([code, status]);
+        [next[0], 200],
+      ] as const) {
+        const other = await enterPassword(world);
+        expect((await other.browser.submit(other.page, '/code', { recovery_code: code })).status).toBe(
+          status,
+        );
       }
     });
 

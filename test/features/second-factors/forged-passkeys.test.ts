@@ -218,7 +218,9 @@ describe('the counter of a passkey', () => {
     expect(isLogin(await signInBy(world, key, { counter: 7 }))).toBe(true);
     expect((await ownFactors(world)).passkeys[0]?.suspect).toBe(undefined);
     expect(isLogin(await signInBy(world, key, { counter: 0 }))).toBe(true);
-    expect((await ownFactors(world)).passkeys[0]?.suspect).toBe(true);
+    const { passkeys, notices } = await ownFactors(world);
+    expect([passkeys[0]?.suspect, notices.map(({ what }) => what)]).toEqual([true, ['passkey_refused']]);
+    expect(isLogin(await signInBy(world, key, { counter: 100 }))).toBe(true);
     const { browser, page } = await begin(world);
     // It is still all that she has.
     expect((await signInAs(browser, page, 'alice')).status).toBe(403);
