@@ -76,13 +76,21 @@ async function list({ config: file, secrets, ...options }: ListSecretsOptions, i
     none: 'The configuration has no clients.',
     columns: [
       'client_id',
-      'grant_types',
       { key: 'id', heading: 'SECRET' },
+      'name',
       { key: 'state', colours: { live: 'green', expiring: 'yellow', expired: 'red' } },
       { key: 'expires_at', heading: 'EXPIRES', isTime: true },
       { key: 'last_used', isTime: true },
     ],
-    wide: ['name', 'kind', 'not_before', 'client_name', 'token_endpoint_auth_method', 'scope', 'document'],
+    wide: [
+      'kind',
+      'not_before',
+      'client_name',
+      'grant_types',
+      'token_endpoint_auth_method',
+      'scope',
+      'document',
+    ],
   });
 }
 

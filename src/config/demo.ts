@@ -19,5 +19,5 @@ export const DEMO_PASSWORD_HASH =
 export const DEMO_PATH = '/try';
 export const DEMO_CALLBACK_PATH = '/try/callback';
 
-/** Where a newcomer begins: a page, and the lines that `serve` prints at its start. */
-export type Beginning = { readonly url: string; readonly facts: readonly string[] };
+/** Where a newcomer begins: a page, if there is one, and the lines that `serve` prints at its start. */
+export type Beginning = { readonly url?: string; readonly facts: readonly string[] };

@@ -145,7 +145,7 @@ function reportKeys({ active, published }: KeySet, areNew: boolean, { log, audit
   const fields = { kid: active.kid, published: published.map(({ kid }) => kid) };
   audit.record('keys_changed', 'success', fields);
   if (!areNew) return;
-  log.warn(
+  log.info(
     { kid: active.kid },
     'created signing keys (new store): tokens issued from another store are no longer valid',
   );

@@ -46,7 +46,10 @@ const init =
     stdout.write(`${password}\n`);
     const [postern, config] = [commandName(), join(folder, 'config', 'postern.yaml')];
     stderr.write(`\nNext:\n  ${postern} check --config ${config}\n  ${postern} serve --config ${config}\n`);
-    if (startUrl) stderr.write(`\nThen open ${startUrl} and sign in as ${username}.\n`);
+    const then = startUrl
+      ? `Then open ${startUrl} and sign in as ${username}.`
+      : 'There is no demo app: it works only where the issuer is http on this machine.';
+    stderr.write(`\n${then}\n`);
   };
 
 /** All of them or none; existing files are never touched. Only their owner may read keys and data. */

@@ -21,12 +21,14 @@ type DemoSettings<C = DemoClient> = {
   readonly management: { readonly port: number };
 };
 
+const demoClientOf = <C extends DemoClient>({ clients }: DemoSettings<C>) =>
+  clients.find(({ clientId, secrets }) => clientId === DEMO_CLIENT_ID && secrets.some(isDemoSecret));
+
 /** The shipped demo client with its callback on the management listener, if it is still there. */
-export function findDemo<C extends DemoClient>({ clients, management, workers }: DemoSettings<C>) {
+export function findDemo<C extends DemoClient>(config: DemoSettings<C>) {
+  const { management, workers } = config;
   if (workers > 1) return undefined;
-  const client = clients.find(
-    ({ clientId, secrets }) => clientId === DEMO_CLIENT_ID && secrets.some(isDemoSecret),
-  );
+  const client = demoClientOf(config);
   const callback = client?.redirectUris.find((uri) => {
     const { pathname, port } = new URL(uri);
     return pathname === DEMO_CALLBACK_PATH && port === String(management.port);
@@ -40,9 +42,14 @@ export function demoUserOf({ users }: DemoSettings) {
   return user && { username: user.username, password: DEMO_PASSWORD };
 }
 
+const whyOff = ({ workers, management }: DemoSettings): string =>
+  workers > 1
+    ? 'it needs workers: 1'
+    : `add http://localhost:${management.port}${DEMO_CALLBACK_PATH} to redirect_uris of the client ${DEMO_CLIENT_ID}`;
+
 function begin(config: DemoSettings): Beginning | undefined {
   const demo = findDemo(config);
-  if (!demo) return undefined;
+  if (!demo) return demoClientOf(config) && { facts: [`try it       off: ${whyOff(config)}`] };
   const url = new URL(DEMO_PATH, demo.callback).href;
   const user = demoUserOf(config);
   const facts = [

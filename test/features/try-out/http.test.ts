@@ -1,6 +1,8 @@
 // The way from the home page to the tokens, while the demo client is there.
 import { describe, expect, it } from 'vitest';
 import { DEMO_CLIENT_SECRET } from '../../../src/config/demo.ts';
+import { digestOf } from '../../../src/config/secret-strength.ts';
+import { tryOut as declaration } from '../../../src/features/try-out/feature.ts';
 import { Browser } from '../../world/browser.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { finishPages, newBrowser } from '../../world/person.ts';
@@ -40,5 +42,18 @@ describe('the try-out', () => {
     const goneOn = await browser.submit(unfinished, '/consent');
     expect([goneOn.status, goneOn.url.includes('code=')]).toEqual([400, false]);
     expect((await browser.open(url)).status).toBe(400);
+  });
+
+  it.each([
+    [{ workers: 2 }, 'off: it needs workers: 1'],
+    [{ management: { port: 3011 } }, 'off: add http://localhost:3011/try/callback to redirect_uris of'],
+    [{ clients: [] }, undefined],
+    [{}, 'http://localhost:3001/try'],
+  ])('says at a start with %j whether it is on', (changes, said) => {
+    const secrets = [{ kind: 'sha256' as const, digest: digestOf(DEMO_CLIENT_SECRET) }];
+    const client = { clientId: 'demo', secrets, redirectUris: ['http://localhost:3001/try/callback'] };
+    const config = { clients: [client], users: [], workers: 1, management: { port: 3001 }, ...changes };
+    const last = declaration.begin[0](config)?.facts.at(-1);
+    expect(last?.startsWith(`try it       ${said}`)).toBe(said && true);
   });
 });

@@ -54,11 +54,11 @@ describe('postern client list', () => {
     const { code, stdout } = await postern(['client', 'list', '-c', file(HEAD + SECRETS), '-o', 'wide']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^CLIENT ID +GRANT TYPES +SECRET +STATE +EXPIRES +LAST USED +NAME +KIND +NOT BEFORE /m,
+      /^CLIENT ID +SECRET +NAME +STATE +EXPIRES +LAST USED +KIND +NOT BEFORE .* GRANT TYPES /m,
     );
-    expect(stdout).toMatch(/^svc .* \w+ +expired +2020-01-01 +- +old +sha256 +- /m);
-    expect(stdout).toMatch(/^svc .* \w+ +not yet +- +- +next +sha256 +2099-01-01 /m);
-    expect(stdout).toMatch(/^spa .*authorization_code .* - /m);
+    expect(stdout).toMatch(/^svc +\w+ +old +expired +2020-01-01 +- +sha256 +- /m);
+    expect(stdout).toMatch(/^svc +\w+ +next +not yet +- +- +sha256 +2099-01-01 /m);
+    expect(stdout).toMatch(/^spa +- .*authorization_code /m);
     expect(stdout).not.toMatch(/aaaaaaaa|bbbbbbbb/);
   });
 
