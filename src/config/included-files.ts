@@ -6,6 +6,7 @@ import { readDocument, type SourceDocument } from './document.ts';
 import { statInTime, Unreadable } from './regular-file.ts';
 import { isRecord, parse } from './parse-fields.ts';
 import type { Path, ProblemList, Report } from './problems.ts';
+import { withoutRemoved } from './removed-keys.ts';
 import type { Entry } from './rules.ts';
 
 /** What a configuration is read from, for watch.ts: files that were read or looked for, and patterns. All absolute. */
@@ -60,7 +61,7 @@ export async function readListing(
     reportUnreadable(`${resolve(file)} ${message}`),
   );
   if (!document) return undefined;
-  const { content } = document;
+  const content = withoutRemoved(document, problems.notices, key);
   if (Array.isArray(content)) return { document, path: [], items: content };
   const report = problems.reporter(document);
   // An empty file is one that is about to be written, or a script's slip: its clients must not disappear.

@@ -14,6 +14,7 @@ import { hashConfig } from './hash.ts';
 import { entriesOf, findFiles, type Listing, readListing, type SourceList } from './included-files.ts';
 import { isRecord, parse } from './parse-fields.ts';
 import { ProblemList, type Report } from './problems.ts';
+import { withoutRemoved } from './removed-keys.ts';
 import { toConfig } from './resolve.ts';
 import { Unreadable } from './regular-file.ts';
 import type { Entry } from './rules.ts';
@@ -50,6 +51,9 @@ export type LoadedConfig = Readonly<{
   readAt: number;
 }>;
 
+/** What two workers reload in 512 MiB, which is what deploy/ gives them. */
+const MOST_USERS = 16_000;
+
 const ANY_MODE = 'secret_files is any_mode: permissions of files with keys and secrets are not checked.';
 
 /** What names clients and APIs. */
@@ -83,10 +87,13 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const refusal = () => new ConfigError(problems.list(), sources);
   const document = await readDocument(file, problems);
   if (!document) throw refusal();
-  const parts = await readParts(document, { problems, sources, serviceOnly }).catch((error: unknown) => {
-    if (!(error instanceof Unreadable)) throw error;
-    problems.add({ file, message: error.message });
-  });
+  const content = withoutRemoved(document, problems.notices);
+  const parts = await readParts(document, content, { problems, sources, serviceOnly }).catch(
+    (error: unknown) => {
+      if (!(error instanceof Unreadable)) throw error;
+      problems.add({ file, message: error.message });
+    },
+  );
   if (!parts) throw refusal();
   const { service } = parts;
   const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
@@ -109,9 +116,15 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
     ...problems.notices,
     ...generated.notices,
     ...(secretFiles === 'any_mode' ? [ANY_MODE] : []),
+    ...usersNotice(parts),
   ];
   const config = toConfig(parts, { store, clientSecrets, keys, notices });
   return { config, sources, hash: hashConfig(config), generatedKeys, readAt };
+}
+
+function usersNotice({ users: { list } }: Parts): readonly string[] {
+  if (list.length <= MOST_USERS) return [];
+  return [`users_from has ${list.length} users: more than 16,000 need more than 512 MiB of memory`];
 }
 
 type Reading = Readonly<{
@@ -123,9 +136,10 @@ type Reading = Readonly<{
 /** Undefined after a fault of the file itself, which all the rest depends on. */
 async function readParts(
   document: SourceDocument,
+  whole: unknown,
   { problems, sources, serviceOnly = false }: Reading,
 ): Promise<Parts | undefined> {
-  const { file, folder, content: whole } = document;
+  const { file, folder } = document;
   const reportAny = problems.reporter(document);
   const report: Report = (path, ...problem) => {
     if (!serviceOnly || NEEDED.includes(String(path[0]))) reportAny(path, ...problem);

@@ -1,10 +1,11 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
 import Koa, { type Middleware } from 'koa';
-import { ACCOUNT_PATH } from '../config/endpoint-rows.ts';
+import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoint-rows.ts';
 import type { PageParts } from '../features/page-parts.ts';
 import type { Host } from '../interaction/host.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
 import { createCachedDocuments } from '../oidc/cached-documents.ts';
+import { seeOther } from '../oidc/send-page.ts';
 import { unitOfWork } from '../oidc/unit-of-work.ts';
 import { Refusal } from '../views/refusal.ts';
 import { serveAssets } from './assets.ts';
@@ -47,6 +48,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   app.use(showHome(config, pages));
   app.use(sendFormsAsQuery(issuer));
   app.use(unitOfWork(host));
+  app.use((ctx, next) => (ctx.path === '/factors' ? seeOther(ctx, `${issuer}${FACTORS_PATH}`) : next()));
   app.use(below('/interaction/', interactionRoutes(host, features)));
   const sections = features.flatMap((one) => one.sections?.(host) ?? []);
   const routes = features.flatMap((one) => one.routes?.(host, sections) ?? []);

@@ -194,7 +194,7 @@ anyStore(
       expect(codes.every((code) => /^([0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/.test(code))).toBe(
         true,
       );
-      const list = await browser.open(`${world.issuer}/account/factors`);
+      const list = await browser.open(`${world.issuer}/factors`);
       expect(codesIn(list).filter((code) => codes.includes(code))).toEqual([]);
       const next = codesIn(await browser.submit(list, '/recovery-codes'));
       const { recoveryCodes } = await ownFactors(world);

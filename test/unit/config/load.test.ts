@@ -58,6 +58,51 @@ describe('a configuration file', () => {
     });
   });
 
+  it('may still have what an earlier version had, which is said once and has no effect', async () => {
+    const OLD = {
+      client_secret: 'env:WEB_SECRET',
+      scope: 'openid',
+      redirect_uris: ['https://app.example/callback'],
+      rate_limits: { token: '5/1m', revocation: '5/1m' },
+    };
+    const old = `client_id: app
+    client_secret: env:WEB_SECRET
+    scope: openid
+    redirect_uris: [https://app.example/callback]
+    rate_limits: { token: 5/1m, revocation: 5/1m }`;
+    const main = `${LOCAL}refresh_token_grace: 10s
+rate_limits:
+  dry_run: true
+  token: { failures: 5/1m, client: 5/1m }
+  sign_in: { address_failures: 5/1m }
+clients_from: [more.yaml, another.yaml]
+clients:
+  - ${old.replace('app', 'app-0')}
+  - ${old.replace('app', 'app-1')}
+`;
+    const file = write(main, {
+      'more.yaml': `clients:\n  - ${old.replace('app', 'app-2')}\n`,
+      'another.yaml': JSON.stringify([{ ...OLD, client_id: 'app-3' }]),
+    });
+    const { notices, rateLimits, clients } = await loadConfig(file, { env: ENV, writeKeys: false });
+    const ofClients =
+      'clients[].rate_limits.revocation no longer has an effect: remove it (rate_limits.revocation';
+    expect(notices.map((line) => line.replace(`${dirname(file)}/`, ''))).toEqual([
+      'postern.yaml:2 refresh_token_grace no longer has an effect: remove it (refresh tokens are single-use)',
+      expect.stringContaining('postern.yaml:4 rate_limits.dry_run no longer has an effect'),
+      expect.stringMatching(
+        /^postern\.yaml:5 rate_limits\.token is a single rate now: replace it with the value of client, which/,
+      ),
+      expect.stringContaining('postern.yaml:6 rate_limits.sign_in is a single rate now'),
+      expect.stringMatching(/^postern\.yaml:13 clients\[\]\.rate_limits\.revocation .* has it 2 times\.$/),
+      expect.stringContaining(`more.yaml:6 ${ofClients}`),
+      expect.stringContaining(`another.yaml:1 ${ofClients}`),
+    ]);
+    expect(rateLimits.token).toEqual({ limit: 5, windowSeconds: 60 });
+    expect(rateLimits.signIn).toEqual({ limit: 10, windowSeconds: 600 });
+    expect(clients[3]?.rateLimits).toEqual({ token: { limit: 5, windowSeconds: 60 } });
+  });
+
   it('that is not there is a problem, not a crash', async () => {
     await expect(loadConfig('/nowhere/postern.yaml')).rejects.toMatchObject({
       problems: [{ file: '/nowhere/postern.yaml', message: 'does not exist' }],
@@ -308,6 +353,16 @@ describe('16,000 users in the file', () => {
         `${place} [15999].none: unknown key "none"`,
       );
     }
+  });
+
+  it('are the most that the shipped limits are for: more are a notice', async () => {
+    const file = write(`${LOCAL}users_from: users.yaml\n`);
+    writeFileSync(
+      join(dirname(file), 'users.yaml'),
+      `${yaml}  - id: usr_more0000000000000000\n    username: more\n    password_hash: ${HASH}\n`,
+    );
+    const { notices } = await loadConfig(file, { env: {} });
+    expect(notices.join()).toContain('users_from has 16001 users');
   });
 });
 
