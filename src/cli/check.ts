@@ -6,6 +6,7 @@ import { secretWarnings } from '../config/secret-expiry.ts';
 import { tryStoredKeys } from '../server/sealed.ts';
 import { addVerb, noSecretsOption, type SecretsOptions } from './configuration.ts';
 import { counted, print, type CliIo } from './io.ts';
+import { staleSchemas } from './schema.ts';
 
 /** Adds the verb. It throws ConfigError for problems. */
 export function registerCheck(program: Command, io: CliIo): void {
@@ -19,6 +20,7 @@ export function registerCheck(program: Command, io: CliIo): void {
       const warnings = [
         ...config.notices,
         ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)),
+        ...staleSchemas(file),
         ...(message === undefined ? [] : [message]),
         ...(unknown === undefined ? [] : [`the stored keys were not checked: ${unknown}`]),
       ];

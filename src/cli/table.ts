@@ -122,35 +122,31 @@ async function printTable<Row>(
 ): Promise<void> {
   const columns = columnsOf(list, isWide);
   const limit = stdout.isTTY === true && !isWide ? stdout.columns || 80 : Infinity;
-  const paint = (text: string, style: Style | undefined) =>
-    style !== undefined && stdout.hasColors?.() === true
+  const paint = (text: string, style: Style = 'reset') =>
+    style !== 'reset' && stdout.hasColors?.() === true
       ? styleText(style, text, { validateStream: false })
       : text;
-  const headings: readonly Cell[] = columns.map(({ key, heading = key
-      .toUpperCase()
-      .replaceAll('_', ' ') }) => ({
-    text: heading,
-    style: 'bold',
-  }));
-  let page = headers ? [headings] : [];
   let widths = columns.map(() => 0);
-  const flush = () => {
+  const write = (page: readonly (readonly Cell[])[]) => {
     const needed = widths.map((width, at) =>
       Math.max(width, ...page.map((cells) => widthOf(cells[at]?.text ?? ''))),
     );
     widths = fitted(needed, limit);
-    const lines = page.map((cells) =>
-      cells.map(({ text, style }, at) => {
+    for (const cells of page) {
+      const line = cells.map(({ text, style }, at) => {
         const shown = cut(text, widths[at] ?? 0);
         return paint(shown, style) + ' '.repeat((widths[at] ?? 0) - widthOf(shown));
-      }),
-    );
-    stdout.write(lines.map((line) => `${line.join('  ').trimEnd()}\n`).join(''));
-    page = [];
+      });
+      stdout.write(`${line.join('  ').trimEnd()}\n`);
+    }
   };
-  let isEmpty = true;
+  const headings = columns.map(({ key, heading }): Cell => {
+    return { text: heading ?? key.toUpperCase().replaceAll('_', ' '), style: 'bold' };
+  });
+  const page: (readonly Cell[])[] = [];
+  let count = 0;
   for await (const row of list.rows) {
-    isEmpty = false;
+    if (count++ === 0 && headers) page.push(headings);
     page.push(
       columns.map(({ key, text, isTime, colours }) => {
         const value = text ? text(row) : row[key];
@@ -158,10 +154,10 @@ async function printTable<Row>(
         return { text: shown, style: colours?.[shown] };
       }),
     );
-    if (page.length >= PAGE) flush();
+    if (page.length >= PAGE) write(page.splice(0));
   }
-  if (!isEmpty) flush();
-  else if (list.none !== undefined) stderr.write(`${list.none}\n`);
+  if (count === 0 && list.none !== undefined) stderr.write(`${list.none}\n`);
+  write(page);
 }
 
 const UNITS = { year: 31_536_000, month: 2_592_000, day: 86_400, hour: 3600, minute: 60, second: 1 };
@@ -179,11 +175,10 @@ const SHORTEST = 4;
 /** Takes from the widest column, until a line fits. */
 function fitted(widths: readonly number[], limit: number): number[] {
   const left = [...widths];
-  const sum = () => left.reduce((total, width) => total + width + 2, -2);
-  for (let over = sum() - limit; over > 0; over--) {
-    const widest = Math.max(...left);
-    if (widest <= SHORTEST) break;
-    left[left.lastIndexOf(widest)] = widest - 1;
+  let over = left.reduce((sum, width) => sum + width + 2, -2) - limit;
+  for (; over > 0 && Math.max(...left) > SHORTEST; over--) {
+    const widest = left.lastIndexOf(Math.max(...left));
+    left[widest] = (left[widest] ?? 0) - 1;
   }
   return left;
 }

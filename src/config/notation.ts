@@ -24,7 +24,10 @@ export function formatDuration(seconds: number): string {
 
 /** The zod type of a duration between `min` and `max` seconds; yields seconds. */
 export function duration({ min = 1, max = LONGEST }: { readonly min?: number; readonly max?: number } = {}) {
-  const schema = z.string(DURATION_FAULT).regex(DURATION, DURATION_FAULT).meta({ title: 'duration' });
+  const schema = z
+    .string(DURATION_FAULT)
+    .regex(DURATION, DURATION_FAULT)
+    .meta({ title: 'duration', examples: ['60s', '10m', '30d'] });
   return schema.transform((text, context) => {
     const seconds = toSeconds(text);
     if (seconds < min) context.addIssue(`must be at least ${formatDuration(min)}`);
@@ -43,7 +46,7 @@ export const rate = () =>
   z
     .string(RATE_FAULT)
     .regex(RATE, RATE_FAULT)
-    .meta({ title: 'rate' })
+    .meta({ title: 'rate', examples: ['60/1m'] })
     .transform((text): Rate => {
       const [limit, window = ''] = text.split('/');
       return { limit: Number(limit), windowSeconds: toSeconds(window) };
@@ -68,7 +71,7 @@ export const instantFault = (text: string): string | undefined =>
 export const instant = () =>
   z
     .string(INSTANT_FAULT)
-    .meta({ title: 'date or time' })
+    .meta({ title: 'date or time', examples: ['2027-01-01', '2027-01-01T12:00:00Z'] })
     .refine((text) => instantFault(text) === undefined, INSTANT_FAULT)
     .transform((text) => Math.floor(Date.parse(text) / 1000));
 

@@ -22,7 +22,10 @@ function clientIdFault(value: string): string | undefined {
   return value.startsWith('usr_') ? 'must not start with usr_, the prefix of user IDs' : undefined;
 }
 
-const secretReference = text(emptyFault).meta({ title: 'reference' });
+export const secretReference = text(emptyFault).meta({
+  title: 'reference',
+  examples: ['env:NAME', 'file:secrets/NAME'],
+});
 
 const clientSecretSchema = z
   .strictObject({
@@ -49,9 +52,11 @@ const clientSecretSchema = z
   .transform((secret) => camelKeys(secret));
 
 export const clientSchema = z.strictObject({
-  client_id: text(clientIdFault).describe(
-    'Public identifier of the client, different from all others in more than case. For a public client, it can be the https URL of its metadata document.',
-  ),
+  client_id: text(clientIdFault)
+    .describe(
+      'Public identifier of the client, different from all others in more than case. For a public client, it can be the https URL of its metadata document.',
+    )
+    .meta({ examples: ['my-app'] }),
   client_name: text(labelFault).optional().describe('Name of the client on the sign-in and consent pages.'),
   application_type: z
     .enum(['web', 'native'])
@@ -70,7 +75,8 @@ export const clientSchema = z.strictObject({
   redirect_uris: z
     .array(text(redirectUriFault))
     .default([])
-    .describe('Allowed redirect URIs, compared exactly. Native apps can use any port on localhost.'),
+    .describe('Allowed redirect URIs, compared exactly. Native apps can use any port on localhost.')
+    .meta({ examples: [['https://app.example.com/callback']] }),
   post_logout_redirect_uris: z
     .array(text(redirectUriFault))
     .default([])
@@ -85,7 +91,8 @@ export const clientSchema = z.strictObject({
     .describe('How the client authenticates. none: a public client, such as a single-page or native app.'),
   scope: text(scopeFault)
     .transform(splitScope)
-    .describe('All scopes that the client can request, separated by spaces. Required.'),
+    .describe('All scopes that the client can request, separated by spaces. Required.')
+    .meta({ examples: ['openid email profile'] }),
   default_scope: text(scopeFault)
     .transform(splitScope)
     .optional()

@@ -59,7 +59,9 @@ const claimsSchema = z.strictObject({
 
 /** One user. */
 export const userSchema = z.strictObject({
-  id: text(userIdFault).describe('The sub of this user. Never change it or give it to another user.'),
+  id: text(userIdFault)
+    .describe('The sub of this user. Never change it or give it to another user.')
+    .meta({ examples: ['usr_Qm8vT2kLx5Rz9cNw'] }),
   username: text(usernameFault).describe('Name for signing in. Not case-sensitive.'),
   password_hash: text(passwordHashFault)
     .optional()

@@ -5,9 +5,9 @@ import * as z from 'zod';
 import { fold } from '../features/index.ts';
 import { group } from './camel-keys.ts';
 import { dnsNameFault } from './client-id-url.ts';
-import { clientSchema, resourceSchema } from './schema-client.ts';
+import { clientSchema, resourceSchema, secretReference } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
-import { passwordsSchema } from './schema-user.ts';
+import { passwordsSchema, userSchema } from './schema-user.ts';
 import { emptyFault, labelFault, matching, text } from './text.ts';
 import {
   hostNameFault,
@@ -29,7 +29,7 @@ const address = (defaultPort: number) =>
     port: port().default(defaultPort).describe('Port to bind to; 0 for any free port.'),
   });
 
-const secretReferences = z.array(text(emptyFault).meta({ title: 'reference' })).default([]);
+const secretReferences = z.array(secretReference).default([]);
 
 const colorFault = matching(/^#([0-9a-f]{3}|[0-9a-f]{6})$/i, 'must be a color in quotes, such as "#1a56db"');
 
@@ -44,7 +44,8 @@ export const configSchema = z.strictObject({
     .transform(normalizeIssuer)
     .describe(
       'Public URL of the service: the start of all endpoint URLs, and the iss of all tokens. https, except on localhost. Can have a path.',
-    ),
+    )
+    .meta({ examples: ['https://id.example.com'] }),
   listen: address(3000).prefault({}).describe('Where the service listens.'),
   management: address(3001)
     .extend({
@@ -63,7 +64,8 @@ export const configSchema = z.strictObject({
     .default('lmdb:../data')
     .describe(
       'Data store: lmdb:FOLDER for one machine; redis://HOST, redis+sentinel://HOST,HOST/NAME or redis+cluster://HOST,HOST for several (rediss for TLS). env:NAME or file:PATH for a URL with a password.',
-    ),
+    )
+    .meta({ examples: ['lmdb:../data', 'redis://redis.internal:6379', 'env:POSTERN_STORE'] }),
   workers: z
     .union(
       [
@@ -185,8 +187,25 @@ export const configSchema = z.strictObject({
 /** The file without its lists of objects, which are taken apart by themselves. */
 export type ServiceForm = Omit<z.output<typeof configSchema>, 'clients' | 'resources'>;
 
+/** A file of `clients_from` or `users_from`: a list, or a map with the list. */
+function listFile(key: string, schema: z.ZodType) {
+  const list = z.array(schema);
+  const { $schema } = configSchema.shape;
+  return z.union([list, z.strictObject({ $schema, [key]: list.describe(`The ${key} of this file.`) })]);
+}
+
+const FILES = {
+  postern: { title: 'Postern configuration', schema: configSchema },
+  clients: { title: 'Postern clients', schema: listFile('clients', clientSchema) },
+  users: { title: 'Postern users', schema: listFile('users', userSchema) },
+};
+
+export type SchemaName = keyof typeof FILES;
+export const SCHEMA_NAMES = Object.keys(FILES) as readonly SchemaName[];
+
 /** For editors: draft 7, which is what YAML editors know. */
-export function toJsonSchema(): Record<string, unknown> {
-  const { $schema, ...rest } = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' });
-  return { $schema, title: 'Postern configuration', ...rest };
+export function toJsonSchema(name: SchemaName = 'postern'): Record<string, unknown> {
+  const { title, schema } = FILES[name];
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
+  return { $schema, $id: `urn:postern:schema:${name}`, title, ...rest };
 }

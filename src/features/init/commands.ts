@@ -7,7 +7,7 @@ import { Option, type Command } from 'commander';
 import { hashPassword } from '../../users/passwords.ts';
 import { commandName } from '../../config/command-name.ts';
 import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_PATH } from '../../config/demo.ts';
-import { toJsonSchema } from '../../config/schema.ts';
+import { SCHEMA_NAMES, type SchemaName, toJsonSchema } from '../../config/schema.ts';
 import { usernameFault } from '../../config/text.ts';
 import { issuerFault } from '../../config/uri.ts';
 import { list } from '../index.ts';
@@ -64,6 +64,8 @@ async function writeAll(folder: string, files: Readonly<Record<string, string>>)
   }
 }
 
+const schemaText = (name: SchemaName) => `${JSON.stringify(toJsonSchema(name), undefined, 2)}\n`;
+const modeline = (path: string) => `# yaml-language-server: $schema=${path}.schema.json\n`;
 const newKey = () => `${randomBytes(32).toString('base64url')}\n`;
 const IGNORE_ALL = '# Nothing in here belongs in git.\n*\n';
 
@@ -75,8 +77,7 @@ function starterFiles(issuer: string, username: string, passwordHash: string) {
   const management = listen === '3001' ? '3002' : '3001';
   const origin = `http://localhost:${management}`;
   const files = {
-    'config/postern.yaml': `# yaml-language-server: $schema=./postern.schema.json
-#
+    'config/postern.yaml': `${modeline('./postern')}#
 # Every other key has a default: docs/configuration.md.
 # Check a change with:  postern check --config config/postern.yaml
 
@@ -94,14 +95,14 @@ cookie_keys: [file:secrets/cookie.key]
 clients_from: [clients.d/*.yaml]
 users_from: users.yaml
 `,
-    'config/clients.d/example.yaml': `# "postern client secret" makes a secret and the lines that accept it.
+    'config/clients.d/example.yaml': `${modeline('../clients')}# "postern client secret" makes a secret and the lines that accept it.
 # - client_id: my-app
 #   client_secrets: [{ hash: "sha256:…" }]
 #   redirect_uris: [https://app.example.com/callback]
 #   scope: openid email profile
 `,
     ...(isHere && {
-      'config/clients.d/demo.yaml': `# The client of ${origin}${DEMO_PATH}, where you can try a sign-in. Its secret is public and is refused as soon as the
+      'config/clients.d/demo.yaml': `${modeline('../clients')}# The client of ${origin}${DEMO_PATH}, where you can try a sign-in. Its secret is public and is refused as soon as the
 # issuer is not this machine: then delete this file. The port is that of management.
 - client_id: ${DEMO_CLIENT_ID}
   client_name: Demo app
@@ -111,7 +112,7 @@ users_from: users.yaml
   scope: openid email profile offline_access
 `,
     }),
-    'config/users.yaml': `# "postern user hash" makes an entry.
+    'config/users.yaml': `${modeline('./users')}# "postern user hash" makes an entry.
 users:
   # The id is the sub in this person's tokens: never change it, never give it to somebody else.
   - id: ${newUserId()}
@@ -119,7 +120,7 @@ users:
     password_hash: ${passwordHash}
     preferred_username: ${JSON.stringify(username)}
 `,
-    'config/postern.schema.json': `${JSON.stringify(toJsonSchema(), undefined, 2)}\n`,
+    ...Object.fromEntries(SCHEMA_NAMES.map((name) => [`config/${name}.schema.json`, schemaText(name)])),
     'config/secrets/encryption.key': newKey(),
     'config/secrets/cookie.key': newKey(),
     'config/secrets/.gitignore': IGNORE_ALL,

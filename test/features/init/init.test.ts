@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { verify } from '@node-rs/argon2';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -70,7 +70,18 @@ describe('postern init', () => {
     expect(readFileSync(join(secrets, '.gitignore'), 'utf8')).toMatch(/^\*$/m);
     expect(readFileSync(join(folder, 'data/.gitignore'), 'utf8')).toMatch(/^\*$/m);
     const main = readFileSync(join(folder, 'config/postern.yaml'), 'utf8');
-    expect(main.split('\n')[0]).toBe('# yaml-language-server: $schema=./postern.schema.json');
+    const linked = {
+      postern: '.',
+      users: '.',
+      'clients.d/example': '../clients',
+      'clients.d/demo': '../clients',
+    };
+    for (const [name, to] of Object.entries(linked)) {
+      const schema = to === '.' ? `./${name}.schema.json` : `${to}.schema.json`;
+      const text = readFileSync(join(folder, `config/${name}.yaml`), 'utf8');
+      expect(text.split('\n')[0]).toBe(`# yaml-language-server: $schema=${schema}`);
+      expect(existsSync(join(folder, 'config', dirname(name), schema))).toBe(true);
+    }
     expect(main).toContain('encryption_keys: [file:secrets/encryption.key]');
     expect(JSON.parse(readFileSync(join(folder, 'config/postern.schema.json'), 'utf8'))).toEqual(
       JSON.parse((await postern(['schema'])).stdout),

@@ -80,6 +80,17 @@ describe('postern check', () => {
     });
   });
 
+  it('names a schema beside the file that is from another version', async () => {
+    const config = file('local.yaml', 'issuer: http://localhost:3000\n');
+    const schema = file('clients.schema.json', (await postern(['schema', 'clients'])).stdout);
+    expect((await postern(['check', '-c', config])).stderr).toBe('');
+    for (const other of ['{}', '{', '']) {
+      file('clients.schema.json', other);
+      const said = `warning: ${schema} is from another version: run postern schema clients > ${schema}\n`;
+      expect(await postern(['check', '-c', config])).toMatchObject({ code: 0, stderr: said });
+    }
+  });
+
   it('leaves the disk alone', async () => {
     const config = file('local.yaml', 'issuer: http://localhost:3000\nstore: lmdb:data\n');
     expect((await postern(['check', '-c', config])).code).toBe(0);
@@ -93,10 +104,11 @@ describe('postern check', () => {
 });
 
 describe('postern schema', () => {
-  it('prints what is shipped', async () => {
-    const { code, stdout } = await postern(['schema']);
+  it.each(['postern', 'users'])('prints what is shipped for %s', async (name) => {
+    const { code, stdout } = await postern(['schema', name]);
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual(JSON.parse(readFileSync('config/postern.schema.json', 'utf8')));
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(readFileSync(`config/${name}.schema.json`, 'utf8')));
+    expect(JSON.parse(stdout)).toMatchObject({ $id: `urn:postern:schema:${name}` });
   });
 });
 

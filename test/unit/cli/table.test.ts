@@ -65,7 +65,7 @@ describe('a list', () => {
     expect(writes).toBeGreaterThan(2000);
     expect((await rendered(many(2000), { output: 'csv' })).writes).toBe(2001);
     const table = await rendered(many(2000));
-    expect([table.text.split('\n').length, table.writes]).toEqual([2002, 5]);
+    expect(table.text.split('\n')).toHaveLength(2002);
   });
 
   it('lets no value move the cursor, become a formula or break a row', async () => {
