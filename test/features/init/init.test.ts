@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { verify } from '@node-rs/argon2';
 import { describe, expect, it } from 'vitest';
+import { list } from '../../../src/features/index.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { runProgram } from '../../world/process.ts';
 import { postern } from '../../world/terminal.ts';
@@ -25,6 +26,8 @@ describe('postern init', () => {
     expect(clients.map(({ clientId }) => clientId)).toEqual(['demo']);
     expect([notices, encryptionKeys[0]?.length]).toEqual([[], 32]);
     expect(stderr).toContain(`\n  postern serve --config ${file}\n`);
+    const begins = 'Then open http://localhost:3001/try and sign in as alice.';
+    expect(stderr.includes(begins)).toBe(list('begin').length > 0);
     const written = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
     );
