@@ -224,9 +224,7 @@ async function visitFrom(clientId: string, address = '127.0.0.1'): Promise<Visit
 }
 
 /** A sign-in with a client by document, from the first request to a refreshed token. */
-async function useClient(
-  clientId: string,
-): Promise<{ readonly refreshed: number; readonly refreshToken: string }> {
+async function useClient(clientId: string): Promise<{ readonly refreshed: number }> {
   const browser = newBrowser(world());
   const url = new URL(authorizeUrlOf(clientId));
   url.searchParams.set('scope', 'openid offline_access');
@@ -239,13 +237,9 @@ async function useClient(
     redirect_uri: url.searchParams.get('redirect_uri') ?? '',
     code_verifier: VERIFIER,
   });
-  return refreshAt(clientId, String(tokens.body['refresh_token']));
-}
-
-async function refreshAt(clientId: string, refreshToken: string) {
+  const refreshToken = String(tokens.body['refresh_token']);
   const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken };
-  const { status, body } = await post(world(), '/oauth/token', form);
-  return { refreshed: status, refreshToken: String(body['refresh_token']) };
+  return { refreshed: (await post(world(), '/oauth/token', form)).status };
 }
 
 function heapBytes(): number {
@@ -258,7 +252,6 @@ type Flood = {
   readonly clientIds: readonly string[];
   readonly addresses: readonly string[];
   readonly atOnce: number;
-  readonly known?: { readonly clientId: string; readonly refreshToken: string };
 };
 
 const CLIENTS = ['web', 'web2', 'post', 'spa', 'native'] as const;
@@ -364,8 +357,8 @@ const api = {
     watch(async () => ({ status: (await post(world(), endpoint, form)).status })),
   useClient: async (clientId: string) => watch(() => useClient(clientId)),
 
-  /** Strangers who name documents, so many at once; and while those are asked for, what others do. */
-  async flood({ clientIds, addresses, atOnce, known }: Flood) {
+  /** Strangers who name documents, so many at once; and while those are asked for, a sign-in. */
+  async flood({ clientIds, addresses, atOnce }: Flood) {
     return watch(async () => {
       const answers: Visit[] = [];
       const left = clientIds.entries();
@@ -374,17 +367,13 @@ const api = {
           answers.push(await visitFrom(clientId, addresses[index % addresses.length]));
       });
       await waitUntil(() => openSockets > 0 || answers.length > 0);
-      const knownVisit = known && (await visitFrom(known.clientId));
-      const knownRefresh = known && (await refreshAt(known.clientId, known.refreshToken));
       const signedIn = (await signIn(world())).tokens.access_token !== '';
       await Promise.all(strangers);
       const statuses = answers.map(({ status }) => status);
       const lacking = answers.filter(({ status, retryAfter }) => status >= 429 && retryAfter === '').length;
-      return { statuses, lacking, signedIn, knownVisit: knownVisit?.status, knownRefresh };
+      return { statuses, lacking, signedIn };
     });
   },
-
-  heap: heapBytes,
 
   /** How much more memory is in use after `rounds` of documents that are refused, each a minute later. */
   async growth(clientId: string, rounds: number) {

@@ -178,13 +178,6 @@ describe('the memory of a consent', () => {
   standingClock();
   const world = useWorld({ config: { ...GENEROUS, lifetimes: { consent: '10d' } } });
 
-  it('ends with everything of a person: sign-out everywhere, and disabling', async () => {
-    await complete(world());
-    moveClock(10);
-    await changeAccount(world(), PEOPLE.alice, { validAfter: Math.floor(Date.now() / 1000) });
-    expect(titleOf((await enterPassword(world())).page)).toBe(ASKS);
-  });
-
   it('RT-10: is not begun by a page of a sign-in that has ended', async () => {
     const { browser, page } = await begin(world(), {}, { browser: newBrowser(world()) });
     const asked = await signInAs(browser, page, 'bob');

@@ -3,12 +3,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { signIn } from '../world/app.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { begin, newBrowser, silently, titleOf, tryPassword } from '../world/person.ts';
-import { introspect } from '../world/presented-tokens.ts';
+import { newBrowser, silently, titleOf, tryPassword } from '../world/person.ts';
 import { limitsOf } from '../world/stored.ts';
-import { refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type World, WORLD_ENV } from '../world/world.ts';
 import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
@@ -137,27 +134,6 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     expect((await newBrowser(world).open(deleted)).status).toBe(200);
     await userVerb(world, ['delete', 'dora']);
     await expectDead(deleted);
-  });
-
-  it('a reset ends every session and token, makes no session, and the old password is nothing', async () => {
-    await userVerb(world, ['add', 'frida'], PASSWORD);
-    const browser = newBrowser(world);
-    const { page } = await begin(world, {}, { browser });
-    await browser.submit(page, '/login', { username: 'frida', password: PASSWORD });
-    const { tokens } = await signIn(world, { browser });
-    const link = await linkOf(world, ['reset', 'frida']);
-    // Until it is used, everything is as before.
-    expect(isIn(await tryPassword(world, 'frida', PASSWORD))).toBe(true);
-
-    const done = await follow(other, link, chosen(OTHER), browser);
-    expect([done.status, titleOf(done)]).toEqual([200, 'Your new password is set']);
-    for (const node of two.nodes) {
-      expect(await introspect(node, tokens.access_token, 'web')).toEqual({ active: false });
-      expect((await refresh(node, tokens.refresh_token)).status).toBe(400);
-      expect((await tryPassword(node, 'frida', PASSWORD)).status).toBe(401);
-      expect(isIn(await tryPassword(node, 'frida', OTHER))).toBe(true);
-    }
-    expect(await silently(world, browser)).toBe('login_required');
   });
 
   it('is refused for people of the file, and where another verb is meant', async () => {

@@ -2,7 +2,6 @@
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import Provider from 'oidc-provider';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { openAccount } from '../../world/account-page.ts';
 import { authorize, sidOf, signIn } from '../../world/app.ts';
 import { HOUR, moveClock, standingClock, until } from '../../world/clock.ts';
 import { StoreUnavailable } from '../../../src/store/store.ts';
@@ -118,24 +117,6 @@ eachStore(
       expect(answer.code).toEqual(expect.any(String));
       const [sent] = await receiver.wait(sidOf({ browser, ...first }));
       expect(sent?.claims.sub).toBe(PEOPLE.alice);
-    });
-
-    it('the account page: an app that loses its access, and sessions that end elsewhere', async () => {
-      const elsewhere = await signIn(world());
-      const browser = newBrowser(world());
-      await openAccount(world(), browser, { username: 'alice', password: PASSWORDS.alice });
-      const here = await signIn(world(), { browser, client: 'web2' });
-      await browser.submit(await openAccount(world(), browser), '/withdraw', { id: 'web2' });
-      await receiver.wait(sidOf(here));
-      await untilTold(world());
-      expect(receiver.of(sidOf(elsewhere))).toEqual([]);
-      const later = await signIn(world(), { browser, client: 'web2' });
-      expect(sidOf(later)).not.toBe(sidOf(here));
-      await browser.submit(await openAccount(world(), browser), '/end-others');
-      await receiver.wait(sidOf(elsewhere));
-      await signOut(world(), later.browser);
-      await receiver.wait(sidOf(later));
-      expect(receiver.of(sidOf(here))).toHaveLength(1);
     });
 
     it('every ID token of such an app has the sid, also at a refresh', async () => {

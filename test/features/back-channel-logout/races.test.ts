@@ -3,12 +3,12 @@ import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sidOf, type SignedIn, signIn } from '../../world/app.ts';
 import { startLogoutReceiver } from '../../world/logout-receiver.ts';
-import { newBrowser, type User, silently, signOut } from '../../world/person.ts';
+import { type User, silently, signOut } from '../../world/person.ts';
 import { startProcess } from '../../world/process.ts';
 import { refresh } from '../../world/token-endpoint.ts';
 import { postern, useEnvironment } from '../../world/terminal.ts';
 import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
-import { PASSWORDS, PEOPLE, WORLD_ENV } from '../../world/world.ts';
+import { PEOPLE, WORLD_ENV } from '../../world/world.ts';
 
 const receiver = await startLogoutReceiver();
 afterAll(() => receiver.stop());
@@ -63,29 +63,6 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
     await user(['disable', 'alice']);
     await receiver.wait(sidOf(second));
     await user(['enable', 'alice']);
-  });
-
-  it('a password, by the operator and by a link, a group, and the end of a person', async () => {
-    const { id } = await user(['add', 'person1', '--group', 'staff'], PASSWORDS.alice);
-    const before = await enter('person1');
-    await user(['password', 'person1'], PASSWORDS.alice);
-    const [sent] = await receiver.wait(sidOf(before));
-    expect(sent?.claims.sub).toBe(id);
-
-    const other = await enter('person1');
-    const link = String((await user(['reset', 'person1']))['link']);
-    const browser = newBrowser(two.nodes[1]);
-    const chosen = { password: PASSWORDS.alice, again: PASSWORDS.alice };
-    await browser.submit(await browser.open(link), link.slice(-43), chosen);
-    await receiver.wait(sidOf(other));
-
-    const last = await enter('person1');
-    const staff = await enter('person1', 'web2');
-    await user(['set', 'person1', '--remove-group', 'staff']);
-    await receiver.wait(sidOf(staff));
-    expect(receiver.of(sidOf(last))).toEqual([]);
-    await user(['delete', 'person1']);
-    await receiver.wait(sidOf(last));
   });
 
   it('each was sent once, and none for Bob', () => {

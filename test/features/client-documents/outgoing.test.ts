@@ -3,8 +3,6 @@ import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { describeOutgoing, FORBIDDEN, NOTHING, PUBLIC } from '../../attack/outgoing-network.ts';
 import type { Answers } from '../../world/name-server.ts';
 
-let run = 0;
-
 describeOutgoing((inside) => {
   const CONFIG = {
     client_documents: { hosts: ['docs.example', 'silent.example'], scope: 'openid offline_access' },
@@ -170,48 +168,5 @@ describeOutgoing((inside) => {
     expect(answer.statuses.filter((status) => status !== 429 && status !== 503)).toEqual([]);
     expect(answer.seen.connections.length).toBeLessThanOrEqual(10);
     await inside.closed();
-  });
-
-  it('MC-30: a stranger who names hundreds has few of them asked for, and delays nobody', async () => {
-    run += 1;
-    const clientId = `https://docs.example/known/${run}`;
-    let { refreshed, refreshToken } = await inside.useClient(clientId);
-    expect(refreshed).toBe(200);
-    // Its document isn't believed any more, nor are the limits what they were.
-    await inside.later(24 * 60 + 1);
-    const before = await inside.heap();
-
-    async function flood(from: number, addresses: readonly string[]) {
-      const clientIds = Array.from(
-        { length: 100 },
-        (_, index) => `https://docs.example/${run}/${from + index}`,
-      );
-      const answer = await inside.flood({
-        clientIds,
-        addresses,
-        atOnce: 10,
-        known: { clientId, refreshToken },
-      });
-      expect([answer.signedIn, answer.knownVisit, answer.knownRefresh?.refreshed]).toEqual([true, 303, 200]);
-      ({ refreshed, refreshToken } = answer.knownRefresh ?? { refreshed, refreshToken });
-      const strange = answer.seen.requests.filter((one) => !one.includes('/known/')).length;
-      // Those that weren't asked for were refused, with the time to come back.
-      expect(answer.statuses.filter((status) => status === 429).length).toBe(100 - strange);
-      expect([answer.lacking, answer.seen.strays]).toEqual([0, 0]);
-      return { strange, renewals: answer.seen.requests.length - strange };
-    }
-
-    const one = ['127.0.3.1'];
-    expect(await flood(0, one)).toEqual({ strange: 5, renewals: 1 });
-    expect(await flood(100, one)).toEqual({ strange: 0, renewals: 0 });
-    expect(await flood(200, one)).toEqual({ strange: 0, renewals: 0 });
-    // What was refused was counted for that stranger alone.
-    const other = await inside.visit(`https://docs.example/${run}/other`, '127.0.3.2');
-    expect([other.status, other.seen.connections.length]).toEqual([303, 1]);
-    // Many of them share what a host is asked for, also where what they use is to be renewed.
-    await inside.later(24 * 60 + 1);
-    const many = Array.from({ length: 100 }, (_, index) => `127.4.${index + 1}.1`);
-    expect(await flood(300, many)).toEqual({ strange: 10, renewals: 1 });
-    expect((await inside.heap()) - before).toBeLessThan(10_000_000);
   });
 });

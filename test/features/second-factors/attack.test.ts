@@ -231,9 +231,6 @@ async function proofOf(world: OpenWorld, page: Page, client?: 'web2') {
   return { tokens: answer.body, claims: decodeJwt(textOf(answer, 'id_token')) };
 }
 
-const sessionIn = (browser: Browser) =>
-  browser.cookies.find(({ name, value }) => name.endsWith('session') && value !== '')?.value;
-
 describe('a session of less than the person has', () => {
   const world = useWorld(OPTIONS);
   standingClock();
@@ -249,37 +246,6 @@ describe('a session of less than the person has', () => {
     expect(codeOf(done), done.text).toBeDefined();
     return { browser, page: done };
   };
-
-  it('is over in other browsers since the first factor, and steps up by it in this one', async () => {
-    await fresh();
-    const { browser } = await byPassword();
-    const app = await giveOneTimeCodes(world(), 'alice', { sessionsSince: 1 });
-    await expectNobody(world(), browser);
-    const { page } = await begin(world(), REQUEST, { browser });
-    expect(page.text).toContain('name="password"');
-
-    // As the browser that enrolled is left by it.
-    await setFactors(world(), 'alice');
-    const own = await byPassword();
-    await setFactors(world(), 'alice', { oneTimeCode: app.factor });
-    expect(await silently(world(), own.browser, REQUEST)).toBe('interaction_required');
-    expect(await silently(world(), own.browser, { client_id: 'first-party' })).toBe('interaction_required');
-    const before = sessionIn(own.browser);
-    const { page: asked } = await begin(world(), REQUEST, { browser: own.browser });
-    expect(isSecondStep(asked)).toBe(true);
-    moveClock(MINUTE);
-    const done = await own.browser.submit(asked, '/code', { code: app.code() });
-    const { claims } = await proofOf(world(), await finishPages(own.browser, done, 'alice'));
-    expect(claims['amr']).toEqual(['pwd', 'otp', 'mfa']);
-    const after = sessionIn(own.browser);
-    expect(after).not.toBe(before);
-    // MF-33: the old name of the session is nothing.
-    const stale = newBrowser(world());
-    for (const cookie of own.browser.cookies)
-      stale.setCookie(cookie.value === after ? { ...cookie, value: before ?? '' } : cookie);
-    await expectNobody(world(), stale);
-    expect(await silently(world(), own.browser, REQUEST)).toBe('signed in');
-  });
 
   it('that is over is over for a consent page that was open before, too', async () => {
     await fresh();

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { type Browser, fieldOf, type Page } from '../../world/browser.ts';
 import { DAY, moveClock, standingClock } from '../../world/clock.ts';
 import { anyStore, useWorld } from '../../world/each-store.ts';
-import { signIn } from '../../world/app.ts';
 import {
   begin,
   codeOf,
@@ -26,8 +25,6 @@ import {
   SoftwareKey,
   withAddForms,
 } from '../../world/second-factors.ts';
-import { refresh } from '../../world/token-endpoint.ts';
-import { textOf } from '../../world/requests.ts';
 import { NEVER } from '../../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../../world/world.ts';
 import { isList } from './factors.ts';
@@ -129,24 +126,6 @@ anyStore(
       expect(passkeys.map(({ id }) => id)).toEqual([key.id]);
       // MF-11: nothing about the person is in what the authenticator keeps.
       expect([stored, stored?.includes(PEOPLE.alice)]).toEqual([fieldOf(page, 'handle'), false]);
-    });
-
-    it('a first factor ends other sessions, and leaves the tokens of apps that require nothing', async () => {
-      const world = place();
-      await setFactors(world, 'alice');
-      const { tokens } = await signIn(world);
-      const elsewhere = newBrowser(world);
-      await finishPages(
-        elsewhere,
-        await signInAs(elsewhere, (await begin(world, {}, { browser: elsewhere })).page, 'alice'),
-        'alice',
-      );
-      expect(await silently(world, elsewhere)).toBe('signed in');
-      const browser = newBrowser(world);
-      await addCode(browser, await openFactors(world, browser));
-      expect(await silently(world, elsewhere)).toBe('login_required');
-      expect(isList(await browser.open(`${world.issuer}/account/factors`))).toBe(true);
-      expect(textOf(await refresh(world, tokens.refresh_token ?? ''), 'access_token')).not.toBe('');
     });
 
     it('MF-16: removes a factor, which ends the other sessions, and not the last one that an app needs', async () => {
