@@ -13,7 +13,7 @@ import { createAssets } from '../../../src/views/assets.ts';
 import { createOneTimeCodes } from '../../../src/features/second-factors/prove-code.ts';
 import { createPages } from '../../../src/views/pages.ts';
 import { PAGE_STATES as MADE, type PageState } from '../../../src/features/view-tools/page-samples.ts';
-import { axeFaults, WCAG } from '../../browser/axe.ts';
+import { axeFaults, showInstead, WCAG } from '../../browser/axe.ts';
 
 const PICTURES = path.resolve('artifacts/pages');
 // A language that is written from right to left, with a few words of it.
@@ -191,18 +191,7 @@ function markupOf({ name, model }: PageState): string {
     .replaceAll(/ (?:href|value|action|content|src|srcset|data-[\w-]+)="[^"]*"/g, '');
 }
 
-/** Puts another state of the page in the place of the one that was loaded, with its scripts: the frame is the same. */
-async function show(index: number, locale = 'en'): Promise<void> {
-  await measured.evaluate(`(async () => {
-    const text = async (address) => (await fetch(address)).text();
-    const shown = new DOMParser().parseFromString(await text('/0/${index}?lang=${locale}'), 'text/html');
-    document.title = shown.title;
-    document.documentElement.lang = shown.documentElement.lang;
-    document.documentElement.dir = shown.documentElement.dir;
-    document.body.replaceWith(shown.body);
-    for (const { src } of shown.scripts) new Function(await text(src))();
-  })()`);
-}
+const show = (index: number, locale = 'en') => showInstead(measured, `/0/${index}?lang=${locale}`);
 
 describe.each(FIRSTS.map((index) => PAGE_STATES[index]?.name))('%s', (page) => {
   it('passes WCAG 2.2 AA as axe sees it in each state, light and dark, on a desk, a phone and at a zoom of 400 %', async () => {
@@ -287,6 +276,37 @@ describe('languages', () => {
       expect(faults, title).toEqual([]);
       expect(await measured.locator('html').getAttribute('dir')).toBe(locale === 'ar' ? 'rtl' : 'ltr');
     }
+  });
+
+  it('every target that is no link in a sentence is 44 px high where fingers point', async () => {
+    await measured.goto('/0/0');
+    const { origin } = new URL(measured.url());
+    const viewport = { width: 320, height: 640 };
+    const touch = { hasTouch: true, isMobile: true, bypassCSP: true };
+    const phone = await browser.newContext({ baseURL: origin, viewport, ...touch });
+    const page = await phone.newPage();
+    await page.goto(`/0/${indexOf('login')}`);
+    expect(await page.evaluate("matchMedia('(pointer: coarse)').matches")).toBe(true);
+    // A box, or a tab, is chosen by its label. WCAG 2.5.8 leaves out links in a sentence.
+    const low = await page.evaluate<string[]>(`(async () => {
+      const low = new Set();
+      for (let index = 0; index < ${PAGE_STATES.length}; index += 1) {
+        const shown = new DOMParser().parseFromString(await (await fetch(index)).text(), 'text/html');
+        for (const one of shown.querySelectorAll('details')) one.open = true;
+        for (const one of shown.querySelectorAll('[data-passkey], [data-copies], .reveal')) one.hidden = false;
+        document.body.replaceWith(shown.body);
+        for (const one of document.querySelectorAll('a, button, input, summary')) {
+          const target = /^(?:checkbox|radio)$/.test(one.type) ? one.labels[0] : one;
+          const { height } = target.getBoundingClientRect();
+          const isInSentence = [...one.parentNode.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+          if (height > 0 && height < 44 && !(one.localName === 'a' && isInSentence))
+            low.add([document.body.className, one.localName, one.className, one.textContent.trim(), height].join(' '));
+        }
+      }
+      return [...low];
+    })()`);
+    expect(low).toEqual([]);
+    await phone.close();
   });
 
   it.each([320, 1280])('the menu of languages passes while it is open, at %s px', async (width) => {
