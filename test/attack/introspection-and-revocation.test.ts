@@ -41,13 +41,6 @@ describe('introspection', () => {
         expect([answer.status, answer.body['error']], path).toEqual([401, 'invalid_client']);
         expect(answer.headers.get('www-authenticate'), path).toBe(`Basic realm="${world().issuer}"`);
       }
-      const wrong = await post(
-        world(),
-        path,
-        { token: accessToken },
-        { authorization: basic('rs1', 'wrong') },
-      );
-      expect([wrong.status, wrong.body['error']], path).toEqual([401, 'invalid_client']);
       const bearer = await post(
         world(),
         path,

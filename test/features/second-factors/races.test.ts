@@ -2,9 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
-import { fieldOf, type Page } from '../../world/browser.ts';
-import { enterPassword, idOf, newBrowser, silently, type User } from '../../world/person.ts';
+import { type Page } from '../../world/browser.ts';
+import { enterPassword, silently, type User } from '../../world/person.ts';
 import { rounds } from '../../world/rounds.ts';
 import {
   giveOneTimeCodes,
@@ -12,12 +11,9 @@ import {
   isSecondStep,
   newRecoveryCodes,
   ownFactors,
-  setFactors,
-  SoftwareKey,
 } from '../../world/second-factors.ts';
 import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
 import type { StoreName, World } from '../../world/world.ts';
-import { newLink } from '../../world/one-time-link.ts';
 
 const ROUNDS = rounds(50, 3);
 const REQUEST = { scope: 'openid' };
@@ -102,26 +98,5 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
       expect(signedIn, `round ${round}`).toBe(1);
       expect((await ownFactors(place, person)).passkeys).toMatchObject([{ counter: 8 }]);
     }
-  });
-
-  it('MF-41: a link for the first factor is followed once, at whichever process', async () => {
-    const place = { openedStore: store, issuer: four.nodes[0].issuer };
-    await setFactors(place, 'alice');
-    const token = await newLink(place, 'factors', idOf('alice'));
-    const opened = await Promise.all(
-      four.nodes.map(async (node) => {
-        const browser = newBrowser(node);
-        return { node, browser, page: await browser.open(oneTimeLinkUrl(node.issuer, token)) };
-      }),
-    );
-    const answers = await Promise.all(
-      opened.map(async ({ node, browser, page }) => {
-        const handle = fieldOf(page, 'handle');
-        return browser.submit(page, token, { response: new SoftwareKey().create(node, page), handle });
-      }),
-    );
-    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-    expect(statuses).toEqual([200, 410, 410, 410]);
-    expect((await ownFactors(place)).passkeys).toHaveLength(1);
   });
 });
