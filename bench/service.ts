@@ -72,7 +72,7 @@ export class Stage {
   /** Once it says that it is up. */
   async run({ name, issuer, file }: Configured, program = 'dist/main.js'): Promise<Service> {
     const log = path.join(path.dirname(file), 'log/service.log');
-    const served = await serve([program, 'serve', '--config', file], 'Postern is up.', log);
+    const served = await serve([program, 'serve', '--config', file], 'Postern is running.', log);
     this.later(() => served.stop());
     return { name, issuer, pid: served.pid, stop: () => served.stop() };
   }

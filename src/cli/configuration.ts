@@ -26,7 +26,7 @@ export const addVerb = (group: Command, name: string, description: string): Comm
 export function checked(faultOf: (value: string) => string | undefined): (value: string) => string {
   return (value) => {
     const fault = faultOf(value);
-    if (fault) throw new InvalidArgumentError(`it ${fault}`);
+    if (fault) throw new InvalidArgumentError(`It ${fault}.`);
     return value;
   };
 }

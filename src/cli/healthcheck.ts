@@ -34,7 +34,7 @@ async function managementUrl(file: string, say: (line: string) => void): Promise
   }
   const address = await readManagementAddress(file);
   if (address !== undefined) return localUrl(address);
-  say(`${file} does not say where the management listener is: asking ${DEFAULT_MANAGEMENT}`);
+  say(`${file} has no valid management address: trying ${DEFAULT_MANAGEMENT}`);
   return DEFAULT_MANAGEMENT;
 }
 
@@ -46,12 +46,12 @@ async function askHealth(url: URL): Promise<Health> {
     const answer = await fetch(url, { signal, redirect: 'manual' });
     const { status, problems } = parseJsonObject(await answer.text()) ?? {};
     if (typeof status !== 'string')
-      return unhealthy(`${url.href} answered ${answer.status}, and not as Postern does`);
+      return unhealthy(`${url.href} returned ${answer.status}, but not from Postern`);
     const said = Array.isArray(problems) ? problems.map(String) : [];
     return { ok: answer.status === 200, status, problems: said };
   } catch (error) {
     const { code = 'no answer' } = Object(error instanceof Error && error.cause) as { code?: string };
-    return unhealthy(`${url.href} did not answer: ${signal.aborted ? 'no answer within 5 s' : code}`);
+    return unhealthy(`${url.href} did not respond: ${signal.aborted ? 'timeout after 5 s' : code}`);
   }
 }
 

@@ -24,7 +24,7 @@ export function registerKeys(program: Command, io: CliIo): void {
     withKeys(options, (context) => rotate(context, options, io)),
   );
   addVerb(keys, 'compromise', 'revoke a leaked signing key')
-    .argument('<kid>', 'key ID from "keys list", or how it starts')
+    .argument('<kid>', 'key ID from "keys list", or its first characters')
     .addOption(yesOption())
     .action((typed: string, options: VerbOptions & YesOption) =>
       withKeys(options, async (context) => {

@@ -23,14 +23,14 @@ async function askTwice({ stdin, stderr }: CliIo): Promise<string> {
   try {
     stderr.write('Password: ');
     const first = await terminal.question('');
-    stderr.write('\nRepeat the password: ');
+    stderr.write('\nConfirm password: ');
     const second = await terminal.question('');
     stderr.write('\n');
     if (first !== second) throw new CommandError("the passwords don't match");
     return first;
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError('no password was given', { cause: error });
+    throw new CommandError('no password was entered', { cause: error });
   } finally {
     terminal.close();
   }

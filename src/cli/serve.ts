@@ -179,7 +179,7 @@ async function untilStopped(): Promise<void> {
 function welcome(config: Config): string {
   const { issuer, listen, management, notices } = config;
   const lines = [
-    'Postern is up.',
+    'Postern is running.',
     '',
     `  issuer       ${issuer}`,
     `  discovery    ${issuer}${ENDPOINTS.discovery}`,

@@ -34,7 +34,7 @@ async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     throw new CommandError(`${folder} already exists: choose a new folder`, { cause: error });
   });
-  printDone(io, options, { value: { folder }, text: `Copied to ${folder}` });
+  printDone(io, options, { value: { folder }, text: `Copied the store to ${folder}` });
 }
 
 /** Signing keys, the pepper, what changed about users: docs/redis.md has what stays. The old store stays as it is. */
@@ -72,7 +72,7 @@ function setIssuer(options: VerbOptions & YesOption, io: CliIo): Promise<void> {
       await confirm(
         io,
         options,
-        `Let the store belong to ${issuer}, and reject tokens of its issuer so far?`,
+        `Change the issuer of the store to ${issuer} and reject tokens of the previous issuer?`,
       );
       let before: string | undefined;
       await keyStore.update((ring) => {
@@ -80,7 +80,7 @@ function setIssuer(options: VerbOptions & YesOption, io: CliIo): Promise<void> {
         if (ring.installation === undefined || before === issuer) return ring;
         return { ...ring, installation: { ...ring.installation, issuer } };
       });
-      const text = `The store now belongs to ${issuer}. Nodes of another issuer stop signing, and its tokens are rejected.\n`;
+      const text = `Changed the issuer to ${issuer}. Nodes of the previous issuer stop signing, and its tokens are rejected.\n`;
       print(io, options, { value: { issuer, before: before ?? null }, text });
     },
     { anyIssuer: true },

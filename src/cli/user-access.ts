@@ -12,34 +12,34 @@ import type { User } from '../users/user.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 type Granted = { readonly groups: readonly string[]; readonly claims: Claims };
-export type GrantedOptions = { readonly claim: Claims; readonly group: readonly string[] };
+export type GrantedOptions = { readonly claim?: Claims; readonly group?: readonly string[] };
 type SetOptions = VerbOptions &
-  GrantedOptions & { readonly removeClaim: readonly string[]; readonly removeGroup: readonly string[] };
+  GrantedOptions & { readonly removeClaim?: readonly string[]; readonly removeGroup?: readonly string[] };
 
-const append = (text: string, before: readonly string[]) => [...before, text];
+const append = (text: string, before: readonly string[] = []) => [...before, text];
 
-/** `--group` and `--claim`. */
+/** `--group` and `--claim`. Undefined when not given: `--help` would print a default. */
 export function addGrantedOptions(verb: Command): Command {
   return verb
-    .option('--claim <name=value>', 'a claim, such as email=alice@example.com; repeatable', addClaim, {})
-    .option('--group <name>', 'a group defined in the configuration; repeatable', append, []);
+    .option('--claim <name=value>', 'a claim, such as email=alice@example.com; repeatable', addClaim)
+    .option('--group <name>', 'a group defined in the configuration; repeatable', append);
 }
 
 export function registerSet(user: Command, io: CliIo): void {
   const description = 'change the groups and claims of a user in the store';
   addGrantedOptions(addChange(user, io, { name: 'set', description, isStored: true, act: change }))
-    .option('--remove-group <name>', 'a group to remove; repeatable', append, [])
-    .option('--remove-claim <name>', 'a claim to remove; repeatable', append, []);
+    .option('--remove-group <name>', 'a group to remove; repeatable', append)
+    .option('--remove-claim <name>', 'a claim to remove; repeatable', append);
 }
 
-function addClaim(text: string, before: Claims): Claims {
+function addClaim(text: string, before: Claims = {}): Claims {
   const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('it must be NAME=VALUE');
+  if (at < 1) throw new InvalidArgumentError('It must be NAME=VALUE.');
   const [name, value] = [text.slice(0, at), text.slice(at + 1)];
   return { ...before, [name]: toClaim(name, value) };
 }
 
-/** Standard claims are text, but for two. A custom one is what it reads as in JSON, else text. */
+/** Standard claims are text, except for two. The value of a custom claim is JSON, or else text. */
 function toClaim(name: string, value: string): unknown {
   if (name === 'email_verified' && (value === 'true' || value === 'false')) return value === 'true';
   if (name === 'updated_at' && /^\d{1,12}$/.test(value)) return Number(value);
@@ -51,7 +51,7 @@ function toClaim(name: string, value: string): unknown {
   }
 }
 
-/** A user to add, who has no password yet. Throws CommandError where the login name is taken. */
+/** A user to add, without a password. Throws CommandError if the username is taken. */
 export async function newUser(context: UserContext, username: string, options: GrantedOptions) {
   const { claims, groups } = checkGranted(context.config, options);
   if ((await context.accounts.lookUp(username)) !== undefined) throw isTaken(username);
@@ -59,17 +59,17 @@ export async function newUser(context: UserContext, username: string, options: G
   return { id, username, passwordHash: undefined, groups, claims: withName(username, claims) };
 }
 
-/** Throws CommandError where the login name was taken meanwhile. */
+/** Throws CommandError if the username was taken in the meantime. */
 export async function addNew(context: UserContext, user: NewUser): Promise<void> {
   if (!(await addUser(context, OPERATOR, user))) throw isTaken(user.username);
 }
 
 const isTaken = (username: string) => new CommandError(`user ${JSON.stringify(username)} already exists`);
 
-/** Throws CommandError for what the file doesn't define. */
+/** Throws CommandError for groups and claims that the configuration doesn't define. */
 function checkGranted(
   { groups, scopes }: Pick<Config, 'groups' | 'scopes'>,
-  { claim, group }: GrantedOptions,
+  { claim = {}, group = [] }: GrantedOptions,
 ): { readonly claims: Claims; readonly groups: readonly string[] } {
   const defined = Object.keys(groups);
   const parsed = parseClaims(
@@ -77,12 +77,11 @@ function checkGranted(
     Object.values(scopes).flatMap(({ claims }) => claims),
   );
   const faults = [
-    ...('faults' in parsed ? parsed.faults.map((fault) => `--claim ${fault}`) : []),
+    ...('faults' in parsed ? parsed.faults.map((fault) => `--claim: ${fault}`) : []),
     ...group
       .filter((name) => !defined.includes(name))
       .map(
-        (name) =>
-          `--group ${name}: there is no such group; the configuration defines ${defined.join(', ') || 'none'}`,
+        (name) => `--group: unknown group "${name}": the configuration has ${defined.join(', ') || 'none'}`,
       ),
   ];
   if ('faults' in parsed || faults.length > 0) throw new CommandError(faults.join('\n'));
@@ -100,7 +99,7 @@ const toGroups = (names: readonly string[]) => [...new Set(names)].toSorted();
 async function change(context: UserContext, before: User, options: SetOptions): Promise<Done> {
   const { id, username } = before;
   const added = checkGranted(context.config, options);
-  const { removeClaim, removeGroup } = options;
+  const { removeClaim = [], removeGroup = [] } = options;
   const to = ({ groups, claims }: Granted): Granted => ({
     groups: toGroups([...groups, ...added.groups]).filter((name) => !removeGroup.includes(name)),
     claims: assertFits(

@@ -140,6 +140,6 @@ async function findStoredUser(context: UserContext, typed: string): Promise<User
   const user = await findUser(context, typed);
   if (user.source === 'store') return user;
   throw new CommandError(
-    `${user.username} is in ${context.config.usersFrom ?? 'a file'}: change that file instead`,
+    `${user.username} is defined in ${context.config.usersFrom ?? 'a file'}: edit that file instead`,
   );
 }

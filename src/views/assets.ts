@@ -54,7 +54,7 @@ export function createAssets(settings: ViewsSettings) {
     /** `style.css` -> `assets/style.3fa9c1….css`, relative to the issuer. Throws when there is no such asset. */
     url(name: string): string {
       const url = urls.get(name);
-      if (url === undefined) throw new Error(`There is no asset ${name}`);
+      if (url === undefined) throw new Error(`unknown asset "${name}"`);
       return url;
     },
     has: (name: string) => urls.has(name),

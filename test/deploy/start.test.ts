@@ -111,7 +111,7 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
         .finally(() => clearTimeout(timer));
       child.stdout.on('data', (chunk: Buffer) => {
         said += chunk.toString();
-        if (said.includes('Postern is up.')) resolve();
+        if (said.includes('Postern is running.')) resolve();
       });
     });
     try {

@@ -57,7 +57,7 @@ export async function followReadme(newcomer: Newcomer) {
   const { start, app } = await readReadme(folder);
   try {
     const [startCommand, tokenCommand] = start.commands;
-    const service = await startShell('Postern is up.', startCommand);
+    const service = await startShell('Postern is running.', startCommand);
     onStep?.('npm ci && npm start');
     const machineToken = await run(tokenCommand);
     onStep?.('a machine token by curl');

@@ -71,7 +71,7 @@ describe('the service as a process', () => {
   it('keeps the audit trail out of a terminal, in the data folder', async () => {
     const here = await world();
     const command = `echo "pid $$"; exec ${process.execPath} dist/main.js serve --config ${here.configFile}`;
-    const terminal = await startUntil('Postern is up.', ['script', '-qec', command, '/dev/null'], {});
+    const terminal = await startUntil('Postern is running.', ['script', '-qec', command, '/dev/null'], {});
     const pid = Number(/^pid (\d+)/.exec(terminal.stdout())?.[1]);
     // In a session of its own, where no signal to the group of `script` reaches it; `script` ends with it.
     service = {

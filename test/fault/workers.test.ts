@@ -163,7 +163,7 @@ describe('two workers', () => {
     expect([status, problems]).toEqual(['ready', []]);
     const workers = configuration.workers ?? [];
     expect(workers.map(({ hash }) => hash)).toEqual([configuration.hash, configuration.hash]);
-    expect(running.stdout().match(/Postern is up/g)).toHaveLength(1);
+    expect(running.stdout().match(/Postern is running/g)).toHaveLength(1);
 
     const hasStore = (pid: number) => readFileSync(`/proc/${pid}/maps`, 'utf8').includes('data.mdb');
     expect(workers.map(({ pid }) => hasStore(pid))).toEqual([true, true]);

@@ -76,7 +76,7 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
       '--group',
       'x',
     ]);
-    expect([done.code, done.stderr]).toEqual([1, expect.stringContaining('there is no such group')]);
+    expect([done.code, done.stderr]).toEqual([1, expect.stringContaining('unknown group')]);
     const link = await linkOf(world, ['invite', 'Carol', '--claim', 'email=carol@example.com']);
     expect(link).toMatch(/\/interaction\/link\/[\w-]{43}$/);
     // Nobody can sign in as somebody without a password, and the page doesn't say why.
@@ -142,7 +142,7 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
       expect(code).toBeGreaterThan(0);
       return stderr;
     };
-    const inFile = expect.stringMatching(/^alice is in .*users\.json: change that file instead\n$/);
+    const inFile = expect.stringMatching(/^alice is defined in .*users\.json: edit that file instead\n$/);
     expect(await refused('reset', 'alice')).toEqual(inFile);
     await linkOf(world, ['invite', 'hans', '--claim', 'name=Hans']);
     expect(await refused('invite', 'HANS')).toBe('user "HANS" already exists\n');

@@ -129,7 +129,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
         'unknown claim "sub": use one of email, email_verified, name, family_name, given_name',
       ],
       [['password', 'carol'], 'passwordpassword', 'too easy to guess'],
-      [['password', 'alice'], PASSWORD, 'change that file instead'],
+      [['password', 'alice'], PASSWORD, 'edit that file instead'],
       [['delete', 'alice'], '', path.join(world.folder, 'users.json')],
       [['password', 'nobody'], PASSWORD, 'there is no user "nobody"'],
     ] as const) {

@@ -35,7 +35,7 @@ export async function startProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ServiceProcess> {
   const place = { cwd, env: { ...COMPILED, ...env } };
-  return startUntil('Postern is up.', [...command, 'serve', '--config', configFile], place);
+  return startUntil('Postern is running.', [...command, 'serve', '--config', configFile], place);
 }
 
 /** Any program, once it has printed `ready`. */

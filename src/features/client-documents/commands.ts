@@ -46,7 +46,7 @@ type Vet = (document: ClientDocument) => VettedDocument;
 
 async function vetPublished(url: string, config: Config, vet: Vet) {
   const fault = clientIdUrlFault(url);
-  if (fault) throw new CommandError(`${url}: it ${fault}`);
+  if (fault) throw new CommandError(`${url} ${fault}`);
   const parts = { outgoing: createOutgoing(config), vet };
   return { clientId: url, vetted: await fetchDocument(parts, url) };
 }

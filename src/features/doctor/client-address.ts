@@ -1,5 +1,5 @@
-// Which client address the limits count behind the proxy. No answer shows it, and no limit is used up to find out: the audit trail
-// has the address of each refused token request, where it is a file that can be read here.
+// The client address that limits use behind a proxy. No response contains it, but the audit trail has the address of each rejected
+// token request, if its file can be read here.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
@@ -22,29 +22,29 @@ const TAIL_BYTES = 256 * 1024;
 
 export async function checkClientAddress(target: Target, report: ReportFault): Promise<string> {
   const { config, issuer } = target;
-  if (!config) throw new Skipped('whose address Postern sees needs the configuration');
+  if (!config) throw new Skipped('the client address can only be checked with the configuration');
   const { trustedProxies } = config;
   if (issuer.startsWith('https:') && lacksProxy(trustedProxies, config.listen.host))
     report(
       'trusted-proxies-wrong',
-      'trusted_proxies lacks the proxy: all callers share its address and limits',
+      'trusted_proxies does not include the proxy, so all clients share its address and limits',
     );
   const plain = await askForRecord(target);
   const forged = await askForRecord(target, { 'x-forwarded-for': FORGED });
   const [seen = '', seenForged] = await readAddresses(config.audit, [plain.id, forged.id]);
   if (seenForged === undefined) {
     const record = `the record of request ${plain.id} has the address ${plain.from}`;
-    throw new Skipped(`the audit trail can't be read here: see whether ${record}`);
+    throw new Skipped(`the audit trail can't be read here: check that ${record}`);
   }
   if (seenForged === FORGED) {
     if (isTrusted(trustedProxies, plain.from))
-      throw new Skipped(`${plain.from} is one of trusted_proxies: run the doctor from another machine`);
-    report('forwarded-for-forged', 'Postern believes the X-Forwarded-For that anybody sends');
+      throw new Skipped(`${plain.from} is in trusted_proxies: run this command on another machine`);
+    report('forwarded-for-forged', 'Postern accepts X-Forwarded-For from any client');
   }
   const lost = judgeSeen(seen, plain.from, trustedProxies);
-  const message = `Postern takes callers from ${plain.from} for ${seen}, and limits them together with all others there`;
+  const message = `Postern sees clients from ${plain.from} as ${seen}, so all clients there share limits`;
   if (lost) report('client-address-lost', message, lost);
-  return `limits count by the address that the proxy sees, here ${seen}`;
+  return `limits use the address that the proxy sees (${seen})`;
 }
 
 /** What differs may rightly be that of a gateway between this machine and the proxy. */

@@ -1,5 +1,5 @@
-// `postern doctor`: checks a running service from outside, as a browser and a client see it, and reports what the proxy and
-// the network broke.
+// `postern doctor`: checks a running service from outside, as browsers and clients see it, and reports faults of the proxy and the
+// network.
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -48,14 +48,14 @@ async function readKnown(file: string): Promise<Known> {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const config = await read(false);
-    const message = `the store is not looked at: ${error.problems.map(formatProblem).join('; ')}`;
+    const message = `not checked: ${error.problems.map(formatProblem).join('; ')}`;
     return { config, results: [{ level: 'skipped', name: 'store', message }] };
   }
 }
 
 async function checkPublic({ config }: Known, url: string | undefined): Promise<readonly Result[]> {
   if (url !== undefined && !(/^https?:/.test(url) && URL.canParse(url)))
-    throw new CommandError('--url must be the address of the service, such as https://id.example.com');
+    throw new CommandError('--url must be the URL of the service, such as https://id.example.com');
   const issuer = config?.issuer ?? url ?? '';
   return checkPublicAddress({
     issuer: normalizeIssuer(issuer),

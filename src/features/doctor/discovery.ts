@@ -6,14 +6,14 @@ import { askEndpoint, type ReportFault, type Target } from './check.ts';
 export async function checkReach(target: Target, report: ReportFault): Promise<string | undefined> {
   const { status, json, header } = await askEndpoint(target, 'discovery');
   const where = `${target.at}${ENDPOINTS.discovery}`;
-  if (status === 200 && typeof json?.['issuer'] === 'string') return `${target.at} answers`;
+  if (status === 200 && typeof json?.['issuer'] === 'string') return `${target.at} responds`;
   if (status === 404 && json?.['error'] === 'not_found')
-    return report('path-altered', `${where} is not found: Postern was asked for another path`);
+    return report('path-altered', `${where} returns 404: the proxy changes the path`);
   if (status >= 300 && status < 400)
     return report('discovery-redirected', `${where} redirects to ${header('location')}`);
   if (status === 502 || status === 503 || status === 504)
-    return report('bad-gateway', `${where} answers ${status}: the proxy does not reach Postern`);
-  return report('not-postern', `${where} answers ${status}, and not as Postern does`);
+    return report('bad-gateway', `${where} returns ${status}: the proxy can't reach Postern`);
+  return report('not-postern', `${where} returns ${status}, but not from Postern`);
 }
 
 export async function checkDiscovery(target: Target, report: ReportFault): Promise<string> {
@@ -25,11 +25,11 @@ export async function checkDiscovery(target: Target, report: ReportFault): Promi
     .map(([name]) => name);
   if (found !== issuer) report('issuer-mismatch', `the issuer in discovery is ${found}, not ${issuer}`);
   else if (foreign.length > 0)
-    report('urls-rewritten', `discovery has URLs that are not below ${issuer}: ${foreign.join(', ')}`);
+    report('urls-rewritten', `discovery has URLs that do not start with ${issuer}: ${foreign.join(', ')}`);
   // RFC 8414 §3.1: with a path, clients look in front of it too.
   const { origin, pathname } = new URL(at);
   const wellKnown = `${origin}${ENDPOINTS.metadata}${pathname}`;
   if (pathname !== '/' && (await ask(wellKnown)).json?.['issuer'] !== issuer)
-    report('well-known-missing', `${wellKnown} does not lead to Postern`);
-  return `the issuer is ${issuer}, and every URL begins with it`;
+    report('well-known-missing', `${wellKnown} is not forwarded to Postern`);
+  return `the issuer is ${issuer}, and all URLs start with it`;
 }

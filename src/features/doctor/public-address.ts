@@ -16,7 +16,7 @@ export async function checkPublicAddress(target: Target): Promise<readonly Resul
   const run = (name: string, check: Check) => runCheck(name, (report) => check(target, report));
   const results = [...(await run('tls', checkTls)), ...(await run('reach', checkReach))];
   if (!results.some(({ name }) => name === 'reach')) {
-    const message = 'everything else of the public address: repair this first';
+    const message = 'not checked: fix the problems above first';
     return [...results, { level: 'skipped', name: 'public', message }];
   }
   for (const [name, check] of Object.entries(CHECKS)) results.push(...(await run(name, check)));

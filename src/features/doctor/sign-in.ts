@@ -1,5 +1,4 @@
-// A browser's way from an app to the sign-in page, as far as it goes without a password: the redirect, and cookies there and
-// back. Leaves one unfinished sign-in behind, which ends by itself.
+// The redirect from an app to the sign-in page, and its cookies in both directions. Leaves one pending sign-in, which expires.
 import { createHash, randomBytes } from 'node:crypto';
 import type { Client } from '../../config/config.ts';
 import { ENDPOINTS } from '../../config/endpoints.ts';
@@ -14,32 +13,34 @@ export async function checkSignIn(target: Target, report: ReportFault): Promise<
     ({ grantTypes, redirectUris }) => grantTypes.includes('authorization_code') && redirectUris.length > 0,
   );
   if (!app)
-    throw new Skipped('cookies and redirects need the configuration, with a client that users sign in to');
+    throw new Skipped(
+      'cookies and redirects can only be checked with a configuration that has a client for users',
+    );
   const { status, header, all } = await ask(signInUrl(at, app), { headers: BROWSER });
   if (status !== 302 && status !== 303)
     return report(
       'sign-in-refused',
-      `a sign-in of ${app.clientId} is answered ${status} instead of a redirect`,
+      `a sign-in to "${app.clientId}" returns ${status} instead of a redirect`,
     );
   const cookies = all('set-cookie');
   judgeCookies(issuer, cookies, report);
   const page = URL.parse(header('location'), issuer);
   if (page === null || !page.href.startsWith(`${issuer}/interaction/`)) {
     const found = header('location').split('?', 1)[0];
-    const message = `the redirect to the sign-in page leads to ${found}, not below ${issuer}`;
+    const message = `the redirect to the sign-in page goes to ${found} instead of ${issuer}`;
     return report('redirect-rewritten', message);
   }
   if (cookies.length === 0) return undefined;
   const headers = { ...BROWSER, cookie: cookieHeader(cookies, page.pathname) };
   const shown = await ask(`${new URL(at).origin}${page.pathname}${page.search}`, { headers });
   if (shown.status === 400 && isOwnPage(shown))
-    return report('cookies-lost', 'the sign-in page does not get the cookies that were set for it');
+    return report('cookies-lost', 'the sign-in page does not receive its cookies');
   if (shown.status !== 200 || !isOwnPage(shown))
-    return report('sign-in-refused', `the sign-in page is answered ${shown.status}`);
-  return `a browser gets to the sign-in page of ${app.clientId} and keeps its cookies`;
+    return report('sign-in-refused', `the sign-in page returns ${shown.status}`);
+  return `a browser reaches the sign-in page of "${app.clientId}" and keeps its cookies`;
 }
 
-/** The URL that the app would send a browser to; its public data are enough to begin. */
+/** The URL to which the app redirects a browser. It contains public data only. */
 function signInUrl(at: string, { clientId, redirectUris, scopes }: Client): string {
   const query = new URLSearchParams({
     response_type: 'code',

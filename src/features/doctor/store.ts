@@ -1,5 +1,4 @@
-// What Redis says of itself and would make it lose data (a folder of lmdb has no settings), and whether the encryption keys open what the
-// store holds.
+// Settings of Redis that risk data (lmdb has no settings), and whether the encryption keys can decrypt the store.
 import type { Config, StoreConfig } from '../../config/config.ts';
 import { tryStoredKeys } from '../../server/sealed.ts';
 import { inspectServers } from '../../store/open.ts';
@@ -14,7 +13,7 @@ export async function checkStore(store: StoreConfig, report: ReportFault) {
   for (const { server, findings } of servers)
     for (const { severity, message } of findings)
       report('store-settings', `${server}: ${message}`, severity === 'fault' ? 'problem' : 'warning');
-  return 'its settings are right';
+  return 'its settings are correct';
 }
 
 export async function checkKeys(config: Config, report: ReportFault) {

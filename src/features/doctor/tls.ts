@@ -12,12 +12,13 @@ export async function checkTls({ at, now }: Target, report: ReportFault): Promis
   const url = new URL(at);
   if (url.protocol === 'http:')
     return isLoopbackUrl(at)
-      ? 'not needed on this machine'
-      : report('plain-http', `${at} is plain http: passwords and tokens can be read on the way`);
+      ? 'not needed on localhost'
+      : report('plain-http', `${at} uses plain http, so others can read passwords and tokens`);
   const found = await shakeHands(url);
-  if ('failed' in found) return report('tls-failed', `no TLS connection to ${url.host}: ${found.failed}`);
+  if ('failed' in found)
+    return report('tls-failed', `the TLS connection to ${url.host} failed: ${found.failed}`);
   if (found.refused !== undefined)
-    report('certificate-refused', `clients refuse the certificate of ${url.hostname}: ${found.refused}`);
+    report('certificate-refused', `clients reject the certificate of ${url.hostname}: ${found.refused}`);
   const days = Math.floor((found.until - now()) / DAY_MS);
   if (days < 0)
     return report('certificate-expires', `the certificate expired at ${new Date(found.until).toISOString()}`);

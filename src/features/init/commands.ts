@@ -67,7 +67,7 @@ async function writeAll(folder: string, files: Readonly<Record<string, string>>)
 const schemaText = (name: SchemaName) => `${JSON.stringify(toJsonSchema(name), undefined, 2)}\n`;
 const modeline = (path: string) => `# yaml-language-server: $schema=${path}.schema.json\n`;
 const newKey = () => `${randomBytes(32).toString('base64url')}\n`;
-const IGNORE_ALL = '# Nothing in here belongs in git.\n*\n';
+const IGNORE_ALL = '# Data and keys: do not commit.\n*\n';
 
 /** By name. `startUrl`: only this machine may have an http issuer, and only there the new service can be tried. */
 function starterFiles(issuer: string, username: string, passwordHash: string) {
@@ -78,10 +78,10 @@ function starterFiles(issuer: string, username: string, passwordHash: string) {
   const origin = `http://localhost:${management}`;
   const files = {
     'config/postern.yaml': `${modeline('./postern')}#
-# Every other key has a default: docs/configuration.md.
+# All other keys have defaults: docs/configuration.md.
 # Check a change with:  postern check --config config/postern.yaml
 
-# Public address of the service: every URL and token begins with it.
+# Public URL of the service.
 issuer: ${issuer}
 listen: { host: 127.0.0.1, port: ${listen} }
 
@@ -89,21 +89,21 @@ listen: { host: 127.0.0.1, port: ${listen} }
 management: { host: 127.0.0.1, port: ${management} }
 store: lmdb:../data
 
-# They protect what is stored, and sign cookies. Keep a copy in a safe place, never in git.
+# These keys encrypt stored data and sign cookies. Keep a copy in a safe place, never in git.
 encryption_keys: [file:secrets/encryption.key]
 cookie_keys: [file:secrets/cookie.key]
 clients_from: [clients.d/*.yaml]
 users_from: users.yaml
 `,
-    'config/clients.d/example.yaml': `${modeline('../clients')}# "postern client secret" makes a secret and the lines that accept it.
+    'config/clients.d/example.yaml': `${modeline('../clients')}# "postern client secret" prints a secret and the lines to add here.
 # - client_id: my-app
 #   client_secrets: [{ hash: "sha256:…" }]
 #   redirect_uris: [https://app.example.com/callback]
 #   scope: openid email profile
 `,
     ...(isHere && {
-      'config/clients.d/demo.yaml': `${modeline('../clients')}# The client of ${origin}${DEMO_PATH}, where you can try a sign-in. Its secret is public and is refused as soon as the
-# issuer is not this machine: then delete this file. The port is that of management.
+      'config/clients.d/demo.yaml': `${modeline('../clients')}# The client of ${origin}${DEMO_PATH}, where you can try a sign-in. Its secret is public: delete this file when the
+# issuer is no longer localhost. The port is the management port.
 - client_id: ${DEMO_CLIENT_ID}
   client_name: Demo app
   client_secret: ${DEMO_CLIENT_SECRET}
@@ -112,9 +112,9 @@ users_from: users.yaml
   scope: openid email profile offline_access
 `,
     }),
-    'config/users.yaml': `${modeline('./users')}# "postern user hash" makes an entry.
+    'config/users.yaml': `${modeline('./users')}# "postern user hash" prints an entry.
 users:
-  # The id is the sub in this person's tokens: never change it, never give it to somebody else.
+  # The id is the sub in the tokens of this user. Never change it or give it to another user.
   - id: ${newUserId()}
     username: ${JSON.stringify(username)}
     password_hash: ${passwordHash}

@@ -43,16 +43,16 @@ async function readSide(file: string, readSecrets: boolean): Promise<PlanSide> {
   return { ...loaded, folder: dirname(resolve(file)) };
 }
 
-/** The users of the store and the factors of all, or why they couldn't be read. */
+/** The users of the store and all second factors, or the reason why they can't be read. */
 async function readStored(store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['stored']> {
-  if (!hasSecrets) return { unknown: 'it is not opened with --no-secrets' };
+  if (!hasSecrets) return { unknown: 'the store is not opened with --no-secrets' };
   try {
     const damaged = new Set<string>();
     const read = async ({ documents }: Store) => {
       const { storedUsers, factors: stored } = openUsers(documents, () => '');
       return [await storedUsers.list(), await stored.list((id) => damaged.add(id))] as const;
     };
-    // Looking makes no store.
+    // A plan doesn't create a store.
     const [users, factors] = isStoreMade(store)
       ? await withStore(store, read)
       : [[], new Map<string, Factors>()];

@@ -1,9 +1,9 @@
-// The differences between two configurations, key by key, with the names that the file has for them.
+// The differences between two configurations, key by key, with the key names of the file.
 import { isDeepStrictEqual } from 'node:util';
 import { toFileKey } from '../../config/camel-keys.ts';
 import { isRecord } from '../../config/parse-fields.ts';
 
-/** `from` is undefined for what is new, `to` for what is removed: a value, or an element of a list. */
+/** A value, or an element of a list. `from` is undefined if it was added, `to` if it was removed. */
 export type Difference = Readonly<{
   /** As `clients[web].redirect_uris`. */
   path: string;
@@ -28,7 +28,7 @@ const MAPS = [
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Every difference, in the order of `current`; the order of a list means nothing. */
+/** All differences, in the order of `current`. The order of a list is ignored. */
 export function differences(current: Entry, next: Entry, place = { path: '', rule: '' }): Difference[] {
   const keys = new Set([...Object.keys(current), ...Object.keys(next)]);
   return [...keys].flatMap((key): Difference[] => {

@@ -1,4 +1,4 @@
-// What another configuration would change, and which users lose or gain something by it. Both sides are loaded already.
+// What a new configuration would change, and which users lose or gain access. Both configurations are loaded already.
 import { relative } from 'node:path';
 import type { ClientSecret, Config, StoreConfig } from '../../config/config.ts';
 import { type Difference, differences } from './diff.ts';
@@ -23,7 +23,7 @@ export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
   readonly stored?: StoredUsers | { readonly unknown: string } | undefined;
 };
 
-/** What would happen if `next` took the place of `current` at `now`, in epoch seconds. */
+/** The changes from `current` to `next` at `now`, in epoch seconds. */
 export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
   const { stored } = current;
   const isUnknown = stored !== undefined && 'unknown' in stored;
@@ -31,7 +31,7 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
     ...differences(comparable(current, now), comparable(next, now)).map((one) => toItem(one, next)),
     ...planUsers(current.config, next.config, isUnknown ? undefined : stored),
     ...(isUnknown
-      ? [item('info', 'store', `which of its users lose something is not known: ${stored.unknown}`)]
+      ? [item('info', 'store', `could not check which users lose access: ${stored.unknown}`)]
       : []),
   ];
   const has = (severity: PlanItem['severity']) => items.some((one) => one.severity === severity);
@@ -44,12 +44,12 @@ const item = (severity: PlanItem['severity'], path: string, message: string): Pl
   message,
 });
 
-/** Any change of these stops something that works. */
+/** Keys of which every change is breaking. */
 const ALWAYS =
   /^(issuer|store|users\[\]\.id|clients\[\]\.(token_endpoint_auth_method|id_token_signed_response_alg))$/;
-/** These do where they are switched on, or become stricter. */
+/** Keys of which turning on or restricting is breaking. */
 const STRICTER = /^(users\[\]\.disabled|clients\[\]\.(require_pkce|sign_in(\.require)?))$/;
-/** And these where they are removed or switched off. */
+/** Keys of which removing or turning off is breaking. */
 const NEEDED =
   /^(encryption_keys|cookie_keys|trusted_proxies|(cors|features|outgoing|client_documents|sign_in)\b.*|(clients|resources|users|clients\[\]\.client_secrets)\[\]|users\[\]\.password_hash|resources\[\]\.(scopes|default_scopes|clients|introspection_clients)|clients\[\]\.(redirect_uris|post_logout_redirect_uris|grant_types|response_modes|scope|default_scope))$/;
 
@@ -62,12 +62,12 @@ function isBreaking({ path, rule, to }: Difference, { config }: PlanSide): boole
   if (ALWAYS.test(rule)) return true;
   if (STRICTER.test(rule)) return ![undefined, false, 'second_factor'].some((lax) => lax === to);
   const isRemoved = [undefined, false, 0].some((nothing) => nothing === to);
-  // A client that was pinned may go on as its document says.
+  // The document of a formerly pinned client can replace its entry.
   const [, client = ''] = /^clients\[(.*)\]$/.exec(path) ?? [];
   return isRemoved && NEEDED.test(rule) && !LIST.some(({ knowsClient }) => knowsClient?.(config, client));
 }
 
-/** Secret or private: neither value is shown. */
+/** Secret or private: their values are not printed. */
 const HIDDEN = /^(store|encryption_keys|cookie_keys|users\[\]\.(password_hash|claims).*)$/;
 
 function toItem(difference: Difference, next: PlanSide): PlanItem {
@@ -78,16 +78,16 @@ function toItem(difference: Difference, next: PlanSide): PlanItem {
 
 function describe({ rule, from, to }: Difference): string {
   const [old, now] = [from, to].map((value) => (HIDDEN.test(rule) ? 'one' : shown(value, rule)));
-  if (from === undefined) return `${now} is new`.trim();
-  if (to === undefined) return `${old} is removed`.trim();
-  return HIDDEN.test(rule) ? 'changes' : `${old} becomes ${now}`;
+  if (from === undefined) return `added ${now}`.trim();
+  if (to === undefined) return `removed ${old}`.trim();
+  return HIDDEN.test(rule) ? 'changed' : `changed from ${old} to ${now}`;
 }
 
-/** Not of an entry with a name: its path has that. */
+/** Empty for a named entry: its path contains the name. */
 const shown = (value: unknown, rule: string): string | undefined =>
   typeof value === 'string' ? value : rule.endsWith('[]') && isRecord(value) ? '' : JSON.stringify(value);
 
-/** A configuration under the names of its file, without secrets and without what depends on the place of the file. */
+/** A configuration with the key names of its file, without secrets and absolute paths. */
 function comparable({ config, generatedKeys, folder }: PlanSide, now: number) {
   const { store, audit, viewsFolder } = config;
   return {
@@ -126,6 +126,6 @@ function describeSecret(secret: ClientSecret): [name: string, window: string] {
   return [`${name === undefined ? '' : `${name} `}${secretId(secret)}`, `valid ${from} to ${to}`];
 }
 
-/** Compared, never shown: a URL may hold a password. */
+/** For comparison only: a URL can contain a password. */
 const locationOf = (store: StoreConfig, folder: string): string =>
   store.engine === 'lmdb' ? `lmdb:${relative(folder, store.folder)}` : store.url;

@@ -1,11 +1,11 @@
-// Which users lose and which gain something when another configuration takes over: users and things that are in both.
+// Users who lose or gain access through a new configuration. Only users, clients, APIs and scopes of both are compared.
 import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules } from '../../config/access-rules.ts';
 import type { AccessSettings, SignInSettings, UserEntry } from '../../config/config.ts';
 import { type Level, reaches } from '../../config/sign-in-levels.ts';
 
 export type PlanItem = Readonly<{
-  /** info: worth knowing, nothing changes. change: something changes. breaking: something that works now stops working. */
+  /** info: no change. change: a change. breaking: something that works now stops working. */
   severity: 'info' | 'change' | 'breaking';
   /** Where, as `clients[web].redirect_uris`. */
   path: string;
@@ -19,13 +19,13 @@ type Side = AccessSettings & {
   readonly users: readonly UserEntry[];
 };
 
-/** What the store says: its own users, and the strongest sign-in of each user by the methods that are on. `none`: no factor of theirs is on. */
+/** The users of the store, and the strongest sign-in of each user with the methods that are on. `none`: all of their factors are off. */
 export type StoredUsers = Readonly<{
   users: readonly Named[];
   reachedBy: (signIn: Side['signIn'], accountId: string) => Level | 'none';
 }>;
 
-/** Whether the two may let other users in, so that those of the store have to be looked at. */
+/** Whether access could differ, so that the users of the store must be compared. */
 export function rulesDiffer(current: Side, next: Side): boolean {
   const rulesOf = ({ signIn, groups, clients, resources }: Side) => [
     signIn,
@@ -36,7 +36,7 @@ export function rulesDiffer(current: Side, next: Side): boolean {
   return !isDeepStrictEqual(rulesOf(current), rulesOf(next));
 }
 
-/** `stored` is undefined where the store wasn't asked: then nothing is said of its users and of factors. */
+/** `stored` is undefined if the store wasn't read. Its users and all second factors are then ignored. */
 export function planUsers(current: Side, next: Side, stored?: StoredUsers): PlanItem[] {
   const [before, after] = [usersOf(current, stored), usersOf(next, stored)];
   const pairs = [...before.values()].flatMap((was) => {
@@ -61,7 +61,7 @@ export function planUsers(current: Side, next: Side, stored?: StoredUsers): Plan
   });
 }
 
-/** With the same id, the file comes first. */
+/** If both have an id, the user of the file is used. */
 const usersOf = ({ users }: Side, stored?: StoredUsers): ReadonlyMap<string, Named> =>
   new Map([...(stored?.users ?? []), ...users].map((user) => [user.id, user]));
 
@@ -85,7 +85,7 @@ function listedNames(names: readonly string[]): string {
   return [...names.slice(0, MOST), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
 }
 
-/** Everything that a rule can keep from a user, by its place in the file. */
+/** Everything that rules can restrict, by its path in the file, with a test of a user's access. */
 function thingsOf(side: Side, reachedBy: StoredUsers['reachedBy'] = () => 'passkey') {
   const rules = createAccessRules(side);
   const levelOf = ({ id }: Named) => reachedBy(side.signIn, id);
@@ -98,7 +98,7 @@ function thingsOf(side: Side, reachedBy: StoredUsers['reachedBy'] = () => 'passk
     const { clientId, signIn } = client;
     things.set(`clients[${clientId}]`, (user) => {
       const level = levelOf(user);
-      // A user who can't sign in at all is named for that alone.
+      // A user who can't sign in at all is listed under sign_in only.
       const isStrong = signIn === undefined || level === 'none' || reaches(level, signIn.require);
       return isStrong && rules.mayUseClient(user, client);
     });

@@ -44,11 +44,11 @@ function unknownFiles(files: Files, known: readonly string[]): ViewFault[] {
     (/^assets\/[^/]+$/.test(name) && assetType(name) !== undefined);
   return [...files.keys()]
     .filter((name) => !isUsed(name))
-    .map((file) => ({ file, message: 'is used by no page' }));
+    .map((file) => ({ file, message: 'is not used by any page' }));
 }
 
 function rawOutput(files: Files): ViewFault[] {
-  const message = 'prints without escaping: use <%= %>, and <%- %> for include() only';
+  const message = 'prints without escaping: use <%= %>, because <%- %> is only for include()';
   return [...files].flatMap(([name, file]) => {
     if (!name.endsWith('.ejs')) return [];
     const lines = readFileSync(file, 'utf8').split('\n');
@@ -67,11 +67,11 @@ function textFaults(files: Files, locales: LocaleFiles): ViewFault[] {
     if (original === undefined) {
       // Scopes are the operator's own; so are keys that the operator's templates ask for.
       const isTheirs = key.startsWith('scope.') || asked.includes(key);
-      return isTheirs ? [] : [`${key} is no text of any page`];
+      return isTheirs ? [] : [`unknown text "${key}"`];
     }
     const known = placeholdersOf(original);
     const unknown = placeholdersOf(text).filter((placeholder) => !known.includes(placeholder));
-    return unknown.map((one) => `${key} has {{${one}}}, and gets ${known.join(', ') || 'no value'}`);
+    return unknown.map((one) => `"${key}" uses {{${one}}}, but its values are ${known.join(', ') || 'none'}`);
   }
   return [...locales].flatMap(([locale, texts]) =>
     [...texts]
@@ -92,7 +92,7 @@ function renderFaults(
   const pages = createPages({
     ...options,
     assetUrl(name) {
-      if (!names.has(`assets/${name}`) && name !== COLORS_CSS) throw new Error(`There is no asset ${name}`);
+      if (!names.has(`assets/${name}`) && name !== COLORS_CSS) throw new Error(`unknown asset "${name}"`);
       return `/assets/${name}`;
     },
     onProblem: ({ file, message }) => {
@@ -106,7 +106,7 @@ function renderFaults(
   for (const { name, model } of PAGE_STATES) {
     const strict = toStrictModel(model, PAGE_MODELS[name], 'model', {
       onRead: (field) => read.add(`${name} ${field}`),
-      onUnknown: (field) => faults.push({ file: `${name}.ejs`, message: `${field} is no field` }),
+      onUnknown: (field) => faults.push({ file: `${name}.ejs`, message: `unknown field "${field}"` }),
     }) as typeof model;
     for (const locale of locales)
       pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
@@ -114,7 +114,10 @@ function renderFaults(
   for (const { name, model } of PAGE_STATES) {
     const token = TOKENS.find((field) => JSON.stringify(model).includes(`"${field}":`));
     if (token !== undefined && !read.has(`${name} ${token}`))
-      faults.push({ file: `${name}.ejs`, message: `never prints ${token}: its forms would be refused` });
+      faults.push({
+        file: `${name}.ejs`,
+        message: `does not print ${token}, so its forms would be rejected`,
+      });
   }
   return faults;
 }

@@ -63,7 +63,7 @@ async function eject(typed: string, options: EjectOptions, io: CliIo): Promise<v
     return;
   }
   if (viewsFolder === undefined)
-    throw new CommandError('the configuration has no folder for your templates: set views');
+    throw new CommandError('no folder for your templates is configured: set views');
   const target = path.join(viewsFolder, name);
   if (existsSync(target) && options.force !== true)
     throw new CommandError(

@@ -194,7 +194,7 @@ describe('a proxy that says who the client is', () => {
     const { findings } = await diagnose('--config', own.configFile);
     await own.stop();
     expect(findings.find(({ name }) => name === 'client-address')?.message).toMatch(
-      /run the doctor from another/,
+      /run this command on another/,
     );
   });
 

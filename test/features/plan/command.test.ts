@@ -28,7 +28,9 @@ describe('postern plan', () => {
   it('ends with 10 when something changes and nothing breaks', async () => {
     const { code, stdout } = await planOf(file('change.yaml', MAIN.replace('30m', '10m')));
     expect(code).toBe(10);
-    expect(stdout).toMatch(/^change {4}lifetimes\.access_token: 1800 becomes 600\n\nno breaking changes/);
+    expect(stdout).toMatch(
+      /^change {4}lifetimes\.access_token: changed from 1800 to 600\n\nno breaking changes/,
+    );
   });
 
   it('ends with 11 when something breaks, the worst first', async () => {

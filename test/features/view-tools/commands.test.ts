@@ -65,30 +65,30 @@ describe('postern views', () => {
   });
 
   it.each([
-    ['login.ejs', 'signin.ejs', '', 'used by no page'],
-    ['an asset that is not served', 'assets/notes.txt', '', 'used by no page'],
+    ['login.ejs', 'signin.ejs', '', 'not used by any page'],
+    ['an asset that is not served', 'assets/notes.txt', '', 'not used by any page'],
     ['a broken template', 'login.ejs', '\n<% if ( %>', 'login.ejs SyntaxError: '],
     ['an unknown name', 'partials/foot.ejs', '<%= modle.x %>', 'modle is not defined'],
-    ['an unknown field', 'logout.ejs', '<%= model.clientt %>', 'model.clientt is no field'],
-    ['a field of a field', 'logout.ejs', '<%= model.client?.nam %>', 'model.client.nam is no field'],
+    ['an unknown field', 'logout.ejs', '<%= model.clientt %>', 'unknown field "model.clientt"'],
+    ['a field of a field', 'logout.ejs', '<%= model.client?.nam %>', 'unknown field "model.client.nam"'],
     [
       'a missing partial',
       'login.ejs',
       '<%- include("partials/hed") %>',
       'There is no template partials/hed.ejs',
     ],
-    ['a missing asset', 'login.ejs', '<%= asset("x.png") %>', 'There is no asset x.png'],
+    ['a missing asset', 'login.ejs', '<%= asset("x.png") %>', 'unknown asset "x.png"'],
     ['raw output', 'login.ejs', '\n<%- model.username %>', 'login.ejs:2 prints without escaping'],
     ['a text that nobody has', 'login.ejs', '<%= t("login.titel") %>', 'There is no text login.titel'],
     [
       'a form without its token',
       'login.ejs',
       '<form method="post" action="x"></form>',
-      'never prints csrf: its forms would be refused',
+      'does not print csrf, so its forms would be rejected',
     ],
     ['a locale that is none', 'locales/de.json', '[]', 'must be one object'],
-    ['an unknown text', 'locales/de.json', '{"login.titel": "x"}', 'login.titel is no text of any page'],
-    ['an unknown value', 'locales/de.json', '{"login.lead": "{{app}}"}', 'and gets client'],
+    ['an unknown text', 'locales/de.json', '{"login.titel": "x"}', 'unknown text "login.titel"'],
+    ['an unknown value', 'locales/de.json', '{"login.lead": "{{app}}"}', 'but its values are client'],
   ])('check finds %s', async (_, name, text, words) => {
     put(name, text);
     const { code, stderr } = await views('check');

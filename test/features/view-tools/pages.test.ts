@@ -143,12 +143,12 @@ describe('the built-in pages', () => {
     const pages = pagesWith({
       branding: { name: 'Acme', logo: 'nope.svg' },
       assetUrl: (name) => {
-        if (name === 'nope.svg') throw new Error('There is no asset nope.svg');
+        if (name === 'nope.svg') throw new Error('unknown asset "nope.svg"');
         return `/${name}`;
       },
     });
     expect(pages.render('logged-out', { outcome: 'signed_out' }, context)).not.toContain('<img');
-    expect(problems).toMatchObject([{ file: 'nope.svg', message: 'There is no asset nope.svg' }]);
+    expect(problems).toMatchObject([{ file: 'nope.svg', message: 'unknown asset "nope.svg"' }]);
   });
 });
 

@@ -79,7 +79,7 @@ describe('createAssets', () => {
     for (const name of names) putAsset(name, 'x');
     const assets = createAssets({ overrideFolder, branding });
     for (const name of names) {
-      expect(() => assets.url(name)).toThrow(`There is no asset ${name}`);
+      expect(() => assets.url(name)).toThrow(`unknown asset "${name}"`);
       expect(assets.find(`assets/${name}`)).toBeUndefined();
     }
   });
