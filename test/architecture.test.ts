@@ -80,6 +80,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   'page-parts.ts': 'interaction',
   'running.ts': 'server',
   'commands.ts': 'cli',
+  'serve.ts': 'cli',
 };
 /** Nothing of those of the command line is loaded by a service; the last stands in front of the middleware. */
 const PLACES: Readonly<Record<string, string>> = {
@@ -88,6 +89,7 @@ const PLACES: Readonly<Record<string, string>> = {
   init: 'cli',
   plan: 'cli',
   'view-tools': 'cli',
+  workers: 'server',
   'fast-path': 'http',
 };
 

@@ -8,7 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST = [
   'features/view-tools/browser',
   'attack/guessing',
-  'fault/workers',
+  'features/workers/workers',
   'reload/reload',
   'browser/journeys',
   'fault/redis-failover',

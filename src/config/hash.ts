@@ -2,6 +2,7 @@
 // a configuration holds things that could be guessed and then recognised.
 import { createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { list } from '../features/index.ts';
 import type { Config } from './config.ts';
 import { isRecord } from './parse-fields.ts';
 
@@ -11,12 +12,12 @@ const PURPOSE = 'postern configuration 1';
 const MACHINE_KEYS = [
   'listen',
   'management',
-  'workers',
   'log',
   'audit',
   'store',
   'usersFrom',
   'viewsFolder',
+  ...list('ofMachine'),
 ] as const;
 
 /** SHA-256 HMAC, hex. Equal on nodes with the same clients, users, keys, limits and so on, wherever they run. */

@@ -1,5 +1,6 @@
 // Which settings a running service can't take over.
 import { isDeepStrictEqual } from 'node:util';
+import { list } from '../features/index.ts';
 import { toFileKey } from './camel-keys.ts';
 import type { Config } from './config.ts';
 
@@ -8,10 +9,10 @@ const KEYS = [
   'listen',
   'management',
   'store',
-  'workers',
   'log',
   'audit',
   'encryptionKeys',
+  ...list('ofMachine'),
 ] as const;
 
 /** The keys, as the file names them, whose change takes effect at the next start only. */

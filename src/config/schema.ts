@@ -1,6 +1,5 @@
 // The schema of postern.yaml: every key with its default, its description and what can be said of it alone. Its output is
 // the configuration, once resolve.ts has read what it refers to; the check-*.ts files compare keys.
-import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import { fold } from '../features/index.ts';
 import { group } from './camel-keys.ts';
@@ -35,9 +34,6 @@ const colorFault = matching(/^#([0-9a-f]{3}|[0-9a-f]{6})$/i, 'must be a color in
 
 const auditFault = matching(/^(auto|stdout|off|file:.+)$/, 'must be auto, stdout, off or file:PATH');
 
-/** More than machines have cores, so that a typing mistake doesn't start a thousand processes. */
-const MOST_WORKERS = 128;
-
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('JSON Schema of this file, for editors.'),
   issuer: text(issuerFault)
@@ -66,19 +62,6 @@ export const configSchema = z.strictObject({
       'Data store: lmdb:FOLDER for one machine; redis://HOST, redis+sentinel://HOST,HOST/NAME or redis+cluster://HOST,HOST for several (rediss for TLS). env:NAME or file:PATH for a URL with a password.',
     )
     .meta({ examples: ['lmdb:../data', 'redis://redis.internal:6379', 'env:POSTERN_STORE'] }),
-  workers: z
-    .union(
-      [
-        z.int().min(1, 'must be at least 1').max(MOST_WORKERS, `must be at most ${MOST_WORKERS}`),
-        z.literal('auto'),
-      ],
-      `must be a whole number from 1 to ${MOST_WORKERS}, or auto`,
-    )
-    .transform((workers) => (workers === 'auto' ? Math.min(availableParallelism(), MOST_WORKERS) : workers))
-    .prefault(1)
-    .describe(
-      'Number of processes that serve requests, on the same port and store. auto: one per core, because introspection and sign-ins use one core per process. With more than one, a separate process supervises them and serves the management address.',
-    ),
   log: z
     .strictObject({
       level: z

@@ -1,6 +1,10 @@
 // The verbs of features, a line each, imported when one is called.
 import type { Command } from 'commander';
 import type { CliIo } from '../cli/io.ts';
+import type { Config } from '../config/config.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Log } from '../observability/log.ts';
+import { listOn } from './running.ts';
 
 export type Register = (parent: Command, io: CliIo) => void | Promise<void>;
 
@@ -23,3 +27,16 @@ export const CLIENT_COMMANDS: Commands = {
 export const USER_COMMANDS: Commands = {
   factors: async () => (await import('./second-factors/commands.ts')).registerUserFactors,
 };
+
+/** `serve` in several processes: what the first one does, and each of those that it starts. */
+type Serving = Readonly<{
+  asPrimary: (loaded: LoadedConfig, onUp: (log: Log) => void) => Promise<void>;
+  asWorker: (file: string) => Promise<void>;
+}>;
+
+/** Workers only: in the place of serving alone. */
+export const SERVING: Readonly<Record<string, () => Promise<Serving>>> = {
+  workers: () => import('./workers/serve.ts'),
+};
+
+export const servingOf = (config: Config) => listOn(config).flatMap(({ name }) => SERVING[name] ?? [])[0];

@@ -18,6 +18,8 @@ export type Declaration = Readonly<{
   switches?: Shape;
   /** Its keys at the top of the file. */
   service?: Shape;
+  /** Keys of `service` that belong to one machine, and take effect at the next start. */
+  ofMachine?: readonly string[];
   /** Its keys of a client. */
   client?: Shape;
   /** Its keys of an API. */

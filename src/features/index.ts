@@ -9,6 +9,7 @@ import { backChannelLogout } from './back-channel-logout/feature.ts';
 import { formPost } from './form-post/feature.ts';
 import { secondFactors } from './second-factors/feature.ts';
 import { tryOut } from './try-out/feature.ts';
+import { workers } from './workers/feature.ts';
 
 export const FEATURES = [
   secondFactors,
@@ -20,6 +21,7 @@ export const FEATURES = [
   clientDocuments,
   backChannelLogout,
   fastPath,
+  workers,
 ] as const;
 
 const LIST: readonly Declaration[] = FEATURES;
@@ -47,9 +49,9 @@ export const fold = <
 type Item<L> = L extends readonly (infer I)[] ? I : never;
 
 /** The same as one list. */
-export function list<K extends 'begin' | 'audit' | 'clientRules' | 'serviceRules' | 'endpoints' | 'grants'>(
-  key: K,
-): readonly Item<Declared<K>>[] {
+export function list<
+  K extends 'begin' | 'audit' | 'clientRules' | 'serviceRules' | 'endpoints' | 'grants' | 'ofMachine',
+>(key: K): readonly Item<Declared<K>>[] {
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;
 }
 

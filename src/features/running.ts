@@ -25,15 +25,17 @@ const RUN: Readonly<Record<string, Load>> = {
   'fast-path': () => import('./fast-path/run.ts'),
   'try-out': () => import('./try-out/run.ts'),
   'back-channel-logout': () => import('./back-channel-logout/run.ts'),
+  workers: () => import('./workers/run.ts'),
 } satisfies Readonly<Record<(typeof FEATURES)[number]['name'], Load>>;
 
 type Listed = Readonly<{ name: string; endpoints?: readonly Endpoint[]; isOn: (config: Config) => boolean }>;
 
 const LIST: readonly Listed[] = FEATURES;
 
-const listOn = (config: Config) => LIST.filter(({ isOn }) => isOn(config));
-
 /** Those that are on, in the order of the list. */
+export const listOn = (config: Config) => LIST.filter(({ isOn }) => isOn(config));
+
+/** The same, loaded. */
 export const running = (config: Config): Promise<readonly Running[]> =>
   Promise.all(listOn(config).flatMap(({ name }) => RUN[name]?.() ?? []));
 

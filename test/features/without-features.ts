@@ -19,6 +19,7 @@ export const REMOVABLE = [
   'view-tools',
   'try-out',
   'back-channel-logout',
+  'workers',
 ];
 
 const run = promisify(execFile);

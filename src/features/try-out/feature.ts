@@ -17,7 +17,7 @@ type DemoClient = { clientId: string; secrets: readonly SecretHash[]; redirectUr
 type DemoSettings<C = DemoClient> = {
   readonly clients: readonly C[];
   readonly users: readonly { readonly username: string; readonly passwordHash?: string | undefined }[];
-  readonly workers: number;
+  readonly workers?: number;
   readonly management: { readonly port: number };
 };
 
@@ -26,7 +26,7 @@ const demoClientOf = <C extends DemoClient>({ clients }: DemoSettings<C>) =>
 
 /** The shipped demo client with its callback on the management listener, if it is still there. */
 export function findDemo<C extends DemoClient>(config: DemoSettings<C>) {
-  const { management, workers } = config;
+  const { management, workers = 1 } = config;
   if (workers > 1) return undefined;
   const client = demoClientOf(config);
   const callback = client?.redirectUris.find((uri) => {
@@ -42,7 +42,7 @@ export function demoUserOf({ users }: DemoSettings) {
   return user && { username: user.username, password: DEMO_PASSWORD };
 }
 
-const whyOff = ({ workers, management }: DemoSettings): string =>
+const whyOff = ({ workers = 1, management }: DemoSettings): string =>
   workers > 1
     ? 'it needs workers: 1'
     : `add http://localhost:${management.port}${DEMO_CALLBACK_PATH} to redirect_uris of the client ${DEMO_CLIENT_ID}`;

@@ -8,7 +8,6 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -368,7 +367,6 @@ describe('16,000 users in the file', () => {
 
 describe('settings of the service', () => {
   const cases: readonly [yaml: string, words: string][] = [
-    ['workers: 1000', 'at most 128'],
     ['store: postgres://db', 'must be lmdb:FOLDER'],
     ['store: "lmdb:"', 'followed by a folder'],
     ['listen: { port: 65536 }', '0 to 65535'],
@@ -414,11 +412,6 @@ describe('settings of the service', () => {
         { message: expect.stringMatching(/data: .*data\/encryption\.key can't be read \(ELOOP\)$/) },
       ],
     });
-  });
-
-  it('workers: auto is one for each core', async () => {
-    const { workers } = await loadConfig(write(`${LOCAL}workers: auto\n`), { env: {} });
-    expect(workers).toBe(availableParallelism());
   });
 
   it.each([

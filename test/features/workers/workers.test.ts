@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { machineToken, signIn } from '../world/app.ts';
-import { begin, signInAs } from '../world/person.ts';
-import { basic, refresh } from '../world/token-endpoint.ts';
-import { GENEROUS, seedStore, type World, worldClients, writeWorldConfig } from '../world/world.ts';
-import { MACHINE_MS } from '../world/clock.ts';
-import { startLoad } from '../world/load.ts';
-import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import { machineToken, signIn } from '../../world/app.ts';
+import { begin, signInAs } from '../../world/person.ts';
+import { basic, refresh } from '../../world/token-endpoint.ts';
+import { GENEROUS, seedStore, type World, worldClients, writeWorldConfig } from '../../world/world.ts';
+import { MACHINE_MS } from '../../world/clock.ts';
+import { startLoad } from '../../world/load.ts';
+import { runCli, startProcess, type ServiceProcess } from '../../world/process.ts';
 
 /** Of the fourth column of /proc/net/tcp. */
 const ESTABLISHED = '01';
@@ -463,7 +463,7 @@ describe('the end of a process', () => {
     await writeFile(world.configFile, config.replace(world.issuer, 'https://other.example'));
     const { code, stderr, stdout } = await runCli(['serve', '--config', world.configFile]);
     expect(stderr).toMatch(/^[^\n]*postern store set-issuer[^\n]*\n$/);
-    expect(stdout).not.toContain('is up');
+    expect(stdout).not.toContain('is running');
     expect(code).toBe(1);
   });
 });

@@ -1,11 +1,11 @@
 // One worker as the primary sees it: its process is restarted when it ends or hangs.
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
-import { threadPoolOf } from '../config/threads.ts';
-import { StartError } from '../http/server.ts';
-import type { ProcessMetrics } from '../observability/metrics.ts';
-import type { Telemetry } from '../observability/telemetry.ts';
-import type { Job, Report, WorkerMessage } from './worker.ts';
+import { threadPoolOf } from '../../config/threads.ts';
+import { StartError } from '../../http/server.ts';
+import type { ProcessMetrics } from '../../observability/metrics.ts';
+import type { Telemetry } from '../../observability/telemetry.ts';
+import type { Job, Report, WorkerMessage } from './channel.ts';
 
 const ANSWER_WITHIN_MS = 2000;
 const LOOK_EVERY_MS = 5000;
@@ -111,7 +111,7 @@ export class KeptWorker {
     const ended = await endOf(worker);
     clearInterval(watch);
     const since = this.#servingSince;
-    // While it serves, nothing but crash.ts ends it so.
+    // While it serves, nothing but server/crash.ts ends it so.
     const hasCrashed = since !== undefined && worker.process.exitCode === 1;
     if (!this.#stopping.signal.aborted) telemetry.metrics.workerEnded(hasCrashed);
     onEnded(this.counted);

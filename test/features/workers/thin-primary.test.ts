@@ -22,7 +22,12 @@ async function modulesOf(...modules: readonly string[]): Promise<readonly string
 }
 
 const [primary, worker] = await Promise.all([
-  modulesOf('src/cli/run.ts', 'src/cli/program.ts', 'src/server/cluster.ts'),
+  modulesOf(
+    'src/cli/run.ts',
+    'src/cli/program.ts',
+    'src/features/workers/serve.ts',
+    'src/features/workers/primary.ts',
+  ),
   modulesOf('src/server/server.ts'),
 ]);
 

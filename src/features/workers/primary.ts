@@ -1,12 +1,12 @@
 // The primary process: it starts the workers and answers on the management port for all of them. It opens no store
 // and loads no engine, so that it keeps answering when a worker fails.
 import cluster from 'node:cluster';
-import type { LoadedConfig } from '../config/load.ts';
-import { createManagementApp, type Status, summaryOf } from '../http/management.ts';
-import { createListener } from '../http/server.ts';
-import { addUp, type ProcessMetrics, toText } from '../observability/metrics.ts';
-import type { Telemetry } from '../observability/telemetry.ts';
-import { KeptWorker } from './worker-process.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { createManagementApp, type Status, summaryOf } from '../../http/management.ts';
+import { createListener } from '../../http/server.ts';
+import { addUp, type ProcessMetrics, toText } from '../../observability/metrics.ts';
+import type { Telemetry } from '../../observability/telemetry.ts';
+import { KeptWorker } from './kept-worker.ts';
 
 /** Longer than a worker's own drain. */
 const STOP_WITHIN_MS = 9500;

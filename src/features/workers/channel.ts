@@ -1,10 +1,10 @@
 // A worker's side of the channel to the primary, and the messages that cross it.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
-import type { Config } from '../config/config.ts';
-import type { LoadedConfig } from '../config/load.ts';
-import type { Status } from '../http/management.ts';
-import type { ProcessMetrics } from '../observability/metrics.ts';
+import type { Config } from '../../config/config.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Status } from '../../http/management.ts';
+import type { ProcessMetrics } from '../../observability/metrics.ts';
 
 /** The first message to a worker: what it starts with. Later it reads the files itself. Each further message asks for a report. */
 export type Job = Readonly<{

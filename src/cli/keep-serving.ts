@@ -1,0 +1,74 @@
+// What a started service does until a signal ends it, whichever process it is in.
+import { once } from 'node:events';
+import { loadInThread } from '../config/load-in-thread.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { watchConfig } from '../config/watch.ts';
+import type { Log } from '../observability/log.ts';
+import type { OpenTelemetry } from '../observability/telemetry.ts';
+import { exitOnCrash } from '../server/crash.ts';
+import type { Server } from '../server/server.ts';
+
+/** lmdb prints each commit that fails, and has no option for where: that is a line of JSON like all others. */
+export function logConsole(log: Log): void {
+  function error(...said: readonly unknown[]): void {
+    const err = said.find((one) => one instanceof Error);
+    // LMDB's own C code has printed "Write error: …" without a newline; the next line must not begin behind it.
+    process.stderr.write('\n');
+    log.warn({ err, said: said.filter((one) => one !== err).map(String) }, 'a package reported an error');
+  }
+  Object.assign(console, { error });
+}
+
+export type Started = { readonly server: Server; readonly telemetry: OpenTelemetry };
+
+type KeepServingParts = Started & {
+  readonly file: string;
+  readonly loaded: LoadedConfig;
+  readonly onUp: () => void;
+  /** The service runs another configuration now. */
+  readonly onTaken?: (loaded: LoadedConfig) => void;
+  readonly stopped: Promise<void>;
+};
+
+/** Reloads the configuration of a started server when its files change, and stops the server gracefully. */
+export async function keepServing(parts: KeepServingParts): Promise<void> {
+  const { file, loaded, server, telemetry, onUp, onTaken, stopped } = parts;
+  exitOnCrash(telemetry.log, async () => {
+    await server.abandon();
+    await telemetry.close();
+  });
+  let known = loaded.config.notices;
+  const watch = await watchConfig({
+    file,
+    current: loaded,
+    load: loadInThread,
+    async onConfig(changed) {
+      await server.replace({ config: changed.config, hash: changed.hash });
+      for (const notice of changed.config.notices) if (!known.includes(notice)) telemetry.log.warn(notice);
+      known = changed.config.notices;
+      onTaken?.(changed);
+    },
+    onBroken: server.refuse,
+    onUnchanged: server.confirm,
+    onError: server.refuse,
+  });
+  const reload = () => {
+    telemetry.reopen();
+    void watch.reload();
+  };
+  process.on('SIGHUP', reload);
+  onUp();
+  await stopped;
+  process.off('SIGHUP', reload);
+  await watch.stop();
+  await server.stop();
+  await telemetry.close();
+}
+
+/** A second signal ends the process at once. */
+export async function untilStopped(): Promise<void> {
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  await Promise.race(['SIGINT', 'SIGTERM'].map((name) => once(process, name, { signal })));
+  stopped.abort();
+}
