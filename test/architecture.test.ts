@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { verbNames } from './world/terminal.ts';
 
 const SRC = path.resolve('src');
 
@@ -227,6 +228,13 @@ describe('the layout', () => {
       script,
     ]);
     expect(stdout + stderr).toBe('');
+  });
+
+  it('tries --json of each verb', async () => {
+    const tried = readFileSync('test/unit/cli/verbs.test.ts', 'utf8');
+    const verbs = await verbNames();
+    const isTried = (verb: string) => new RegExp(`^(.*\`|// .*)?\\b${verb}\\b`, 'm').test(tried);
+    expect(verbs.filter((verb) => !isTried(verb))).toEqual([]);
   });
 
   it('ships exactly the packages that the source imports', () => {

@@ -1,6 +1,8 @@
 // The command line within this process: a tenth of what a process of its own costs.
 import { PassThrough } from 'node:stream';
+import type { Command } from 'commander';
 import { afterAll, beforeAll } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
 import { run } from '../../src/cli/run.ts';
 
 export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string };
@@ -22,6 +24,14 @@ export function useEnvironment(values: () => Readonly<Record<string, string>>): 
     for (const name of Object.keys(set)) delete process.env[name];
   });
 }
+
+const namesOf = ({ commands }: Command, above = ''): string[] =>
+  commands.flatMap((verb) =>
+    verb.commands.length > 0 ? namesOf(verb, `${verb.name()} `) : [`${above}${verb.name()}`],
+  );
+
+/** All verbs, such as `user add`. */
+export const verbNames = async (): Promise<readonly string[]> => namesOf(await createProgram(process));
 
 /** Runs `postern ARGS`, with `stdin` from a pipe. */
 export async function postern(args: readonly string[], stdin = ''): Promise<Ended> {

@@ -4,22 +4,25 @@ import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { configFolder } from '../../world/temp-folder.ts';
-import { postern } from '../../world/terminal.ts';
+import { postern, verbNames } from '../../world/terminal.ts';
 
 const { folder, file } = configFolder();
 
 const CASES = {
   us: 'user',
   'user li': 'list',
-  'client ': 'secret list import pin',
+  'keys ': 'list rotate compromise',
   'client --': '--help',
-  'client import --from ': 'dex authelia keycloak',
-  'client import --from k': 'keycloak',
-  'client import rea': 'realm.json',
   'check --config rea': 'realm.json',
+  'store backup rea': 'realm.json',
   'check --no': '--no-secrets',
   'user list -o ': 'table wide json csv name',
   'completion ': 'bash zsh',
+  ...((await verbNames()).includes('client import') && {
+    'client import --from ': 'dex authelia keycloak',
+    'client import --from k': 'keycloak',
+    'client import rea': 'realm.json',
+  }),
   'user delete anna ': '',
 };
 
@@ -31,12 +34,13 @@ for typed; do
   COMP_WORDS=(./postern $typed); case $typed in *' ') COMP_WORDS+=('') ;; esac
   COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _postern ./postern "\${COMP_WORDS[COMP_CWORD]}"; echo "\${COMPREPLY[*]}"
 done`,
-  // A shell in a terminal, where Tab is pressed. The file gets what it would offer; ^U empties the line for the next one.
+  // A shell in a terminal, where Tab is pressed. The file gets what it would offer; ^U empties the line. The prompt says that it listens.
   zsh: `zmodload zsh/zpty; zpty -b inner zsh -f -i
-zpty -w inner "PS1= RPS1=; autoload -Uz compinit; compinit -u -D; source $0"
-zpty -w inner 'compadd() { local -a all; builtin compadd -O all "$@"; (( $#all )) && echo -n "$all" > offered; builtin compadd "$@"; }'
+zpty -w inner "autoload -Uz compinit; compinit -u -D; setopt no_auto_list; source $0; "'\
+compadd() { local -a all; builtin compadd -O all "$@"; (( $#all )) && echo -n "$all" > offered; builtin compadd "$@"; }; PS1=REA\\DY'
+zpty -r inner line '*READY*'
 for typed; do
-  : > offered; zpty -w -n inner "./postern $typed"$'\\t\\x15'; zpty -w inner "print RE''ADY"; zpty -r inner line '*READY*'
+  : > offered; zpty -w inner "./postern $typed"$'\\t\\x15'; zpty -r inner line '*READY*'
   print -r -- "$(<offered)"
 done`,
 };
