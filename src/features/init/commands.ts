@@ -74,7 +74,8 @@ function starterFiles(issuer: string, username: string, passwordHash: string) {
   const { port, protocol } = new URL(issuer);
   const isHere = protocol === 'http:';
   const listen = isHere ? port || '80' : '3000';
-  const management = listen === '3001' ? '3002' : '3001';
+  // The next port, so that two services on this machine have one each.
+  const management = isHere && Number(port) % 65_535 > 0 ? Number(port) + 1 : 3001;
   const origin = `http://localhost:${management}`;
   const files = {
     'config/postern.yaml': `${modeline('./postern')}#

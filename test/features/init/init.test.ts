@@ -111,10 +111,10 @@ describe('postern init', () => {
     expect([issuer, users[0]?.username]).toEqual(['https://id.example/auth', 'ann: "a"']);
     expect(clients).toEqual([]);
     const local = newFolder();
-    await postern(['init', local, '--issuer', 'http://localhost:3001']);
+    await postern(['init', local, '--issuer', 'http://localhost:3910']);
     const { listen, management, clients: demo } = await loadConfig(join(local, 'config/postern.yaml'));
-    expect([listen.port, management.port]).toEqual([3001, 3002]);
-    expect(demo[0]?.redirectUris).toEqual(['http://localhost:3002/try/callback']);
+    expect([listen.port, management.port]).toEqual([3910, 3911]);
+    expect(demo[0]?.redirectUris).toEqual(['http://localhost:3911/try/callback']);
   });
 
   it('refuses what could not run, before it writes', async () => {
