@@ -1,4 +1,4 @@
-// What real clients stumble over (docs/interop.md, "Traps"): each is a decision, and an answer that says what is wrong.
+// What real clients stumble over (docs/apps/README.md, "Traps"): each is a decision, and an answer that says what is wrong.
 import * as oidc from 'openid-client';
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';

@@ -81,7 +81,7 @@ function toTable(rows: readonly Row[]): string {
     .join('\n');
 }
 
-/** For docs/interop.md. */
+/** For docs/apps/results.md. */
 function toMarkdown(rows: readonly Row[]): string {
   const results = { ok: 'works', FAILED: '**fails**', 'not built': 'not built' };
   const lines = rows.map(
