@@ -90,6 +90,7 @@ const PLACES: Readonly<Record<string, string>> = {
   init: 'cli',
   plan: 'cli',
   'view-tools': 'cli',
+  'store-tools': 'cli',
   workers: 'server',
   'fast-path': 'http',
 };

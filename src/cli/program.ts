@@ -14,7 +14,6 @@ const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
   client: async () => (await import('./client.ts')).registerClient,
   user: async () => (await import('./user.ts')).registerUser,
   keys: async () => (await import('./keys.ts')).registerKeys,
-  store: async () => (await import('./store.ts')).registerStore,
   healthcheck: async () => (await import('./healthcheck.ts')).registerHealthcheck,
   ...COMMANDS,
   completion: async () => (await import('./completion.ts')).registerCompletion,

@@ -15,6 +15,7 @@ export const COMMANDS: Commands = {
   plan: async () => (await import('./plan/commands.ts')).registerPlan,
   doctor: async () => (await import('./doctor/commands.ts')).registerDoctor,
   views: async () => (await import('./view-tools/commands.ts')).registerViews,
+  store: async () => (await import('./store-tools/commands.ts')).registerStore,
 };
 
 /** Below `client`. */

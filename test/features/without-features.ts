@@ -20,6 +20,7 @@ export const REMOVABLE = [
   'try-out',
   'back-channel-logout',
   'workers',
+  'store-tools',
 ];
 
 const run = promisify(execFile);

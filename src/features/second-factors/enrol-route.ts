@@ -2,7 +2,7 @@
 // have proved another one just now.
 import type { Context } from 'koa';
 import type { OpenInteraction } from '../../oidc/open-interaction.ts';
-import { isRecovered, withProof } from '../../users/authentication-methods.ts';
+import { isRecovered, withProof } from './proofs.ts';
 import { hasSecondFactor } from '../../users/factors.ts';
 import { canProve } from './sign-in-level.ts';
 import { isFresh } from '../../interaction/own-page.ts';

@@ -4,7 +4,7 @@ import type { App } from '../../oidc/app.ts';
 import { randomBytes } from 'node:crypto';
 import type { SignInSettings } from '../../config/config.ts';
 import type { Form } from '../../interaction/form.ts';
-import type { Proof } from '../../users/authentication-methods.ts';
+import type { Proof } from './proofs.ts';
 import { type Factors, hasSecondFactor, type Method } from '../../users/factors.ts';
 import { withNotice } from './notices.ts';
 import { type createOneTimeCodes, newRecoveryCode, recoveryCodeHash } from './prove-code.ts';

@@ -10,7 +10,8 @@ import {
   recordAct,
   voidAll,
 } from '../../users/acts.ts';
-import { type Amr, hasKey, isRecovered, levelOf } from '../../users/authentication-methods.ts';
+import { type Amr, hasKey, levelOf } from '../../users/authentication-methods.ts';
+import { isRecovered } from './proofs.ts';
 import {
   canReach,
   type Factors,

@@ -5,7 +5,7 @@ import type {
 } from '@simplewebauthn/server';
 import type { App } from '../../oidc/app.ts';
 import type { Level } from '../../config/sign-in-levels.ts';
-import type { Proof } from '../../users/authentication-methods.ts';
+import type { Proof } from './proofs.ts';
 import { type Factors, type Passkey, forgiven, isProvisional } from '../../users/factors.ts';
 import { withNotice } from './notices.ts';
 import {

@@ -1,7 +1,7 @@
 // Whether a code proves the second factor of a user: counted before it is looked at. What uses it up is written with what it is for.
 import type { KeyedHash } from '../../store/keyed-hash.ts';
 import { type Clock, StoreUnavailable } from '../../store/store.ts';
-import type { Proof } from '../../users/authentication-methods.ts';
+import type { Proof } from './proofs.ts';
 import {
   type FactorStore,
   type Factors,

@@ -23,7 +23,7 @@ import { type Factors, canReach, type Notice } from '../../users/factors.ts';
 import { type Show, type Way, createRender, modelOfUser } from '../../interaction/show.ts';
 import type { Csrf } from '../../interaction/csrf.ts';
 import { originOf } from '../../observability/audit.ts';
-import { amrOf } from '../../users/authentication-methods.ts';
+import { amrOf } from './proofs.ts';
 
 // The passkey on the sign-in page, and its form there and at the second step.
 

@@ -7,7 +7,7 @@ import { untilUnchanged } from '../../store/documents.ts';
 import { type CollectionWrite, StoreUnavailable } from '../../store/store.ts';
 import { noteInActivity } from '../../users/acts.ts';
 import type { User } from '../../users/user.ts';
-import { amrOf, type Proof, withProof } from '../../users/authentication-methods.ts';
+import { amrOf, type Proof, withProof } from './proofs.ts';
 import { type Factors, hasSecondFactor } from '../../users/factors.ts';
 import type { FailedCodes, TypedCode } from './prove-code.ts';
 import type { PageModels } from '../../views/models.ts';

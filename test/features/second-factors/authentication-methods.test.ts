@@ -1,6 +1,7 @@
 // What `amr` says of each way to sign in, and how strong it is.
 import { describe, expect, it } from 'vitest';
-import { amrOf, isRecovered, levelOf, type Proof } from '../../../src/users/authentication-methods.ts';
+import { levelOf } from '../../../src/users/authentication-methods.ts';
+import { amrOf, isRecovered, type Proof } from '../../../src/features/second-factors/proofs.ts';
 
 const key = (verifiedUser: boolean, synced: boolean): Proof => ({ passkey: { verifiedUser, synced } });
 

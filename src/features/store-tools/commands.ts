@@ -1,14 +1,14 @@
 // `postern store …`. No URL is printed, because it may hold a password.
 import path from 'node:path';
 import type { Command } from 'commander';
-import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
-import { resolveArgument } from '../config/secret-reference.ts';
-import { hasPassword } from '../config/store-location.ts';
-import { backupFolder, moveToRedis } from '../store/open.ts';
-import { confirm, withProgress, yesOption, type YesOption } from './terminal.ts';
-import { addVerb, readService, type VerbOptions } from './configuration.ts';
-import { CommandError, print, printDone, type CliIo } from './io.ts';
-import { withKeys } from './keys.ts';
+import { parseRedisUrl, RedisUrlError } from '../../config/redis-url.ts';
+import { resolveArgument } from '../../config/secret-reference.ts';
+import { hasPassword } from '../../config/store-location.ts';
+import { backupFolder, moveToRedis } from '../../store/open.ts';
+import { confirm, withProgress, yesOption, type YesOption } from '../../cli/terminal.ts';
+import { addVerb, readService, type VerbOptions } from '../../cli/configuration.ts';
+import { CommandError, print, printDone, type CliIo } from '../../cli/io.ts';
+import { withKeys } from '../../cli/keys.ts';
 
 export function registerStore(program: Command, io: CliIo): void {
   const store = program.command('store').description('back up and migrate the data store');
