@@ -47,7 +47,7 @@ describe('the backup of a store that is in use', () => {
     const copied = await backup(at('copy'));
     goesOn = false;
     await writing;
-    expect(copied).toMatchObject({ code: 0, stdout: `Copied to ${at('copy')}\n` });
+    expect(copied).toMatchObject({ code: 0, stdout: `Copied the store to ${at('copy')}\n` });
     expect([
       (await stat(at('copy'))).mode & 0o777,
       (await stat(at('copy', 'data.mdb'))).mode & 0o777,
