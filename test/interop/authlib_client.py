@@ -47,8 +47,8 @@ claims = jwt.decode(
 )
 claims.validate()
 ok(claims["sub"] == "usr_fixture_person_ida", "sign-in with PKCE, verified ID token", claims)
-person = session.get(metadata["userinfo_endpoint"]).json()
-ok(person["name"] == "Ida Fixture", "userinfo", person)
+user = session.get(metadata["userinfo_endpoint"]).json()
+ok(user["name"] == "Ida Fixture", "userinfo", user)
 before = token["refresh_token"]
 after = session.refresh_token(metadata["token_endpoint"], refresh_token=before)
 ok(after["refresh_token"] != before, "refresh", after)

@@ -34,8 +34,8 @@ token = session.fetch_token(
     auth=HTTPBasicAuth(client_id, client_secret),
 )
 ok("id_token" in token, "sign-in without PKCE", token)
-person = session.get(f"{issuer}/oauth/userinfo").json()
-ok(person["name"] == "Ida Fixture", "userinfo", person)
+user = session.get(f"{issuer}/oauth/userinfo").json()
+ok(user["name"] == "Ida Fixture", "userinfo", user)
 after = session.refresh_token(
     f"{issuer}/oauth/token",
     refresh_token=token["refresh_token"],

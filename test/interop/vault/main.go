@@ -106,14 +106,14 @@ func main() {
 	must(err, "certificate")
 
 	callback := os.Getenv("APP") + "/ui/vault/auth/oidc/oidc/callback"
-	people := newMount(map[string]any{
+	users := newMount(map[string]any{
 		"oidc_discovery_url":    issuer,
 		"oidc_discovery_ca_pem": string(certificate),
 		"oidc_client_id":        os.Getenv("CLIENT_ID"),
 		"oidc_client_secret":    secret,
-		"default_role":          "person",
+		"default_role":          "user",
 	})
-	do(people, logical.CreateOperation, "role/person", map[string]any{
+	do(users, logical.CreateOperation, "role/user", map[string]any{
 		"role_type":             "oidc",
 		"user_claim":            "sub",
 		"oidc_scopes":           "email,profile",
@@ -121,11 +121,11 @@ func main() {
 		"allowed_redirect_uris": callback,
 		"token_policies":        "default",
 	})
-	start := do(people, logical.UpdateOperation, "oidc/auth_url", map[string]any{"redirect_uri": callback, "client_nonce": "nonce"})
+	start := do(users, logical.UpdateOperation, "oidc/auth_url", map[string]any{"redirect_uri": callback, "client_nonce": "nonce"})
 	address, _ := start.Data["auth_url"].(string)
 	ok(address != "", "discovery", start)
 	answer := visit(address)
-	done := do(people, logical.ReadOperation, "oidc/callback", map[string]any{
+	done := do(users, logical.ReadOperation, "oidc/callback", map[string]any{
 		"state": answer.Get("state"), "code": answer.Get("code"), "client_nonce": "nonce",
 	})
 	ok(done.Auth.Alias.Name == "usr_fixture_person_ida", "sign-in with PKCE, entity by sub", done.Auth)

@@ -56,8 +56,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     ok(claims.subject().as_str() == "usr_fixture_person_ida", "sign-in with PKCE, verified ID token", claims);
 
     let subject = Some(claims.subject().clone());
-    let person: CoreUserInfoClaims = client.user_info(token.access_token().to_owned(), subject)?.request(&http)?;
-    ok(person.email().is_some_and(|email| email.as_str() == "ida@example.com"), "userinfo", &person);
+    let user: CoreUserInfoClaims = client.user_info(token.access_token().to_owned(), subject)?.request(&http)?;
+    ok(user.email().is_some_and(|email| email.as_str() == "ida@example.com"), "userinfo", &user);
 
     let before = token.refresh_token().ok_or("no refresh token")?;
     let after = client.exchange_refresh_token(before)?.request(&http)?;

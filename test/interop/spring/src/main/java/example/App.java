@@ -27,7 +27,7 @@ import org.springframework.security.web.SecurityFilterChain;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
-/** Spring Security, both ways: people sign in and see /me, programs come to /reports with access tokens. */
+/** Spring Security, both ways: users sign in and see /me, services call /reports with access tokens. */
 @SpringBootApplication
 @RestController
 public class App {
@@ -54,7 +54,7 @@ public class App {
   }
 
   @Bean
-  SecurityFilterChain people(HttpSecurity http, ClientRegistrationRepository clients) throws Exception {
+  SecurityFilterChain users(HttpSecurity http, ClientRegistrationRepository clients) throws Exception {
     var requests = new DefaultOAuth2AuthorizationRequestResolver(clients, "/oauth2/authorization");
     requests.setAuthorizationRequestCustomizer(OAuth2AuthorizationRequestCustomizers.withPkce());
     var signOut = new OidcClientInitiatedLogoutSuccessHandler(clients);
