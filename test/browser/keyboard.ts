@@ -2,20 +2,32 @@
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** Goes on with Tab until the focus, which shows, is on what says `text`. */
-export async function tabTo(page: Page, text: string): Promise<void> {
-  for (let step = 0; step < 20; step += 1) {
+/** What the thing that has the focus is called: by what names it, and by its words. */
+const NAMES = `(({ ariaLabel, ariaLabelledByElements, labels, textContent }) =>
+  [ariaLabel, ...[ariaLabelledByElements, labels].map((by) => [...(by ?? [])].map((one) => one.textContent).join(' ')), textContent]
+    .map((name) => (name ?? '').trim().replaceAll(/\\s+/g, ' ')))(document.activeElement)`;
+
+/** Goes on with Tab until the focus, which shows, is on what says `text`, or matches it. */
+export async function tabTo(page: Page, text: string | RegExp): Promise<void> {
+  for (let step = 0; step < 40; step += 1) {
     await page.keyboard.press('Tab');
-    if ((await page.evaluate('document.activeElement.textContent.trim()')) !== text) continue;
-    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    const names = await page.evaluate<string[]>(NAMES);
+    if (!names.some((name) => (typeof text === 'string' ? name === text : text.test(name)))) continue;
+    const seen = `(({ top, bottom }) => [getComputedStyle(document.activeElement).outlineStyle, top >= 0, bottom <= innerHeight])(
+      document.activeElement.getBoundingClientRect())`;
+    expect(await page.evaluate(seen), names.join()).toEqual(['solid', true, true]);
     return;
   }
-  throw new Error(`the keyboard finds no ${text}`);
+  throw new Error(`the keyboard finds no ${String(text)}`);
 }
 
 /** Types into what has the focus. Chromium drops keys until a page's first frame, as no person would press them before. */
 export async function typeIn(page: Page, text: string): Promise<void> {
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  const frame = page.evaluate(
+    'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
+  );
+  // Where scripts are off, it is never called.
+  await Promise.race([frame.catch(() => undefined), page.waitForTimeout(500)]);
   await page.keyboard.type(text);
   expect(await page.evaluate('document.activeElement.value')).toBe(text);
 }

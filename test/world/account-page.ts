@@ -8,9 +8,11 @@ import { type OpenWorld, PASSWORDS } from './world.ts';
 /** A person of the store, with Alice's password. */
 export const CAROL = { id: 'usr_carol00000000000003', username: 'carol', password: PASSWORDS.alice } as const;
 
-export async function addCarol({ openedStore }: Pick<OpenWorld, 'openedStore'>): Promise<void> {
+export async function addCarol(
+  { openedStore }: Pick<OpenWorld, 'openedStore'>,
+  { id, username }: { readonly id: string; readonly username: string } = CAROL,
+): Promise<void> {
   const passwordHash = await hashPassword(CAROL.password);
-  const { id, username } = CAROL;
   const claims = { name: 'Carol Example', email: 'carol@example.com' };
   if (!(await createStoredUsers(openedStore.documents).add({ id, username, passwordHash, claims }))) {
     throw new Error('there is a carol already');

@@ -3,7 +3,9 @@ import path from 'node:path';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addCarol, CAROL } from '../../world/account-page.ts';
+import { tabTo, typeIn } from '../../browser/keyboard.ts';
+import { addCarol, CAROL, openAccount } from '../../world/account-page.ts';
+import { authorizationUrl } from '../../world/authorization-request.ts';
 import { signIn as signInAtApp } from '../../world/app.ts';
 import { launchChromium } from '../../world/chromium.ts';
 import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
@@ -126,6 +128,86 @@ describe('the account page without JavaScript', () => {
     await heading(page, 'Your account');
     expect(await page.getByLabel('Current password').count()).toBe(1);
     await picture(page, 'with a factor');
+  });
+});
+
+describe.each([
+  ['with JavaScript', true, 'dora'],
+  ['with JavaScript off', false, 'erik'],
+] as const)('the keyboard alone, %s', (_, javaScriptEnabled, username) => {
+  const password = 'seven herons over the weir';
+
+  async function visit(url: string): Promise<Page> {
+    const page = await (await browser.newContext({ javaScriptEnabled })).newPage();
+    await page.route('https://app.example/**', (route) =>
+      route.fulfill({ body: '<h1>The app</h1>', contentType: 'text/html' }),
+    );
+    await page.goto(url);
+    return page;
+  }
+  async function signInByKeys(page: Page, typed: string): Promise<void> {
+    await typeIn(page, username);
+    await tabTo(page, 'Password');
+    await typeIn(page, typed);
+    await page.keyboard.press('Enter');
+  }
+  /** The last digit sends its form where scripts run. */
+  async function typeCode(page: Page, code: string): Promise<void> {
+    await typeIn(page, code.slice(0, -1));
+    await page.keyboard.press(code.slice(-1));
+    if (!javaScriptEnabled) await page.keyboard.press('Enter');
+  }
+  async function follow(page: Page, name: string | RegExp): Promise<void> {
+    await tabTo(page, name);
+    await page.keyboard.press('Enter');
+  }
+
+  it('signs in, allows, changes the password, signs out a browser, adds an app, and signs in with it', async () => {
+    await addCarol(world, { id: `usr_${username}00000000000003`, username });
+    const page = await visit(authorizationUrl(world));
+    await signInByKeys(page, CAROL.password);
+    await heading(page, 'Web app wants access to your account');
+    await follow(page, 'Allow');
+    await heading(page, 'The app');
+
+    await page.goto(`${world.issuer}/account`);
+    await follow(page, /^Password.*Change$/);
+    for (const [label, text] of [
+      ['Current password', CAROL.password],
+      ['New password', password],
+      ['Confirm new password', password],
+    ] as const) {
+      await tabTo(page, label);
+      await typeIn(page, text);
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').getByText('Your password was changed.').waitFor();
+
+    // What was signed in at that moment has ended.
+    moveClock(2);
+    await openAccount(world, newBrowser(world), { username, password });
+    await page.reload();
+    await follow(page, /^Sign out .+,/);
+    await page.getByRole('status').getByText('You’re signed out of that browser.').waitFor();
+
+    await follow(page, 'Set up Authenticator app');
+    await heading(page, 'Set up an authenticator app');
+    const totp = new TOTP({ secret: Secret.fromBase32(await page.locator('.secret').innerText()) });
+    await tabTo(page, 'Code from your authenticator app');
+    await typeCode(page, totp.generate({ timestamp: Date.now() }));
+    await heading(page, 'Your recovery codes');
+    await follow(page, 'I’ve saved my codes');
+    await heading(page, 'Security');
+
+    moveClock(CODE_PERIOD);
+    const later = await visit(authorizationUrl(world));
+    await signInByKeys(later, password);
+    await heading(later, 'Verify it’s you');
+    await typeCode(later, totp.generate({ timestamp: Date.now() }));
+    await heading(later, 'Changes to your account');
+    await later.locator(':focus').waitFor();
+    await later.keyboard.press('Enter');
+    await later.getByRole('heading', { level: 1, name: /^The app$|wants access/ }).waitFor();
   });
 });
 
