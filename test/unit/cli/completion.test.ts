@@ -14,7 +14,6 @@ const CASES = {
   'keys ': 'list rotate compromise',
   'client --': '--help',
   'check --config rea': 'realm.json',
-  'store backup rea': 'realm.json',
   'check --no': '--no-secrets',
   'user list -o ': 'table wide json csv name',
   'completion ': 'bash zsh',
