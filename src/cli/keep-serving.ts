@@ -14,7 +14,7 @@ export function logConsole(log: Log): void {
     const err = said.find((one) => one instanceof Error);
     // LMDB's own C code has printed "Write error: …" without a newline; the next line must not begin behind it.
     process.stderr.write('\n');
-    log.warn({ err, said: said.filter((one) => one !== err).map(String) }, 'a package reported an error');
+    log.warn({ err, said: said.filter((one) => one !== err).map(String) }, 'a dependency reported an error');
   }
   Object.assign(console, { error });
 }

@@ -54,9 +54,7 @@ async function reset(context: UserContext, user: User): Promise<Done> {
 
 export function refuseDisabled({ config }: UserContext, { username, disabled }: User): void {
   if (!disabled) return;
-  throw new CommandError(
-    `${username} is disabled in ${config.usersFrom ?? 'a file'}: edit that file instead`,
-  );
+  throw new CommandError(`${username} is disabled in ${config.usersFrom ?? 'a file'}: edit that file`);
 }
 
 async function enable(context: UserContext, user: User): Promise<Done> {

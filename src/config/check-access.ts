@@ -56,20 +56,15 @@ function checkGroups({ value, report }: Entry<ServiceForm>): void {
 function groupNameFault(name: string): string | undefined {
   return (
     labelFault(name) ??
-    (name.includes(',') || name.trim() !== name
-      ? 'must not contain commas, or spaces at its ends'
-      : undefined)
+    (name.includes(',') || name.trim() !== name ? 'must not have commas or outer spaces' : undefined)
   );
 }
-
-/** Of the groups that a message lists. */
-const MOST_NAMED = 10;
 
 type ReportGroups = (entry: Entry<object>, key: Path, names: readonly string[] | undefined) => void;
 
 function groupReporter({ groups }: ServiceForm): ReportGroups {
   const known = new Set(Object.keys(groups));
-  const some = [...known].slice(0, MOST_NAMED).join(', ') + (known.size > MOST_NAMED ? ' …' : '');
+  const some = [...known].slice(0, 10).join(', ') + (known.size > 10 ? ' …' : '');
   const choice = known.size > 0 ? `use one of ${some}, or ` : '';
   return ({ report }, key, names = []) => {
     for (const [index, name] of names.entries()) {
@@ -101,10 +96,7 @@ function checkTokenClaims(resource: Entry<ResourceForm>, { scopes }: ServiceForm
   const known = ['groups', ...STANDARD_CLAIMS, ...custom];
   for (const [index, name] of resource.value.access_token_claims.entries()) {
     if (known.includes(name)) continue;
-    resource.report(
-      ['access_token_claims', index],
-      `no scope includes the claim ${quoted(name)}: add it to scopes, or remove it here`,
-    );
+    resource.report(['access_token_claims', index], `unknown claim ${quoted(name)}: add it to scopes`);
   }
 }
 

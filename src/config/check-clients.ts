@@ -35,16 +35,13 @@ const RULES: readonly ClientRule[] = [
   rule('default_scope', ({ default_scope: defaults, scope }, { apiOf }) => {
     if (defaults === undefined) return undefined;
     if (defaults.length === 0) return 'must name at least one scope';
-    if (defaults.some((token) => !scope.includes(token)))
-      return 'has scopes that are not in scope: add them there, or remove them here';
+    if (defaults.some((token) => !scope.includes(token))) return 'has scopes that are missing in scope';
     // OIDC Core §11: offline access requires prompt=consent.
     if (defaults.includes('offline_access'))
       return 'must not include offline_access: an app must request it with prompt=consent';
     const apis = new Set(defaults.map(apiOf).filter((api) => api !== undefined));
     // RFC 9068 §3: a token for two APIs would let each use it at the other.
-    return apis.size > 1
-      ? 'has scopes of several resources, but a token can be for one only: use the scopes of one resource'
-      : undefined;
+    return apis.size > 1 ? 'has scopes of several resources: use only one' : undefined;
   }),
   ...(['access', 'groups_claim', 'sign_in'] as const).map(forUsers),
   rule('id_token_signed_response_alg', ({ id_token_signed_response_alg: alg }, { algorithms }) =>
@@ -77,8 +74,7 @@ const RULES: readonly ClientRule[] = [
   rule('client_secrets', (client) => {
     const secrets = client.client_secrets.length + (client.client_secret === undefined ? 0 : 1);
     const isPublic = client.token_endpoint_auth_method === 'none';
-    if (isPublic && secrets > 0)
-      return 'a public client has no secret: remove it, or token_endpoint_auth_method: none';
+    if (isPublic && secrets > 0) return 'a public client has no secret: remove it';
     if (!isPublic && secrets === 0) {
       return 'a confidential client requires a secret: add one, or set token_endpoint_auth_method: none for a public client';
     }

@@ -38,10 +38,7 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
     }
     checkOwnScopes(entry);
     if (value.clients.length > 0 && value.scopes.length > 0)
-      report(
-        ['clients'],
-        'is only for a resource without scopes: add one of the scopes to each client instead',
-      );
+      report(['clients'], 'is only for a resource without scopes: give clients a scope instead');
     else if (context.clients.isWhole) checkClients(entry, context.clients.list);
   }
 }
@@ -66,8 +63,7 @@ function checkClients({ value, report }: Entry<ResourceForm>, clients: readonly 
   );
   for (const key of ['clients', 'introspection_clients'] as const) {
     for (const [index, id] of value[key].entries()) {
-      if (!methods.has(id))
-        report([key, index], `unknown client ${quoted(id)}: add it to clients, or remove it here`);
+      if (!methods.has(id)) report([key, index], `unknown client ${quoted(id)}: add it to clients`);
       else if (key === 'introspection_clients' && methods.get(id) === 'none')
         report(
           [key, index],

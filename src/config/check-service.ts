@@ -36,10 +36,7 @@ export function checkService(
   }
   const isTrusted = trustOf(proxies);
   if (EVERYWHERE.some((some) => some.every(isTrusted)))
-    service.report(
-      ['trusted_proxies'],
-      'trusts all addresses, so any client could forge its own: list only your proxies',
-    );
+    service.report(['trusted_proxies'], 'trusts all addresses: list only your proxies');
 }
 
 /** An address in each part of the internet. */

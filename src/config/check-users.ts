@@ -26,15 +26,10 @@ export function checkUsers(
     if (sameName) report('username', `"${name}" is already used at ${sameName.place()}`);
     const sameEmail = email && earlier(emails, lookOf(email), user);
     if (sameEmail && notices.length < 20)
-      notices.push(
-        `${user.place()} has the same email address as ${sameEmail.place()}: apps may confuse these users`,
-      );
+      notices.push(`${user.place()} has the same email as ${sameEmail.place()}: apps may confuse them`);
     if (hash === undefined && !passkeys) report('password_hash', 'is required unless sign_in.passkeys is on');
     if (hash === DEMO_PASSWORD_HASH && !issuerIsLoopback) {
-      report(
-        'password_hash',
-        'is the public demo password: change it, because the issuer is not on localhost',
-      );
+      report('password_hash', 'is the public demo password, but the issuer is not on localhost');
     }
   }
 }

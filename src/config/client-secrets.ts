@@ -29,10 +29,7 @@ export async function resolveClientSecrets(
     const hash = await resolveHash(entry, [form, path], context);
     if (!hash) continue;
     if (hash.kind === 'sha256' && ofService.some((digest) => digest.equals(hash.digest)))
-      entry.report(
-        path,
-        'is also an encryption or cookie key: create a new secret with "postern client secret"',
-      );
+      entry.report(path, 'is also an encryption or cookie key: use another secret');
     if (isDemoSecret(hash) && !context.issuerIsLoopback) {
       entry.report(
         path,

@@ -46,8 +46,7 @@ export function readFault(error: unknown): string {
   if (error instanceof Unreadable) return error.words;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'does not exist';
-  if (code === 'EACCES' || code === 'EPERM')
-    return "can't be read by this user: check its owner and permissions";
+  if (code === 'EACCES' || code === 'EPERM') return "can't be read: check its owner and permissions";
   return code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
     ? 'is not UTF-8 text'
     : `can't be read (${String(code)})`;

@@ -46,8 +46,7 @@ export function foreignScopesFault(
   { apiOf, userScopes }: ScopeOwners,
 ): string | undefined {
   const unknown = scope.filter((token) => !userScopes.includes(token) && apiOf(token) === undefined);
-  if (unknown.includes('groups'))
-    return 'has the scope "groups", but no groups are defined: add them to groups, or remove the scope';
+  if (unknown.includes('groups')) return 'has the scope "groups", but no groups are defined';
   return unknown.length === 0
     ? undefined
     : `has unknown scopes: ${unknown.map(quoted).join(', ')}. Add them to the scopes of a resource, or remove them`;

@@ -103,19 +103,14 @@ export const clientSchema = z.strictObject({
     .array(z.string())
     .optional()
     .describe('Groups that this app can see in the groups claim. Default: all.'),
-  require_pkce: z
-    .boolean()
-    .default(true)
-    .describe('Whether PKCE is required. false only for a confidential client.'),
+  require_pkce: z.boolean().default(true).describe('Require PKCE. false only for a confidential client.'),
   rate_limits: clientRateLimitsSchema
     .prefault({})
     .describe('Limits that override rate_limits for this client.'),
   consent: z
     .enum(['explicit', 'implicit'])
     .default('explicit')
-    .describe(
-      'explicit: the user is asked for consent. implicit: no consent, for your own confidential clients.',
-    ),
+    .describe('explicit asks the user. implicit skips consent, for your own confidential clients.'),
   id_token_signed_response_alg: z
     .enum(ALGORITHMS)
     .default('RS256')

@@ -14,9 +14,7 @@ export const rateLimitsSchema = group({
   introspection: rate()
     .prefault('12000/1m')
     .describe('POST /oauth/introspect: requests with valid tokens, per client.'),
-  revocation: rate()
-    .prefault('1200/1m')
-    .describe('POST /oauth/revoke: requests with valid tokens, per client.'),
+  revocation: rate().prefault('1200/1m').describe('POST /oauth/revoke: valid tokens, per client.'),
   userinfo: rate()
     .prefault('3000/1m')
     .describe('GET /oauth/userinfo: requests with valid tokens, per address.'),

@@ -29,11 +29,7 @@ export function secretWarnings(clients: readonly Client[], now: number): string[
       if (state === 'expired' && !isLast) return [];
       const name = secret.name ?? secretId(secret);
       const verb = state === 'expired' ? 'expired' : 'expires';
-      const rest = isLast
-        ? state === 'expired'
-          ? ": it can't authenticate"
-          : ', and the client has no other'
-        : '';
+      const rest = isLast ? (state === 'expired' ? ": it can't authenticate" : ': add another') : '';
       return [`client ${clientId}: secret ${name} ${verb} ${formatInstant(expiresAt)}${rest}`];
     }),
   );

@@ -25,7 +25,7 @@ const MAX_ATTEMPTS = 50;
 
 const GONE = 'the key ring is gone from the store';
 const PEPPER_GONE = 'the pepper is gone from the store';
-const PUT_BACK = 'put the whole backup back, or empty the store to begin anew';
+const PUT_BACK = 'restore the whole backup, or empty the store to start over';
 
 /** What a new configuration may change. */
 export type KeySettings = Readonly<{
@@ -120,7 +120,7 @@ export class KeyStore {
       const next = { ...changed, generation: ring.generation + 1 };
       if (await this.#write(next, version)) return next;
     }
-    throw new KeyStoreError('busy', 'the key ring changed too often while it should be changed');
+    throw new KeyStoreError('busy', 'other nodes changed the key ring at the same time: try again');
   }
 
   /** A new key, sealed, not yet in any ring. */
@@ -192,7 +192,7 @@ export class KeyStore {
     if (!isOther) return;
     throw new KeyStoreError(
       'foreign',
-      'the store was emptied or replaced, and another node has made new keys in it: restart this node',
+      'the store was emptied or replaced, and another node created new keys in it: restart this node',
     );
   }
 
@@ -202,7 +202,7 @@ export class KeyStore {
     const { generation } = decoded.ring;
     if (generation < highest || !decoded.isInPlace) {
       const seen = generation < highest ? `: generation ${highest} was seen, this is ${generation}` : '';
-      throw new KeyStoreError('rolled_back', `an older key ring was put back${seen}`);
+      throw new KeyStoreError('rolled_back', `an older key ring was restored${seen}`);
     }
     this.#remember(decoded.ring);
     return decoded;

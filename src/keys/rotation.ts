@@ -103,14 +103,14 @@ export class Rotation {
     }
     const why = wasSetBack(this.#confirmedAt, now) ? 'the clock was set back: ' : '';
     if (!this.signingAllowed())
-      problems.push(`${why}this node signs nothing until its keys are confirmed again`);
+      problems.push(`${why}this node does not sign tokens until its keys are confirmed again`);
     return problems;
   }
 
   /** That the clock was set back. */
   warning(): string | undefined {
     if (this.#options.now() >= this.#setBackFrom) return undefined;
-    return `the clock was set back from ${new Date(this.#setBackFrom).toISOString()}: if it is behind now, apps refuse what is signed here`;
+    return `the clock was set back from ${new Date(this.#setBackFrom).toISOString()}: if it is behind now, apps reject tokens from this node`;
   }
 
   async #turn(): Promise<void> {

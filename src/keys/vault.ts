@@ -22,7 +22,7 @@ export class VaultError extends Error {
     const reason =
       code === 'unknown_key'
         ? `it needs the encryption key ${kekId}, which is not configured`
-        : `it was altered or belongs elsewhere${kekId === undefined ? '' : ` (encryption key ${kekId})`}`;
+        : `it was altered or belongs to another store${kekId === undefined ? '' : ` (encryption key ${kekId})`}`;
     super(`${what} can't be opened: ${reason}`, options);
     this.name = 'VaultError';
     this.code = code;

@@ -66,5 +66,5 @@ function emptiedBy(before: Config, after: Config): string | undefined {
   const lost = (['users', 'clients'] as const)
     .filter((list) => before[list].length > 0 && after[list].length === 0)
     .map((list) => `${list} (${before[list].length})`);
-  return lost.length > 0 ? `the configuration has lost all ${lost.join(' and all ')}` : undefined;
+  return lost.length > 0 ? `the new configuration has removed all ${lost.join(' and all ')}` : undefined;
 }

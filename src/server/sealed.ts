@@ -88,7 +88,7 @@ async function tryKeys(config: KeyConfig, store: Store): Promise<Unopened> {
     if (!(error instanceof KeyStoreError)) throw error;
     const { cause, code } = error;
     const key = code === 'unreadable' && cause instanceof VaultError && cause.kekId;
-    const message = `the next start would be refused: ${error.message}`;
+    const message = `the next start would fail: ${error.message}`;
     return { message, isRefused: true, keys: key ? [key] : [] };
   }
   const { factors } = openUsers(store.documents, () => '');

@@ -87,7 +87,7 @@ export function watchStore(given: Store, { log, metrics }: Telemetry) {
 
 /** What the operator must change at the server or the disk; anything else is an outage. */
 function toProblem(error: unknown): string {
-  if (error instanceof StoreUnfit) return `the store is not safe: ${error.message}`;
+  if (error instanceof StoreUnfit) return `the store is unsafe: ${error.message}`;
   return error instanceof StoreUnavailable ? error.message : "can't reach the store";
 }
 

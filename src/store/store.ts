@@ -222,7 +222,7 @@ export class StoreRefused extends StoreUnavailable {
   readonly reason: string;
 
   constructor(cause: Error) {
-    super({ cause }, `the store answers with an error: ${cause.message}`);
+    super({ cause }, `the store returned an error: ${cause.message}`);
     this.reason = cause.message;
   }
 }
@@ -237,6 +237,6 @@ export class StoreUnfit extends StoreUnavailable {
 /** The store can be read, and refuses every write. `reason` is the disk's or the server's own, and is safe to show. */
 export class StoreTakesNoWrites extends StoreUnavailable {
   constructor(reason: string, options?: ErrorOptions) {
-    super(options, `the store takes no writes: ${reason}`);
+    super(options, `the store rejects writes: ${reason}`);
   }
 }

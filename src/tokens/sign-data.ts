@@ -22,7 +22,7 @@ export function createSignData(alg: Algorithm, privateJwk: JWK): SignData {
   const { type, hash, options } = PARAMETERS[alg];
   if (key.asymmetricKeyType !== type || (key.asymmetricKeyDetails?.modulusLength ?? 2048) < 2048)
     throw new Error(
-      `key ${privateJwk.kid} can't sign ${alg}, it is weak or of another kind: run postern keys compromise with it`,
+      `key ${privateJwk.kid} can't sign ${alg}, it is weak or of another type: revoke it with postern keys compromise`,
     );
   // Around an RSA key alone, an object costs a few per cent of the signature.
   const keyWithOptions = options === undefined ? key : { key, ...options };

@@ -11,7 +11,7 @@ export type Compared = { readonly matches: boolean } | { readonly failure: strin
 /** The thread ended before it had compared. */
 export class HashingStopped extends Error {
   constructor() {
-    super('the thread that compares passwords has ended');
+    super('a password thread exited');
     this.name = 'HashingStopped';
   }
 }

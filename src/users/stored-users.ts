@@ -12,7 +12,7 @@ import { type User, userOfStore } from './user.ts';
 
 const PEOPLE = 'people';
 const NAMES = 'usernames';
-const WHAT = 'a person';
+const WHAT = 'a user';
 /** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
 
@@ -95,7 +95,7 @@ export function createStoredUsers(documents: DocumentStore) {
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean> {
       const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
       // The id is random: a second one of it is a mistake, and never somebody's place to take.
-      if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`the id ${id} is taken`);
+      if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`user ID ${id} already exists`);
       if (await claimName(documents, username, id)) return true;
       await documents.remove(PEOPLE, id, 1);
       return false;

@@ -27,7 +27,7 @@ const FORM: JobForm<UserEvent> = {
 /** The last try starts about an hour after the first. */
 const WAITS_MS = [5000, 25_000, 60_000, 600_000, 3_000_000, 5000] as const;
 
-const GIVEN_UP = "apps were not notified that a user's sessions have ended, and won't be";
+const GIVEN_UP = "gave up notifying apps of a user's ended sessions";
 
 export const newUserEvent = (
   accountId: string,

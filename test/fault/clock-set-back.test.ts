@@ -84,7 +84,7 @@ describe('a clock that is set back by an hour while the service runs, on lmdb', 
     await expect(signIn(world)).rejects.toThrow();
     expect(await readyz()).toMatchObject({
       status: 'not ready',
-      problems: ['the clock was set back: this node signs nothing until its keys are confirmed again'],
+      problems: ['the clock was set back: this node does not sign tokens until its keys are confirmed again'],
     });
     await turns.turn();
     const warning = `the clock was set back from ${new Date(before).toISOString()}`;

@@ -59,8 +59,7 @@ const OUTAGES: readonly (readonly [string, Outage])[] = [
   [
     'not to be entered with our password any more (RD-26)',
     {
-      reason:
-        /^(the store answers with an error: WRONGPASS |can't reach the store: its master is not connected)/,
+      reason: /^(the store returned an error: WRONGPASS |can't reach the store: its master is not connected)/,
       begin: async () => {
         await raw.config('SET', 'requirepass', 'another-one');
         await raw.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
@@ -202,7 +201,7 @@ describe('while Redis refuses to write', () => {
     expectUnavailable(await timed(revoke(world, person.tokens.access_token)));
     expectUnavailable(await timed(introspection(world, person.tokens.access_token)));
     expect((await readiness(world)).problems).toEqual([
-      expect.stringMatching(/^the store (is not safe: it is a slave|answers with an error: READONLY)/),
+      expect.stringMatching(/^the store (is unsafe: it is a slave|returned an error: READONLY)/),
     ]);
   });
 });

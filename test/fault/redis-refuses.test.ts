@@ -45,7 +45,7 @@ async function expectOver(problem: RegExp): Promise<void> {
 
 describe('a Redis that takes no writes is not ready', () => {
   it('because its memory is full', async () => {
-    const problem = /^the store takes no writes: OOM /;
+    const problem = /^the store rejects writes: OOM /;
     await place().raw.config('SET', 'maxmemory', '1');
     await expectNamed(problem);
     await place().raw.config('SET', 'maxmemory', '0');
@@ -53,7 +53,7 @@ describe('a Redis that takes no writes is not ready', () => {
   });
 
   it('because it could not save itself to disk', async () => {
-    const problem = /^the store takes no writes: MISCONF .*unable to persist to disk/;
+    const problem = /^the store rejects writes: MISCONF .*unable to persist to disk/;
     const { raw } = place();
     const [, own = ''] = await raw.config('GET', 'dir');
     const folder = await mkdtemp(path.join(tmpdir(), 'postern-no-disk-'));
@@ -73,7 +73,7 @@ describe('a Redis that takes no writes is not ready', () => {
 
   it('because its user lost a right, whichever it is', async () => {
     const problem =
-      /^the store takes no writes: (NOPERM .*|ERR The user executing the script can't run this command or subcommand$)/;
+      /^the store rejects writes: (NOPERM .*|ERR The user executing the script can't run this command or subcommand$)/;
     const { raw, world } = place();
     for (const right of ['-hset', '-pexpire', '-set', '-zadd', '-unlink']) {
       await raw.acl('SETUSER', 'default', right);
@@ -85,7 +85,7 @@ describe('a Redis that takes no writes is not ready', () => {
   });
 
   it('because the replicas that it must have are not there', async () => {
-    const problem = /^the store takes no writes: NOREPLICAS /;
+    const problem = /^the store rejects writes: NOREPLICAS /;
     await place().raw.config('SET', 'min-replicas-to-write', '1');
     await expectNamed(problem);
     await place().raw.config('SET', 'min-replicas-to-write', '0');
@@ -95,7 +95,7 @@ describe('a Redis that takes no writes is not ready', () => {
 
 describe('a Redis that answers with an error', () => {
   it('because its user lost the right to read is not ready, and not "out of reach"', async () => {
-    const problem = /^the store answers with an error: NOPERM .*hmget/i;
+    const problem = /^the store returned an error: NOPERM .*hmget/i;
     await place().raw.acl('SETUSER', 'default', '-hmget');
     await expectNamed(problem);
     await place().raw.acl('SETUSER', 'default', '+@all');
@@ -135,7 +135,7 @@ describe('a Redis whose writes must be confirmed', () => {
         expect(await readiness(world)).toMatchObject({
           status: 503,
           problems: [
-            expect.stringMatching(/^the store takes no writes: it has no connected replica .*\?wait=0/),
+            expect.stringMatching(/^the store rejects writes: it has no connected replica .*\?wait=0/),
           ],
         }),
       { timeout: NAMED_MS, interval: 50 },

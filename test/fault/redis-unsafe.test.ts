@@ -15,7 +15,7 @@ describe('a Redis that is not safe', () => {
     expect(await readiness(world)).toMatchObject({
       status: 503,
       problems: [
-        'the store is not safe: its maxmemory-policy is allkeys-lru, which throws tokens away; it must be noeviction',
+        'the store is unsafe: its maxmemory-policy is allkeys-lru, which evicts tokens and keys; set it to noeviction',
       ],
     });
     await raw.config('SET', 'maxmemory-policy', 'noeviction');

@@ -45,8 +45,8 @@ async function readyAndGauge() {
 
 const READY = { status: 200, problems: [], gauge: 1 };
 const notReady = (problem: string) => ({ status: 503, problems: [problem], gauge: 0 });
-const FULL = 'the store takes no writes: File too large';
-const REPLACED = "the store is not safe: the store's file was replaced: restart";
+const FULL = 'the store rejects writes: File too large';
+const REPLACED = "the store is unsafe: the store's file was replaced: restart";
 
 describe('a store whose disk is full', () => {
   it('is not ready, says why, and is ready again once there is room', async () => {
@@ -157,7 +157,7 @@ describe('a store whose files are not those that the service has open', () => {
   it('is not ready when its folder is removed, and a verb that only reads makes no other', async () => {
     await rm(at('data'), { recursive: true });
     expect(await readyAndGauge()).toEqual(
-      notReady("the store is not safe: the store's file is gone: restore a backup, then restart"),
+      notReady("the store is unsafe: the store's file is gone: restore a backup, then restart"),
     );
     const codes: (number | null)[] = [];
     for (const verb of [

@@ -122,7 +122,7 @@ describe('a service', () => {
     writeFileSync(at('empty.json'), '[]\n');
     rmSync(at('clients.d/one.json'));
     write({ clients_from: ['clients.d/*.json'], users_from: 'empty.json' });
-    const warning = 'the configuration has lost all users (2)';
+    const warning = 'the new configuration has removed all users (2)';
     await expect.poll(configuration, PATIENCE).toMatchObject({ warning });
     expect((await configuration()).hash).not.toBe(hash);
     expect(service.stderr().split(warning)).toHaveLength(2);

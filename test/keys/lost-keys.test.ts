@@ -20,7 +20,7 @@ import { toStoreConfig } from './store-config.ts';
 import { testFolder } from '../world/temp-folder.ts';
 
 const OTHER_KEYS =
-  'the store was emptied or replaced, and another node has made new keys in it: restart this node';
+  'the store was emptied or replaced, and another node created new keys in it: restart this node';
 
 async function remove(documents: DocumentStore, id: string): Promise<void> {
   const { version = 0 } = (await documents.get(KEYS_COLLECTION, id)) ?? {};
@@ -133,7 +133,7 @@ eachStore(
         status: 503,
         problems: [
           `the stored keys can't be used: ${OTHER_KEYS}`,
-          'this node signs nothing until its keys are confirmed again',
+          'this node does not sign tokens until its keys are confirmed again',
         ],
       });
       expect((await clientCredentials(world())).status).toBe(503);

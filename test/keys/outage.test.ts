@@ -11,7 +11,7 @@ import { type Node, publishedKids, startNode, withKeys } from './nodes.ts';
 import { kidOf } from './verifiers.ts';
 
 const JWKS = '/oauth/jwks.json';
-const UNSURE = 'this node signs nothing until its keys are confirmed again';
+const UNSURE = 'this node does not sign tokens until its keys are confirmed again';
 
 describe('a node without its store', () => {
   standingClock();

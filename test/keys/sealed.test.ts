@@ -119,7 +119,7 @@ describe('a start on stored keys that are not as they were', () => {
     const old = (await storedRing())?.value ?? '';
     expect((await postern(['keys', 'rotate', '--config', configFile])).code).toBe(0);
     await changeRing(() => old);
-    expect(await startFails()).toContain('an older key ring was put back');
+    expect(await startFails()).toContain('an older key ring was restored');
   });
 });
 

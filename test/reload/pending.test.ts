@@ -12,7 +12,7 @@ import { testFolder } from '../world/temp-folder.ts';
 type Pending = readonly string[];
 
 const MISSING = /^postern_encryption_key_missing\{key="(\w+)"/m;
-const REFUSED = /the next start would be refused: .* (\w{16}), which is not configured/;
+const REFUSED = /the next start would fail: .* (\w{16}), which is not configured/;
 
 useEnvironment(() => WORLD_ENV);
 

@@ -279,7 +279,7 @@ describe('a full disk', () => {
     const child = spawn('/bin/sh', args, { stdio: ['ignore', 'pipe', 'ignore'] });
     const [output, code] = await Promise.all([text(child.stdout), exitOf(child)]);
     expect(code).toBe(0);
-    const names = [expect.stringMatching(/^StoreTakesNoWrites: the store takes no writes: \w/)];
+    const names = [expect.stringMatching(/^StoreTakesNoWrites: the store rejects writes: \w/)];
     expect(JSON.parse(output)).toEqual({ names, readable: 9000 });
   });
 
@@ -296,7 +296,7 @@ describe('a full disk', () => {
         stdio: ['ignore', 'pipe', 'ignore'],
       });
       const [output] = await Promise.all([text(child.stdout), exitOf(child)]);
-      const names = ['StoreTakesNoWrites: the store takes no writes: No space left on device'];
+      const names = ['StoreTakesNoWrites: the store rejects writes: No space left on device'];
       expect(JSON.parse(output)).toEqual({ names, readable: 9000 });
     } finally {
       execFileSync('umount', [folder]);

@@ -308,7 +308,7 @@ describe('opening the redis store', () => {
     // The same with confirmation: nobody confirms, but it is allowed to ask.
     const confirmed = await openRedis({ url: `${url}?wait=1`, now: Date.now });
     const error: unknown = await confirmed.records.revokeGrant('h', 60).catch((cause: unknown) => cause);
-    expect(error).toMatchObject({ message: 'the store takes no writes: one of its replicas is missing' });
+    expect(error).toMatchObject({ message: 'the store rejects writes: one of its replicas is missing' });
     await confirmed.close();
     await raw.quit();
     await server.stop();

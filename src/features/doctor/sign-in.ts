@@ -13,9 +13,7 @@ export async function checkSignIn(target: Target, report: ReportFault): Promise<
     ({ grantTypes, redirectUris }) => grantTypes.includes('authorization_code') && redirectUris.length > 0,
   );
   if (!app)
-    throw new Skipped(
-      'cookies and redirects can only be checked with a configuration that has a client for users',
-    );
+    throw new Skipped('cookies and redirects can only be checked with a client that users sign in to');
   const { status, header, all } = await ask(signInUrl(at, app), { headers: BROWSER });
   if (status !== 302 && status !== 303)
     return report(

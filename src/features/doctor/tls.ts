@@ -15,8 +15,7 @@ export async function checkTls({ at, now }: Target, report: ReportFault): Promis
       ? 'not needed on localhost'
       : report('plain-http', `${at} uses plain http, so others can read passwords and tokens`);
   const found = await shakeHands(url);
-  if ('failed' in found)
-    return report('tls-failed', `the TLS connection to ${url.host} failed: ${found.failed}`);
+  if ('failed' in found) return report('tls-failed', `TLS connection to ${url.host} failed: ${found.failed}`);
   if (found.refused !== undefined)
     report('certificate-refused', `clients reject the certificate of ${url.hostname}: ${found.refused}`);
   const days = Math.floor((found.until - now()) / DAY_MS);

@@ -114,10 +114,7 @@ function renderFaults(
   for (const { name, model } of PAGE_STATES) {
     const token = TOKENS.find((field) => JSON.stringify(model).includes(`"${field}":`));
     if (token !== undefined && !read.has(`${name} ${token}`))
-      faults.push({
-        file: `${name}.ejs`,
-        message: `does not print ${token}, so its forms would be rejected`,
-      });
+      faults.push({ file: `${name}.ejs`, message: `does not print ${token}: its forms are rejected` });
   }
   return faults;
 }

@@ -109,6 +109,6 @@ async function commitErrorOf(thrown: unknown): Promise<unknown> {
     () => thrown,
     (cause: unknown) => cause,
   );
-  const none = new Error('lmdb gives no reason');
+  const none = new Error('lmdb reported no reason');
   return Promise.race([reason, delay(REASON_WITHIN_MS, none)]);
 }

@@ -61,7 +61,7 @@ function judgeFitness(info: InfoFields, add: Add): void {
   const role = info.get('role') ?? 'master';
   const version = info.get('redis_version') ?? '';
   if (policy !== 'noeviction')
-    add('eviction', `its maxmemory-policy is ${policy}, which throws tokens away; it must be noeviction`);
+    add('eviction', `its maxmemory-policy is ${policy}, which evicts tokens and keys; set it to noeviction`);
   if (role !== 'master') add('role', `it is a ${role}, not the master`);
   if (Number.parseInt(version, 10) < OLDEST_MAJOR)
     add('version', `its version is ${version}; it must be ${OLDEST_MAJOR} or newer`);
@@ -72,10 +72,10 @@ function judgeDurability(info: InfoFields, add: Add): void {
   if (info.get('aof_enabled') === '0')
     add('appendonly', 'appendonly is no: a restart loses signing keys and sessions; set it to yes');
   if (info.get('aof_last_write_status') === 'err' || info.get('rdb_last_bgsave_status') === 'err')
-    add('disk', 'its last write to disk failed; look at its log and its disk');
+    add('disk', 'its last write to disk failed; check its log and its disk');
   if (most > 0 && used > 0.9 * most) {
     const share = Math.round((100 * used) / most);
-    add('memory', `${share} % of maxmemory is used; when it is full, every write is refused`);
+    add('memory', `${share} % of maxmemory is used; when memory is full, all writes are rejected`);
   }
 }
 
@@ -85,7 +85,7 @@ function judgeReplicas(info: InfoFields, least: number, add: Add): void {
     if (replicas > 0)
       add(
         'unconfirmed_replica',
-        'it has a replica that confirms nothing; add ?wait=1 to the URL so that a failover loses no use of a code',
+        'its replica does not confirm writes; add ?wait=1 to the URL, or a failover can lose writes',
       );
     return;
   }
@@ -103,6 +103,6 @@ function judgeReplicas(info: InfoFields, least: number, add: Add): void {
   if (!info.has('min_slaves_good_slaves'))
     add(
       'min_replicas',
-      'min-replicas-to-write is 0: cut off from its replicas it takes writes that a failover loses; set it to 1',
+      'min-replicas-to-write is 0: without its replicas it accepts writes that a failover loses; set it to 1',
     );
 }

@@ -45,7 +45,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     const findings = reports.flatMap((report) => report.findings);
     const found = new Map(findings.map(({ name, message }) => [name, message]));
     for (const [name, message] of found) if (!warnings.has(name)) warn(message);
-    for (const [name, message] of warnings) if (!found.has(name)) warn(`no more: ${message}`);
+    for (const [name, message] of warnings) if (!found.has(name)) warn(`resolved: ${message}`);
     warnings.clear();
     found.forEach((message, name) => warnings.set(name, message));
   }

@@ -107,7 +107,7 @@ describe('a file that says who may do what', () => {
       ]);
     }
     expect(await problemsOf(LOCAL + app({ scope: 'openid groups' }))).toEqual([
-      'postern.yaml:7:12 clients[0].scope: has the scope "groups", but no groups are defined: add them to groups, or remove the scope (client_id web)',
+      'postern.yaml:7:12 clients[0].scope: has the scope "groups", but no groups are defined (client_id web)',
     ]);
   });
 
@@ -123,14 +123,8 @@ describe('a file that says who may do what', () => {
       'scope_groups: { a.reed: [staff] }',
       'scope_groups.a.reed: unknown scope "a.reed": add it to the scopes of this resource',
     ],
-    [
-      'access_token_claims: [sub]',
-      'access_token_claims[0]: no scope includes the claim "sub": add it to scopes, or remove it here',
-    ],
-    [
-      'access_token_claims: [qouta]',
-      'access_token_claims[0]: no scope includes the claim "qouta": add it to scopes, or remove it here',
-    ],
+    ['access_token_claims: [sub]', 'access_token_claims[0]: unknown claim "sub": add it to scopes'],
+    ['access_token_claims: [qouta]', 'access_token_claims[0]: unknown claim "qouta": add it to scopes'],
   ])('refuses %s', async (keys, problem) => {
     const scopes = 'scopes: { storage: { claims: [quota] } }\n';
     const problems = await problemsOf(LOCAL + GROUPS + scopes + api(keys));
@@ -158,12 +152,9 @@ describe('a file that says who may do what', () => {
   });
 
   it.each([
-    ['openid email', 'has scopes that are not in scope: add them there, or remove them here'],
+    ['openid email', 'has scopes that are missing in scope'],
     ['openid offline_access', 'must not include offline_access: an app must request it with prompt=consent'],
-    [
-      'a.read b.read',
-      'has scopes of several resources, but a token can be for one only: use the scopes of one resource',
-    ],
+    ['a.read b.read', 'has scopes of several resources: use only one'],
     ['""', 'must name at least one scope'],
   ])('AC-11: refuses the default_scope %s of a client', async (defaults, problem) => {
     const apis = `resources:\n  - { resource: ${A}, scopes: [a.read] }\n  - { resource: urn:b, scopes: [b.read] }\n`;

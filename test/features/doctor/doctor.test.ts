@@ -265,7 +265,7 @@ describe('the file', () => {
     const { findings } = await diagnoseWith({ encryption_keys: ['file:fresh.key'] });
     expect(findings.find(({ name }) => name === 'encryption-keys')).toMatchObject({
       level: 'problem',
-      message: expect.stringContaining('the next start would be refused'),
+      message: expect.stringContaining('the next start would fail'),
     });
   });
 });

@@ -88,7 +88,9 @@ describe('a one-time code', () => {
 
   it('opens for its person alone, and is neither right nor wrong without its encryption key', async () => {
     const typed = { typed: CODE, at: NOW };
-    await expect(codes.stepOf('usr_bob', seeded(), typed)).rejects.toThrow('altered or belongs elsewhere');
+    await expect(codes.stepOf('usr_bob', seeded(), typed)).rejects.toThrow(
+      'altered or belongs to another store',
+    );
     const others = createOneTimeCodes({ ...PARTS, vault: new Vault([randomBytes(32)]) });
     await expect(others.stepOf(ALICE, seeded(), typed)).rejects.toMatchObject({
       name: 'StoreUnavailable',

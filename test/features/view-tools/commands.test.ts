@@ -84,7 +84,7 @@ describe('postern views', () => {
       'a form without its token',
       'login.ejs',
       '<form method="post" action="x"></form>',
-      'does not print csrf, so its forms would be rejected',
+      'does not print csrf: its forms are rejected',
     ],
     ['a locale that is none', 'locales/de.json', '[]', 'must be one object'],
     ['an unknown text', 'locales/de.json', '{"login.titel": "x"}', 'unknown text "login.titel"'],

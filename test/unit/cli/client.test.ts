@@ -98,10 +98,7 @@ describe('postern check', () => {
     const soon = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);
     const yaml = `${HEAD}    client_secrets: [{ hash: "sha256:${'a'.repeat(64)}", name: only, expires_at: ${soon} }]\n`;
     const { code, stderr } = await postern(['check', '-c', file(yaml)]);
-    expect([code, stderr]).toEqual([
-      0,
-      `warning: client svc: secret only expires ${soon}, and the client has no other\n`,
-    ]);
+    expect([code, stderr]).toEqual([0, `warning: client svc: secret only expires ${soon}: add another\n`]);
     const { stdout } = await postern(['check', '-c', file(yaml), '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ ok: true, warnings: [expect.stringContaining('only')] });
   });

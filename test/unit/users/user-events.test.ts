@@ -27,6 +27,8 @@ it('a listener that fails is named at each of six tries in an hour, and given up
   delivery.start();
   await until(async () => expect(await events.list()).toEqual([]));
   await delivery.stop();
-  expect([heard.length, lines.filter((line) => line.includes("and won't be")).length]).toEqual([6, 1]);
+  expect([heard.length, lines.filter((line) => line.includes('gave up notifying apps')).length]).toEqual([
+    6, 1,
+  ]);
   expect(lines.at(-1)).toContain('usr_1');
 });
