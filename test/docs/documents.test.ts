@@ -3,7 +3,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createProgram } from '../../src/cli/program.ts';
 import { type LimitRow, rateLimitsSchema } from '../../src/config/schema-limits.ts';
 import { LIMIT_NAMES, LIMITS } from '../../src/limits/limits.ts';
 
@@ -29,15 +28,10 @@ describe('the documents', () => {
     expect(named).toContain('check');
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
+});
 
-  it('README.md has every command', async () => {
-    const [, section = ''] = readFileSync('README.md', 'utf8').split('\n## Commands\n');
-    const [table = ''] = section.split('\n## ');
-    const { commands } = await createProgram(process);
-    const verbs = commands.flatMap((command) => [command, ...command.commands]).map((one) => one.name());
-    const said = new Set([...table.matchAll(/[a-z-]+/g)].map(([word]) => word));
-    expect(verbs.filter((verb) => !said.has(verb))).toEqual([]);
-  });
+it('README.md fits on a few screens', () => {
+  expect(readFileSync('README.md', 'utf8').split('\n').length).toBeLessThan(150);
 });
 
 describe('docs/hardening.md', () => {

@@ -32,8 +32,8 @@ export async function readReadme(folder: string) {
       home: find(steps, /Open (\S+),/),
       person: find(steps, /sign in as `(.+)` with the password/),
       password: find(steps, /with the password `(.+)`/),
-      show: find(steps, /_(.+)_ shows/),
-      signOut: find(steps, /_(.+)_ ends/),
+      show: find(steps, /_([^_]+)_ shows/),
+      signOut: find(steps, /_([^_]+)_ ends/),
     },
   };
 }

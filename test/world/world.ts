@@ -78,7 +78,7 @@ export type World = {
 };
 
 /** What `postern user hash` makes of them. */
-const PASSWORD_HASHES = {
+export const PASSWORD_HASHES = {
   alice: '$argon2id$v=19$m=19456,t=2,p=1$iBolPZunqH7SxD7vT3JoyQ$Eg1jvhIcnHxguOWGJZHtDlZWFCYp41J9nmEJUL3SuXM',
   bob: '$argon2id$v=19$m=19456,t=2,p=1$j17x405nv08wNXt0+NtvhQ$0C05gRukyWOUP34BiZ8LyZYzAN2jixk/m8Q8zUXTg4s',
 } as const;
