@@ -90,12 +90,12 @@ describe('a dump of Redis', () => {
     expectNothingIn(dump, values);
   });
 
-  it('names its records by hashes, and an end for everything but documents', async () => {
+  it('names its records by hashes, and an end for everything but documents and indexes', async () => {
     await useEverything(world);
     const keys = await client.keys('*');
     for (const key of keys) {
       const life = await client.ttl(key);
-      if (key.startsWith('postern:documents:')) expect(life, key).toBe(-1);
+      if (/^postern:(documents|index):/.test(key)) expect(life, key).toBe(-1);
       else expect(life, key).toBeGreaterThan(0);
     }
     const records = keys.filter((key) => key.startsWith('postern:record:'));
