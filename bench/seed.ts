@@ -9,10 +9,11 @@ import { loadConfig } from '../src/config/load.ts';
 import { createAdapter } from '../src/oidc/adapter.ts';
 import { openKeys } from '../src/keys/open-keys.ts';
 import { createLmdbDocuments } from '../src/store/lmdb/documents.ts';
+import { createLmdbIndex } from '../src/store/lmdb/index-entries.ts';
 import { createLmdbRecords } from '../src/store/lmdb/records.ts';
 import { openFolder } from '../src/store/lmdb/lmdb-store.ts';
 import { openStore } from '../src/store/open.ts';
-import type { Clock, DocumentStore, RecordStore } from '../src/store/store.ts';
+import type { Clock, DocumentStore, IndexStore, RecordStore } from '../src/store/store.ts';
 import { createUnitOfWork } from '../src/store/unit-of-work.ts';
 import { claimsOf, PASSWORD, personId, personName, RESOURCE, SCOPE } from './names.ts';
 import { ENV, FULL_HASH } from './service.ts';
@@ -57,7 +58,7 @@ export async function seedGrants(configFile: string, count: number, ago = 0): Pr
 /** All with one password and one hash of it. */
 export async function seedPeople(configFile: string, count: number): Promise<void> {
   const bulk = await openBulk(await load(configFile));
-  const people = createStoredUsers(bulk.documents);
+  const people = createStoredUsers(bulk);
   const passwordHash = await hashPassword(PASSWORD, FULL_HASH);
   const add = (index: number) =>
     people.add({ id: personId(index), username: personName(index), passwordHash, claims: claimsOf(index) });
@@ -81,6 +82,7 @@ async function inBatches(count: number, write: (indexes: readonly number[]) => P
 type Bulk = {
   readonly records: RecordStore;
   readonly documents: DocumentStore;
+  readonly index: IndexStore;
   /** `begin` starts all of its writes of records before it returns. */
   write(begin: () => readonly Promise<unknown>[]): Promise<unknown>;
   close(): Promise<unknown>;
@@ -93,6 +95,7 @@ async function openBulk({ store }: Config, now: Clock = Date.now): Promise<Bulk>
     // One transaction around all of a batch, in place of one for each record.
     records: createLmdbRecords({ ...tables, write: async (action) => action() }, now),
     documents: createLmdbDocuments(tables),
+    index: createLmdbIndex(tables),
     write: async (begin) => Promise.all(await tables.write(begin)),
     close: () => tables.close(),
   };

@@ -51,11 +51,12 @@ async function openContext(config: Config, store: Store, audit: Audit) {
   // Absent before the first start: nobody has a link, a factor or a session yet.
   const pepper = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   const hash = pepper && createKeyedHash(openPepper(pepper.value, new Vault(config.encryptionKeys)));
-  const users = openUsers(documents, hash ?? (() => 'none'));
+  const users = openUsers(store, hash ?? (() => 'none'));
   const { states, factors } = users;
   const accounts = createAccounts({ config, ...users });
   return {
     config,
+    store,
     accounts,
     ...users,
     userEvents: createUserEvents(documents, now),

@@ -1,66 +1,145 @@
-// `postern user list`: who can sign in, and what they have.
-import type { Command } from 'commander';
+// `postern user list`: who can sign in, and what they have. The store is read page by page, so that a list of any length needs the memory of one.
+import { setImmediate } from 'node:timers/promises';
+import { type Command, InvalidArgumentError } from 'commander';
+import { canonicalUsername } from '../config/text.ts';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
-import { findShadowed } from '../users/changed-credentials.ts';
 import { type User, userOfFile } from '../users/user.ts';
+import { ensureUsernameIndex, usernameSort } from '../users/username-index.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';
 import { addListOptions, type ListOptions, printList } from './table.ts';
+import { withProgress } from './terminal.ts';
 import { findUser, type UserContext, withUsers } from './user-context.ts';
+
+type Options = VerbOptions & ListOptions & Readonly<Record<string, unknown>> & { readonly after?: string };
+type Row = Awaited<ReturnType<typeof toRows>>[number];
+
+/** By the name of the option. */
+const FILTERS: Readonly<Record<string, (row: Row, given: string) => boolean>> = {
+  group: ({ groups }, name) => groups.includes(name),
+  search: ({ username, email }, text) =>
+    [username, email].some(
+      (one) => typeof one === 'string' && canonicalUsername(one).includes(canonicalUsername(text)),
+    ),
+  invited: ({ invited }) => invited,
+  disabled: ({ disabled }) => disabled,
+  withoutFactor: ({ factors }) => !factors?.passkeys && factors?.one_time_codes !== true,
+  neverSignedIn: (row) => row.last_sign_in === undefined,
+};
+/** Users of the store in a page. */
+const PAGE = 200;
 
 export function registerList(user: Command, io: CliIo): void {
   addListOptions(addVerb(user, 'list', "list users, or show one user's groups and claims"))
     .argument('[username]', 'username or ID')
-    .action((typed: string | undefined, options: VerbOptions & ListOptions) =>
+    .option('--group <name>', 'only users in this group')
+    .option('--search <text>', 'only users with this text in their username or email address')
+    .option('--invited', 'only invited users without a password yet')
+    .option('--without-factor', 'only users without a second factor')
+    .option('--never-signed-in', 'only users without a known sign-in')
+    .option('--disabled', 'only disabled users')
+    .option('--limit <number>', 'at most this many users', parseLimit)
+    .option('--after <username>', 'only users after this name, to continue a list')
+    .action((typed: string | undefined, options: Options) =>
       withUsers(
         options,
-        async (context) => {
-          const only = typed === undefined ? undefined : await findUser(context, typed);
-          const rows = await list(context, io);
-          const found = rows.find(({ id, source }) => id === only?.id && source === only.source);
-          const { groups } = context.config;
-          const value = only && {
-            ...found,
-            groups: only.groups,
-            undefined_groups: only.groups.filter((name) => !Object.hasOwn(groups, name)),
-            claims: only.claims,
-          };
-          if (value) return print(io, options, { value });
-          await printList(io, options, {
-            rows,
-            columns: ['username', 'id', 'source', 'disabled', 'invited', 'shadowed', 'factors'],
-          });
-        },
+        (context) => (typed === undefined ? list(context, options, io) : show(context, typed, options, io)),
         { mustExist: true },
       ),
     );
 }
 
-async function list({ config, states, storedUsers, factors }: UserContext, io: CliIo) {
-  const onFault = (_id: string, { message }: Error) => io.stderr.write(`warning: ${message}\n`);
-  const [stored, known, shadowed, own] = await Promise.all([
-    storedUsers.list(onFault),
-    states.list(onFault),
-    findShadowed(config.users, storedUsers),
-    config.signIn && factors.list(onFault),
-  ]);
-  const everybody: readonly User[] = [...config.users.map(userOfFile), ...stored];
-  return everybody.map(({ id, username, source, disabled, hasPassword, canSetPassword }) => ({
-    username,
-    id,
-    source,
-    disabled: disabled || known.get(id)?.disabled === true,
-    invited: canSetPassword && !hasPassword,
-    // A user of the file has the same login name or id: this one can't sign in.
-    shadowed: source === 'store' && shadowed.some(({ storeId }) => storeId === id),
-    ...(own && { factors: countFactors(own.get(id)) }),
-  }));
+function parseLimit(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('it must be 1 or more');
+  return Number(text);
 }
 
-function countFactors({ passkeys, oneTimeCode, recoveryCodes }: Factors = NO_FACTORS) {
-  return {
-    passkeys: passkeys.length,
-    one_time_codes: oneTimeCode !== undefined,
-    recovery_codes: recoveryCodes.length,
-  };
+async function show(context: UserContext, typed: string, options: Options, io: CliIo): Promise<void> {
+  const { groups, claims, ...user } = await findUser(context, typed);
+  const [row] = await toRows(context, [{ ...user, groups, claims }], io);
+  const undefined_groups = groups.filter((name) => !Object.hasOwn(context.config.groups, name));
+  print(io, options, { value: { ...row, undefined_groups, claims } });
 }
+
+async function list(context: UserContext, options: Options, io: CliIo): Promise<void> {
+  await withProgress(io, 'Building the index of usernames', ensureUsernameIndex(context.store));
+  const status = { key: 'status', colours: { disabled: 'red', shadowed: 'red', invited: 'yellow' } } as const;
+  await printList(io, options, {
+    rows: rowsOf(context, options, io),
+    none: 'No users found.',
+    columns: [
+      'username',
+      'email',
+      'groups',
+      'factors',
+      { key: 'last_sign_in', isTime: true },
+      status,
+      'source',
+    ],
+    wide: ['id'],
+  });
+}
+
+async function* rowsOf(context: UserContext, options: Options, io: CliIo): AsyncGenerator<Row> {
+  const filters = Object.entries(FILTERS).filter(([name]) => options[name] !== undefined);
+  let [last, left] = ['', Number(options['limit'] ?? Infinity)];
+  const pages = inOrder(context, options.after ?? '', filters.length > 0 ? PAGE : Math.min(left, PAGE), io);
+  for await (const page of pages) {
+    // Of lmdb, pages come without a turn of the event loop, and what is printed would pile up.
+    await setImmediate();
+    for (const row of await toRows(context, page, io)) {
+      if (!filters.every(([name, fits]) => fits(row, String(options[name])))) continue;
+      // A user who has the name of the last one, because they are shadowed, comes after no name.
+      if (left-- <= 0 && compare(row.username, last) > 0) return;
+      last = row.username;
+      yield row;
+    }
+  }
+}
+
+/** By code points, as the index is. */
+const compare = (one: string, other: string) =>
+  Buffer.compare(Buffer.from(usernameSort(one)), Buffer.from(usernameSort(other)));
+
+const byName = (one: User, other: User) => compare(one.username, other.username);
+
+/** Users of the file and of the store, page by page. */
+async function* inOrder({ config, storedUsers }: UserContext, after: string, atOnce: number, io: CliIo) {
+  let left: readonly User[] = config.users
+    .map(userOfFile)
+    .filter(({ username }) => compare(username, after) > 0);
+  for await (const page of storedUsers.byName({ after, atOnce }, warnTo(io))) {
+    const last = page.at(-1)?.username ?? '';
+    // The sort is stable: a user of the file comes before the one whom they shadow.
+    yield [...left.filter(({ username }) => compare(username, last) <= 0), ...page].toSorted(byName);
+    left = left.filter(({ username }) => compare(username, last) > 0);
+  }
+  yield left.toSorted(byName);
+}
+
+const warnTo = (io: CliIo) => (_id: string, fault: Error) => io.stderr.write(`warning: ${fault.message}\n`);
+
+async function toRows({ config, accounts, states, factors }: UserContext, users: readonly User[], io: CliIo) {
+  const ids = users.map(({ id }) => id);
+  const [known, all] = await Promise.all([states.getAll(ids, warnTo(io)), factors.getAll(ids, warnTo(io))]);
+  return users.map((user) => {
+    const { id, username, source, groups, claims, canSetPassword, hasPassword } = user;
+    const { disabled = false, lastSignIn } = known.get(id) ?? {};
+    const is = {
+      disabled: user.disabled || disabled,
+      invited: canSetPassword && !hasPassword,
+      shadowed: accounts.isShadowed(user),
+    };
+    // What keeps the user from signing in.
+    const status = (['disabled', 'shadowed', 'invited'] as const).find((state) => is[state]) ?? 'active';
+    const last_sign_in = lastSignIn && new Date(lastSignIn * 1000).toISOString();
+    const own = config.signIn && { factors: countFactors(all.get(id)) };
+    return { username, id, email: claims['email'], source, status, last_sign_in, ...is, ...own, groups };
+  });
+}
+
+const countFactors = ({ passkeys, oneTimeCode, recoveryCodes }: Factors = NO_FACTORS) => ({
+  passkeys: passkeys.length,
+  one_time_codes: oneTimeCode !== undefined,
+  recovery_codes: recoveryCodes.length,
+});

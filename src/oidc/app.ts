@@ -14,6 +14,7 @@ import { createAccessTokens, signOnlyWhile } from '../tokens/access-token.ts';
 import { createAudienceRules } from '../tokens/audience.ts';
 import { createRevokedTokens } from '../tokens/revoked-tokens.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
+import { createNoteSignIn } from '../users/account-state.ts';
 import { createAccounts, type OpenUsers, openUsers } from '../users/accounts.ts';
 import { createMakePassword, type Passwords } from '../users/passwords.ts';
 import { createSignIn } from '../users/sign-in.ts';
@@ -73,7 +74,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   const onDamaged = reportDamaged(process);
 
   // Users.
-  const remembered = openUsers(records.documents, hash);
+  const remembered = openUsers({ ...store, documents: records.documents }, hash);
   const accounts = createAccounts({ config, states, storedUsers, remembered });
   const { findLive } = accounts;
   const factors = { ...process.factors, get: remembered.factors.get };
@@ -124,6 +125,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
       beside: records.beside,
       factors: config.signIn && factors,
     }),
+    noteSignIn: createNoteSignIn(states, remembered.states, clock.now),
     makePassword: createMakePassword(config, limits),
     // Of the store itself: whether a link was saved is known before it is handed out.
     links: createOneTimeLinks({

@@ -59,7 +59,8 @@ export function createInteractions(engine: Engine) {
     },
 
     /** `spends`: written together with it; throws DocumentChanged where that is of an older version. */
-    finishLogin(ctx: Context, interaction: OpenInteraction, login: Login, spends?: CollectionWrite) {
+    async finishLogin(ctx: Context, interaction: OpenInteraction, login: Login, spends?: CollectionWrite) {
+      await engine.records.beside(() => engine.noteSignIn(login.accountId));
       // A user who signs in has chosen their account.
       const chosen = interaction.prompt === 'select_account' && { select_account: {} };
       const result = { login: toLogin(engine, ctx, login), ...chosen };

@@ -58,16 +58,17 @@ const markOf = (key?: string) => JSON.stringify({ v: FORM_VERSION, key });
 /** After a change of the encryption keys. The pepper is the last, so that a start that follows goes on with what one has left. */
 export async function sealAnew(
   { encryptionKeys }: Config,
-  { documents }: Store,
+  store: Store,
   keyStore: KeyStore,
   log: Log,
 ): Promise<Unopened> {
+  const { documents } = store;
   const vault = new Vault(encryptionKeys);
   const mark = await documents.get(...MARK);
   if (encryptionKeys.length === 1 && mark?.value === markOf(vault.kekId)) return { keys: [] };
   const isChanged = (await findOutdatedPepper(documents, vault)) !== undefined;
   if (isChanged) await rewrapRing(keyStore, vault);
-  const unreadable = await rewrapOneTimeCodes(openUsers(documents, () => '').factors, vault);
+  const unreadable = await rewrapOneTimeCodes(openUsers(store, () => '').factors, vault);
   if (isChanged) {
     await rewrapPepper(documents, vault);
     log.info({ encryptionKey: vault.kekId }, 'all stored data is encrypted with the first encryption key');
@@ -91,7 +92,7 @@ async function tryKeys(config: KeyConfig, store: Store): Promise<Unopened> {
     const message = `the next start would fail: ${error.message}`;
     return { message, isRefused: true, keys: key ? [key] : [] };
   }
-  const { factors } = openUsers(store.documents, () => '');
+  const { factors } = openUsers(store, () => '');
   const looking = { ...factors, change: async () => undefined };
   return unopened(await rewrapOneTimeCodes(looking, new Vault(config.encryptionKeys)));
 }

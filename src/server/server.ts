@@ -23,6 +23,7 @@ import { createSecretUses } from '../oidc/secret-uses.ts';
 import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { openUsers } from '../users/accounts.ts';
+import { createUsernameIndexing } from '../users/username-index.ts';
 import { createUserEvents } from '../users/user-events.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { viewsOf } from '../views/view-files.ts';
@@ -84,7 +85,7 @@ async function compose(
   const { log, audit, metrics } = telemetry;
   const { store } = watched;
   const { keyStore, hash } = await openKeys(config, store);
-  const users = openUsers(store.documents, hash);
+  const users = openUsers(store, hash);
   const unopened = watchSealed(config, await sealAnew(config, store, keyStore, log), store, log);
   metrics.startAtZero({
     routes: ROUTE_NAMES,
@@ -96,6 +97,7 @@ async function compose(
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
   const userEvents = createUserEvents(store.documents, store.clock.now);
   const uses = createSecretUses(store.documents, now);
+  const indexing = createUsernameIndexing(store, log);
   const maySign = () => rotation.signingAllowed();
   const process: Process = {
     now,
@@ -198,7 +200,7 @@ async function compose(
   async function stop(): Promise<void> {
     await drain();
     // In this order, once no request is in flight.
-    for (const one of [viewsWatch, rotation]) await one.stop();
+    for (const one of [viewsWatch, rotation, indexing]) await one.stop();
     runJobs([]);
     await stopped;
     await uses.stop();
@@ -213,6 +215,7 @@ async function compose(
       try {
         for (const listener of listeners) await listener.start();
         hasStarted = true;
+        indexing.start();
         audit.record('service_started', 'success', { configuration: configurationHash });
       } catch (error) {
         await stop();

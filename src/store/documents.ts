@@ -1,6 +1,9 @@
 // Changing one document of the store, however many others do at the same time.
 import { FORM_VERSION, FormFault, parseForm, type StoredForm } from './form.ts';
-import type { DocumentStore } from './store.ts';
+import type { DocumentStore, StoredDocument } from './store.ts';
+
+/** Called with each document that can't be read, which stops nothing. */
+export type OnUnreadable = (id: string, fault: FormFault) => void;
 
 /** Somebody else wrote meanwhile. */
 export class DocumentChanged extends Error {}
@@ -45,15 +48,14 @@ export async function changeDocument(
   }
 }
 
-/** What can be read of a collection, by id. `onFault` gets each of the others, which stops nothing. */
-export async function listDocuments<Read>(
-  documents: Pick<DocumentStore, 'list'>,
-  collection: string,
+/** What can be read of these, by id. */
+export function readDocuments<Read>(
+  documents: readonly (StoredDocument | undefined)[],
   read: (id: string, value: string, version: number) => Read,
-  onFault: (id: string, fault: FormFault) => void = () => {},
-): Promise<ReadonlyMap<string, Read>> {
+  onFault: OnUnreadable = () => {},
+): ReadonlyMap<string, Read> {
   const found = new Map<string, Read>();
-  for (const { id, value, version } of await documents.list(collection)) {
+  for (const { id, value, version } of documents.filter((one) => one !== undefined)) {
     try {
       found.set(id, read(id, value, version));
     } catch (error) {

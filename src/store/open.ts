@@ -62,7 +62,8 @@ export async function moveToRedis(
 ): Promise<Readonly<Record<string, number>> | undefined> {
   const { exportDocuments } = await import('./lmdb/administration.ts');
   const { importIntoRedis } = await import('./redis/administration.ts');
-  const documents = await exportDocuments(folder);
+  // An index isn't copied, so neither is the mark that it is complete.
+  const documents = (await exportDocuments(folder)).filter(({ collection }) => collection !== 'index-marks');
   if (!(await importIntoRedis(url, documents))) return undefined;
   const moved: Record<string, number> = {};
   for (const { collection } of documents) moved[collection] = (moved[collection] ?? 0) + 1;

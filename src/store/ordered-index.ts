@@ -9,7 +9,7 @@ export function toIndexKey({ sort, id }: IndexEntry): Buffer {
   const text = `${sort}\0${id}`;
   const key = Buffer.from(text);
   if (text.split('\0').length !== 2 || !text.isWellFormed() || key.length > MAX_BYTES)
-    throw new TypeError('an index takes well-formed text without U+0000, of 1500 bytes');
+    throw new TypeError('an entry of an index is too long, or not plain text');
   return key;
 }
 

@@ -1,8 +1,8 @@
 // Jobs that no request waits for: documents of a collection, run by every process that serves. What a job is, its kind says
 // (users/user-events.ts).
-import { listDocuments } from './documents.ts';
+import { readDocuments } from './documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from './form.ts';
-import { type Clock, type DocumentStore, StoreUnavailable } from './store.ts';
+import { type Clock, type DocumentStore, ifUnavailable, StoreUnavailable } from './store.ts';
 
 const LOOK_EVERY_MS = 1000;
 /** A job that no process can run is given up after this time. */
@@ -88,7 +88,7 @@ export function createJobs<Job>(
       return result;
     },
     /** A damaged job, or one of a form that only a newer version knows, delays no other. */
-    list: async () => [...(await listDocuments(documents, collection, parse)).values()],
+    list: async () => [...readDocuments(await documents.list(collection), parse).values()],
     /** Undefined: another process was first. */
     async change({ id, job, version }: Found<Job>, to: Partial<Schedule>): Promise<Found<Job> | undefined> {
       const changed = { ...job, ...to };
@@ -96,11 +96,6 @@ export function createJobs<Job>(
     },
     remove: ({ id, version }: Found<Job>) => documents.remove(collection, id, version),
   };
-}
-
-/** It is done; nobody waits for the rest. */
-function ifUnavailable(error: unknown): void {
-  if (!(error instanceof StoreUnavailable)) throw error;
 }
 
 const isScheduled = (form: StoredForm): form is StoredForm & Schedule =>

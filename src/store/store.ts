@@ -134,7 +134,7 @@ export type IndexEntry = { readonly sort: string; readonly id: string };
 /** Without an id: after all entries of that `sort`. */
 export type IndexRange = Readonly<{
   prefix?: string | undefined;
-  after?: Pick<IndexEntry, 'sort'> & Partial<IndexEntry>;
+  after?: (Pick<IndexEntry, 'sort'> & Partial<IndexEntry>) | undefined;
   limit: number;
 }>;
 
@@ -206,6 +206,11 @@ export class StoreUnavailable extends Error {
     super(message ?? `can't reach the store${reason}`, options);
     this.name = new.target.name;
   }
+}
+
+/** For what a caller needn't wait for. */
+export function ifUnavailable(error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) throw error;
 }
 
 /** `work`, whose failure says whether it may have been done. */

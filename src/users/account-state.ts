@@ -1,6 +1,6 @@
 // What may change about a user while the service runs, for users of the file too: disabled or not, and what has ended
 // everything that was issued before. It is asked with each request, so a change counts on every node at once.
-import { changeDocument, listDocuments } from '../store/documents.ts';
+import { changeDocument, readDocuments, type OnUnreadable } from '../store/documents.ts';
 import { FORM_VERSION, NewerForm, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
@@ -21,6 +21,8 @@ export type AccountState = Readonly<{
   removed?: boolean | undefined;
   /** Whether the user has a second factor: true before the first is there, and until the last is gone (factors.ts). */
   hasFactors?: true | undefined;
+  /** Epoch seconds, no more than an hour before the last time. */
+  lastSignIn?: number | undefined;
 }>;
 
 const INITIAL: AccountState = { disabled: false, validAfter: 0 };
@@ -41,9 +43,9 @@ export function createAccountStates(documents: DocumentStore) {
       const document = await documents.get(COLLECTION, accountId);
       return document === undefined ? INITIAL : parseState(accountId, document.value);
     },
-    /** Everybody of whom something is stored, by id. */
-    list: (onFault?: Parameters<typeof listDocuments>[3]) =>
-      listDocuments(documents, COLLECTION, parseState, onFault),
+    /** Of those of whom something is stored, by id. */
+    getAll: async (ids: readonly string[], onFault?: OnUnreadable) =>
+      readDocuments(await documents.getAll(COLLECTION, ids), parseState, onFault),
     /** Resolves the state that it has then. A function is asked again where somebody else wrote meanwhile; undefined changes nothing. */
     async update(accountId: string, change: Partial<AccountState> | StateChange): Promise<AccountState> {
       let state = INITIAL;
@@ -60,15 +62,27 @@ export function createAccountStates(documents: DocumentStore) {
   };
 }
 
+const NOTED_FOR_SECONDS = 3600;
+
+/** Keeps when a user signs in, in one write an hour. `remembered`: as this request has read it. */
+export const createNoteSignIn =
+  (states: Pick<AccountStates, 'update'>, remembered: Pick<AccountStates, 'get'>, now: Clock) =>
+  async (accountId: string): Promise<void> => {
+    const at = Math.floor(now() / 1000);
+    const isNoted = ({ lastSignIn = 0 }: AccountState) => Math.abs(at - lastSignIn) < NOTED_FOR_SECONDS;
+    if (isNoted(await remembered.get(accountId))) return;
+    await states.update(accountId, (state) => (isNoted(state) ? undefined : { lastSignIn: at }));
+  };
+
 const placeOf = (id: string) => ({ collection: COLLECTION, id, newest: FORM_WITH_FACTORS });
 const parseState = (id: string, text: string) => toState(id, parseForm(text, WHAT, placeOf(id)));
 
 function toState(id: string, form: StoredForm): AccountState {
   const state = { ...INITIAL, ...form } as AccountState;
-  const { disabled, validAfter, attemptsSince, credential, removed, hasFactors } = state;
+  const { disabled, validAfter, attemptsSince, credential, removed, hasFactors, lastSignIn } = state;
   if (typeof disabled !== 'boolean' || typeof validAfter !== 'number')
     throw new UnreadableForm(WHAT, placeOf(id), 'a member is missing or of another type');
   // Of a later version, which means something else by this form.
   if (Number(form['v']) > FORM_VERSION && hasFactors !== true) throw new NewerForm(WHAT, form['v']);
-  return { disabled, validAfter, attemptsSince, credential, removed, hasFactors };
+  return { disabled, validAfter, attemptsSince, credential, removed, hasFactors, lastSignIn };
 }

@@ -3,7 +3,7 @@
 import type { Config, UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/text.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { DocumentStore } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { type AccountState, createAccountStates } from './account-state.ts';
 import { createFactorStore } from './factors.ts';
 import { costOf } from './passwords.ts';
@@ -38,9 +38,9 @@ export type Comparison = { readonly hash: string | undefined; readonly isOwn: bo
 export type OpenUsers = ReturnType<typeof openUsers>;
 
 /** What the store has of users, opened once for a process. */
-export const openUsers = (documents: DocumentStore, hash: KeyedHash) => ({
+export const openUsers = ({ documents, index }: Pick<Store, 'documents' | 'index'>, hash: KeyedHash) => ({
   states: createAccountStates(documents),
-  storedUsers: createStoredUsers(documents),
+  storedUsers: createStoredUsers({ documents, index }),
   factors: createFactorStore(documents, hash),
 });
 
@@ -72,10 +72,11 @@ export function createAccounts(parts: AccountsParts) {
   const byUsername = new Map(declared.map((user) => [canonicalUsername(user.username), user]));
 
   /** The file wins: a user of the store who has an id or a login name of the file isn't here while it does. */
+  const isShadowed = ({ id, username, source }: User) =>
+    source === 'store' && (byId.has(id) || byUsername.has(canonicalUsername(username)));
   function choose(ofFile: User | undefined, ofStore: User | undefined): User | undefined {
     if (ofFile !== undefined || ofStore === undefined) return ofFile;
-    const isHidden = byId.has(ofStore.id) || byUsername.has(canonicalUsername(ofStore.username));
-    return isHidden ? undefined : ofStore;
+    return isShadowed(ofStore) ? undefined : ofStore;
   }
 
   const isOut = ({ disabled, hasFactors }: AccountState, issued: OfSignIn | undefined) =>
@@ -96,6 +97,7 @@ export function createAccounts(parts: AccountsParts) {
   }
 
   return {
+    isShadowed,
     comparisons: createComparisons(config.users),
     /**
      * Undefined when the user doesn't exist, is disabled, or when everything of the user has ended since `issued`.

@@ -2,7 +2,7 @@
 import type { SignInSettings } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { changeDocument, listDocuments, removeDocument } from '../store/documents.ts';
+import { changeDocument, type OnUnreadable, readDocuments, removeDocument } from '../store/documents.ts';
 import { isWhole } from '../store/shape.ts';
 import { FormFault, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { CollectionWrite, DocumentStore } from '../store/store.ts';
@@ -177,11 +177,13 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
   }
 
   /** Everybody of whom something is stored, by id. */
-  const list = (onFault?: Parameters<typeof listDocuments>[3]) =>
-    listDocuments(documents, COLLECTION, parseFactors, onFault);
+  const list = async (onFault?: OnUnreadable) =>
+    readDocuments(await documents.list(COLLECTION), parseFactors, onFault);
 
   return {
     get,
+    getAll: async (ids: readonly string[], onFault?: OnUnreadable) =>
+      readDocuments(await documents.getAll(COLLECTION, ids), parseFactors, onFault),
     mark,
     /**
      * Resolves what the user has then, or undefined where the function wants no change. It is asked again where somebody else wrote

@@ -1,22 +1,33 @@
 // Users whom the command line adds, as documents of the store: one for the user, by id, and one for the login name, which
 // names the id.
 //
+// An index has the names in order (username-index.ts).
+//
 // No write spans two documents. The user is written first and the name last, so the name's compare-and-set decides which write
 // wins, and a crash leaves behind at most a user whom no name leads to. Deleting leaves a tombstone under the id.
 import { canonicalUsername } from '../config/text.ts';
-import { changeDocument, listDocuments } from '../store/documents.ts';
+import { changeDocument, type OnUnreadable, readDocuments } from '../store/documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
-import type { DocumentStore } from '../store/store.ts';
+import {
+  type DocumentStore,
+  type IndexEntry,
+  type IndexRange,
+  ifUnavailable,
+  type Store,
+} from '../store/store.ts';
 import { nextValidAfter } from './account-state.ts';
 import { type User, userOfStore } from './user.ts';
+import { USERNAMES, usernameSort } from './username-index.ts';
 
 const PEOPLE = 'people';
-const NAMES = 'usernames';
 const WHAT = 'a user';
 /** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
 
 type Stored = Pick<User, 'username' | 'passwordHash' | 'groups' | 'claims' | 'validAfter'>;
+/** `atOnce`: in one page. */
+type NameRange = { readonly after: string; readonly atOnce: number };
+type IndexedStore = Pick<Store, 'documents' | 'index'>;
 type Granted = Pick<User, 'groups' | 'claims'>;
 export type NewUser = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Granted>;
 
@@ -45,17 +56,54 @@ async function readUser(documents: DocumentStore, id: string): Promise<User | un
 /** A name that leads to no user, because a removal ended half way, is free: that user never comes back. */
 async function claimName(documents: DocumentStore, username: string, id: string): Promise<boolean> {
   const name = canonicalUsername(username);
-  const claimed = await documents.get(NAMES, name);
+  const claimed = await documents.get(USERNAMES, name);
   if (claimed !== undefined && (await readUser(documents, claimed.value)) !== undefined) return false;
-  return documents.put(NAMES, name, id, claimed?.version ?? 0);
+  return documents.put(USERNAMES, name, id, claimed?.version ?? 0);
+}
+
+/** Whom the entries lead to: who was deleted loses theirs, and a user who is just being added isn't there yet. */
+async function usersOf(
+  { documents, index }: IndexedStore,
+  entries: readonly IndexEntry[],
+  onFault?: OnUnreadable,
+) {
+  const ids = entries.map(({ id }) => id);
+  const found = readDocuments(await documents.getAll(PEOPLE, ids), parseUser, onFault);
+  const gone = entries.filter(({ id }) => found.has(id) && found.get(id) === undefined);
+  // Reading isn't stopped by a store that takes no writes.
+  for (const { sort, id } of gone) await index.remove(USERNAMES, sort, id).catch(ifUnavailable);
+  const users = entries.flatMap(({ sort, id }) => {
+    const user = found.get(id);
+    return user !== undefined && usernameSort(user.username) === sort ? [user] : [];
+  });
+  const names = users.map(({ username }) => canonicalUsername(username));
+  const claimed = await documents.getAll(USERNAMES, names);
+  return users.filter(({ id }, at) => claimed[at]?.value === id);
+}
+
+async function* usersByName(store: IndexedStore, { after: name, atOnce }: NameRange, onFault: OnUnreadable) {
+  let after: IndexRange['after'] = { sort: usernameSort(name) };
+  for (let isLast = false; !isLast;) {
+    const entries = await store.index.page(USERNAMES, { after, limit: atOnce });
+    yield await usersOf(store, entries, onFault);
+    [after, isLast] = [entries.at(-1), entries.length < atOnce];
+  }
+}
+
+async function listStored(documents: DocumentStore, onFault?: OnUnreadable): Promise<readonly User[]> {
+  const stored = readDocuments(await documents.list(PEOPLE), parseUser, onFault);
+  const reachable = new Set((await documents.list(USERNAMES)).map(({ value }) => value));
+  return [...stored.values()].filter((user) => user !== undefined).filter(({ id }) => reachable.has(id));
 }
 
 export type StoredUsers = ReturnType<typeof createStoredUsers>;
 
-export function createStoredUsers(documents: DocumentStore) {
+export function createStoredUsers(store: IndexedStore) {
+  const { documents, index } = store;
+
   /** Who claims the name, as it was typed. What it leads to may be gone. */
   async function idOf(typed: string): Promise<string | undefined> {
-    const claimed = await documents.get(NAMES, canonicalUsername(typed));
+    const claimed = await documents.get(USERNAMES, canonicalUsername(typed));
     return claimed?.value;
   }
 
@@ -77,27 +125,24 @@ export function createStoredUsers(documents: DocumentStore) {
   }
 
   return {
+    list: (onFault?: OnUnreadable) => listStored(documents, onFault),
+    /** Page by page, in the order of their names: those after a name, as it was typed. */
+    byName: (range: NameRange, onFault: OnUnreadable) => usersByName(store, range, onFault),
     idOf,
     findById,
     /** As it was typed. Makes the same store calls whether the name exists or not. */
     findByUsername: async (typed: string) => findById((await idOf(typed)) ?? NOBODY),
-    async list(onFault?: Parameters<typeof listDocuments>[3]): Promise<readonly User[]> {
-      const [storedUsers, names] = await Promise.all([
-        listDocuments(documents, PEOPLE, parseUser, onFault),
-        documents.list(NAMES),
-      ]);
-      const reachable = new Set(names.map(({ value }) => value));
-      return [...storedUsers.values()]
-        .filter((user) => user !== undefined)
-        .filter(({ id }) => reachable.has(id));
-    },
     /** False: the login name is taken by another user of the store. */
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean> {
+      const entry = [USERNAMES, usernameSort(username), id] as const;
+      // First, so that no user is without it.
+      await index.put(...entry);
       const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
       // The id is random: a second one of it is a mistake, and never somebody's place to take.
       if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`user ID ${id} already exists`);
       if (await claimName(documents, username, id)) return true;
       await documents.remove(PEOPLE, id, 1);
+      await index.remove(...entry);
       return false;
     },
     /** Ends every session and token of the user. Undefined also where `since` is given and isn't their `validAfter`. */
@@ -121,10 +166,12 @@ export function createStoredUsers(documents: DocumentStore) {
         if (document === undefined || user === undefined) return false;
         isGone = await documents.put(PEOPLE, id, TOMBSTONE, document.version);
       }
-      const name = canonicalUsername(user?.username ?? '');
-      const claimed = await documents.get(NAMES, name);
+      const { username = '' } = user ?? {};
+      const name = canonicalUsername(username);
+      const claimed = await documents.get(USERNAMES, name);
       // False: somebody has taken it meanwhile, which they may.
-      if (claimed?.value === id) await documents.remove(NAMES, name, claimed.version);
+      if (claimed?.value === id) await documents.remove(USERNAMES, name, claimed.version);
+      await index.remove(USERNAMES, usernameSort(username), id);
       return true;
     },
   };

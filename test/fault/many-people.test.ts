@@ -33,7 +33,7 @@ afterEach(async () => {
 async function fill(location: StoreConfig): Promise<void> {
   const passwordHash = await hashPassword(PASSWORDS.alice);
   const store = await openStore(location, Date.now);
-  const [people, states] = [createStoredUsers(store.documents), createAccountStates(store.documents)];
+  const [people, states] = [createStoredUsers(store), createAccountStates(store.documents)];
   for (let start = 0; start < PEOPLE; start += AT_ONCE) {
     await Promise.all(
       Array.from({ length: Math.min(AT_ONCE, PEOPLE - start) }, async (_, index) => {
@@ -87,6 +87,15 @@ it.each(['lmdb', 'redis'] as const)(
     const rows = JSON.parse(listed.stdout) as readonly { readonly id: string; readonly disabled: boolean }[];
     expect(new Set(rows.map(({ id }) => id)).size).toBe(PEOPLE + 2);
     expect(rows).toHaveLength(PEOPLE + 2);
+    const page = await runCli(['user', 'list', '--config', world.configFile, '--limit', '3', '-o', 'csv']);
+    expect(page).toMatchObject({ code: 0, stderr: '' });
+    expect(page.stdout.split('\r\n').map((line) => line.split(',')[0])).toEqual([
+      'username',
+      'alice',
+      'bob',
+      'person0',
+      '',
+    ]);
   },
   60_000 + PEOPLE * 3,
 );

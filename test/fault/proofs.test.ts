@@ -26,7 +26,7 @@ async function ofCode(world: OpenWorld, field: string, value: string): Promise<P
 async function ofLink(world: OpenWorld): Promise<Proof> {
   const id = `usr_${randomUUID().slice(0, 20)}`;
   const person = { id, username: id, passwordHash: undefined, claims: {} };
-  await createStoredUsers(world.openedStore.documents).add(person);
+  await createStoredUsers(world.openedStore).add(person);
   const token = await newLink(world, 'invite', id);
   const password = 'river otter jazz 47';
   async function open(): Promise<Use> {

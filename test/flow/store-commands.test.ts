@@ -86,7 +86,7 @@ describe('on Redis, commands', () => {
     expectAtMost(await countAll(world, count), {
       'machine token': 0,
       'introspection, machine': 2,
-      'code flow with sign-in and consent': 61,
+      'code flow with sign-in and consent': 62,
       'introspection, person': 5,
       userinfo: 5,
       refresh: 10,

@@ -39,7 +39,7 @@ anyStore('userinfo', (world) => {
   );
 
   it('F1-27: has the login name of a user of the store, or the name that was given', async () => {
-    const people = createStoredUsers(world().openedStore.documents);
+    const people = createStoredUsers(world().openedStore);
     const passwordHash = await hashPassword(PASSWORDS.alice);
     const shown = async (person: User, claims: object) => {
       await people.add({ id: idOf(person), username: person, passwordHash, claims: { ...claims } });

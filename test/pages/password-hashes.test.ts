@@ -17,7 +17,7 @@ async function submit(world: OpenWorld, username: string, password: string) {
 }
 
 async function addPerson(world: OpenWorld, username: string, passwordHash: string) {
-  const people = createStoredUsers(world.openedStore.documents);
+  const people = createStoredUsers(world.openedStore);
   const id = `usr_${username.padEnd(22, '0')}`;
   expect(await people.add({ id, username, passwordHash, claims: {} })).toBe(true);
   return async () => (await people.findById(id))?.passwordHash ?? '';
@@ -42,7 +42,7 @@ anyStore('the hash of a person of the store', (world) => {
 
   it('LG-29: is not what a sign-in writes when the password was changed meanwhile', async () => {
     const stored = await addPerson(world(), 'paul', await hash(PASSWORD, WEAK));
-    const people = createStoredUsers(world().openedStore.documents);
+    const people = createStoredUsers(world().openedStore);
     const next = await hashPassword('quiet lantern moss 12');
     await people.renewHash(`usr_${'paul'.padEnd(22, '0')}`, 'the hash of before', 'a stale one');
     expect(await people.setPassword(`usr_${'paul'.padEnd(22, '0')}`, next, 0)).toBeDefined();

@@ -37,7 +37,7 @@ eachStore(
       const username = 'person7';
       const id = idOf(username);
       const passwordHash = await hashPassword(PASSWORDS.alice);
-      const people = createStoredUsers(world().openedStore.documents);
+      const people = createStoredUsers(world().openedStore);
       expect(await people.add({ id, username, passwordHash, claims: {} })).toBe(true);
       const before = await signIn(world(), { person: username });
       const kept = await signIn(world(), { person: username });

@@ -116,7 +116,7 @@ eachStore(
       it('survive in what is kept of people and secrets', async () => {
         const { documents } = world().openedStore;
         const states = createAccountStates(documents);
-        const people = createStoredUsers(documents);
+        const people = createStoredUsers(world().openedStore);
         const carol = { id: 'usr_carol00000000000000003', username: 'carol', passwordHash: 'x', claims: {} };
         await states.update('usr_newer', { validAfter: 7 });
         await people.add(carol);

@@ -14,7 +14,7 @@ const world = await startWorld({
   // Everything is counted as ever, and nothing is refused: all of them get as far as the comparison.
   config: { rate_limits: { sign_in: '1000000/1m', authorization: '1000000/1m' } },
 });
-await createStoredUsers(world.openedStore.documents).add({
+await createStoredUsers(world.openedStore).add({
   id: 'usr_carol00000000000000003',
   username: 'carol',
   passwordHash: await hashPassword('river otter jazz 47'),

@@ -14,7 +14,7 @@ export async function addCarol(
 ): Promise<void> {
   const passwordHash = await hashPassword(CAROL.password);
   const claims = { name: 'Carol Example', email: 'carol@example.com' };
-  if (!(await createStoredUsers(openedStore.documents).add({ id, username, passwordHash, claims }))) {
+  if (!(await createStoredUsers(openedStore).add({ id, username, passwordHash, claims }))) {
     throw new Error('there is a carol already');
   }
 }

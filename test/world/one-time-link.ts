@@ -25,6 +25,7 @@ export async function newLink(
     now: () => Date.now(),
   });
   const { validAfter: stateSince } = await states.get(accountId);
-  const { validAfter: passwordSince = 0 } = (await createStoredUsers(documents).findById(accountId)) ?? {};
+  const { validAfter: passwordSince = 0 } =
+    (await createStoredUsers(place.openedStore).findById(accountId)) ?? {};
   return links.create({ purpose, accountId, passwordSince, stateSince }, seconds);
 }

@@ -48,8 +48,8 @@ async function readStored(store: StoreConfig, hasSecrets: boolean): Promise<Plan
   if (!hasSecrets) return { unknown: 'the store is not opened with --no-secrets' };
   try {
     const damaged = new Set<string>();
-    const read = async ({ documents }: Store) => {
-      const { storedUsers, factors: stored } = openUsers(documents, () => '');
+    const read = async (opened: Store) => {
+      const { storedUsers, factors: stored } = openUsers(opened, () => '');
       return [await storedUsers.list(), await stored.list((id) => damaged.add(id))] as const;
     };
     // A plan doesn't create a store.

@@ -284,7 +284,7 @@ anyStore(
       await world().reload(grouped('staff'), { alice: {}, bob: {} });
       const passwordHash = await hashPassword(PASSWORDS.alice);
       const stored = { id: idOf(username), username, passwordHash, claims: {}, groups: ['staff'] };
-      expect(await createStoredUsers(world().openedStore.documents).add(stored)).toBe(true);
+      expect(await createStoredUsers(world().openedStore).add(stored)).toBe(true);
       const app = await signIn(world(), { person: username });
       const other = await signIn(world(), { person: username, client: 'web2' });
       await world().reload(grouped('board'), { alice: {}, bob: {} });

@@ -118,7 +118,7 @@ describe('with second factors', () => {
 
   it('lets nothing in for a person of the store whose login name the file takes', async () => {
     const username = 'person7';
-    const people = createStoredUsers(world().openedStore.documents);
+    const people = createStoredUsers(world().openedStore);
     const passwordHash = await hashPassword(PASSWORDS.alice);
     expect(await people.add({ id: idOf(username), username, passwordHash, claims: {} })).toBe(true);
     const device = await askForCodes(world());

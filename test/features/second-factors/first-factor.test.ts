@@ -139,7 +139,7 @@ describe('an invitation', () => {
   async function invite(world: OpenWorld) {
     const id = `usr_${randomBytes(12).toString('hex')}`;
     const username = `guest-${id.slice(-6)}`;
-    await createStoredUsers(world.openedStore.documents).add({
+    await createStoredUsers(world.openedStore).add({
       id,
       username,
       passwordHash: undefined,

@@ -282,7 +282,7 @@ describe('at every prompt', () => {
 
 /** Of the store: her password can be changed. */
 async function newStorePerson(world: OpenWorld, username: string) {
-  const people = createStoredUsers(world.openedStore.documents);
+  const people = createStoredUsers(world.openedStore);
   const id = `usr_${randomBytes(10).toString('hex')}`;
   await people.add({ id, username, passwordHash: await hashPassword(PASSWORDS.alice), claims: {} });
   const store = await factorsOf(world);

@@ -130,7 +130,7 @@ describe('the groups and claims of a person of the store', () => {
 
   it('are printed in lines', async () => {
     expect((await user('list', 'bob')).stdout).toContain(
-      'source: file\ndisabled: false\ninvited: false\nshadowed: false\ngroups: wiki\nundefined_groups: none\nclaims: name Bob\n',
+      'source: file\nstatus: active\nlast_sign_in: -\ndisabled: false\ninvited: false\nshadowed: false\ngroups: wiki\nundefined_groups: none\nclaims: name Bob\n',
     );
   });
 });

@@ -38,7 +38,7 @@ beforeAll(async () => {
   const passwordHash = await hashPassword(PASSWORD);
   const stored = { id: IDS.store, username: 'stored', passwordHash, claims: {} };
   const invited = { ...stored, id: IDS.invited, username: 'invited', passwordHash: undefined };
-  for (const user of [stored, invited]) await createStoredUsers(store.documents).add(user);
+  for (const user of [stored, invited]) await createStoredUsers(store).add(user);
 });
 afterAll(() => store.close());
 
@@ -59,7 +59,7 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
     claims: {},
   }));
   const costs: string[] = [];
-  const stored = openUsers(store.documents, createKeyedHash(Buffer.alloc(32, 1)));
+  const stored = openUsers(store, createKeyedHash(Buffer.alloc(32, 1)));
   const config = { users, signIn: undefined };
   const signIn = createSignIn({
     accounts: createAccounts({ config, ...stored }),
@@ -123,7 +123,7 @@ describe('LG-19: what an attempt verifies', () => {
   it('F1-18: is three hashes at most, and has the cost of a person of the store', async () => {
     const old = await hash(PASSWORD, OTHER);
     const person = { id: 'usr_early0000000000000001', username: 'early', passwordHash: old, claims: {} };
-    await createStoredUsers(store.documents).add(person);
+    await createStoredUsers(store).add(person);
     const attempt = setUp({});
     for (const username of ['early', 'stored', 'nobody'])
       expect((await attempt(username, 'wrong password 1')).costs, username).toEqual([costOf(old), POLICY]);

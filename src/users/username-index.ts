@@ -1,0 +1,87 @@
+// The usernames of the store in order (IndexStore). An entry is written with its user (stored-users.ts). Users of an older version on the same
+// store, or whose entry a failover lost, get theirs by a look through all names, by one process, at first and once a day.
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseJsonObject } from '../config/parse-fields.ts';
+import { canonicalUsername } from '../config/text.ts';
+import type { Log } from '../observability/log.ts';
+import { changeDocument } from '../store/documents.ts';
+import { type DocumentPage, type Store, StoreUnavailable } from '../store/store.ts';
+
+/** The index, and the collection of documents that lead from a name to an id. */
+export const USERNAMES = 'usernames';
+const MARK = { collection: 'index-marks', id: USERNAMES, what: 'the mark of the index of usernames' };
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** `leaseMs`: then another process takes over. `pauseMs`: after each page, because requests go first. */
+const TIMES = { lookEveryMs: 5000, leaseMs: 5000, pauseMs: 20 };
+const REPORT_EVERY = 20_000;
+
+/** A canonical name may be longer than a key of the store: of two with one beginning, the id decides. */
+export const usernameSort = (typed: string): string => canonicalUsername(typed).slice(0, 250).toWellFormed();
+
+type Parts = Pick<Store, 'documents' | 'index' | 'counters' | 'clock'>;
+
+/** Whether there was a look lately, or ever. */
+async function isFilled({ documents, clock }: Parts, withinMs = Infinity): Promise<boolean> {
+  const mark = await documents.get(MARK.collection, MARK.id);
+  // A clock may have been set back since.
+  return Math.abs(clock.now() - Number(parseJsonObject(mark?.value ?? '')?.['filledAt'])) < withinMs;
+}
+
+/** What is there already costs a look: one that was cut off is begun anew. `goesOn` is asked after each page. */
+async function fill({ documents, index, clock }: Parts, goesOn: (users: number) => Promise<boolean>) {
+  const sum = { users: 0, added: 0 };
+  let page: DocumentPage | undefined;
+  do {
+    page = await documents.page(USERNAMES, page?.next);
+    const ids = page.documents.filter(({ value }) => /^[\w.-]{1,200}$/.test(value));
+    const entries = ids.map(({ id: name, value: id }) => ({ sort: usernameSort(name), id }));
+    sum.added += await index.putAll(USERNAMES, entries);
+    sum.users += entries.length;
+    if (!(await goesOn(sum.users))) return undefined;
+  } while (page.next !== undefined);
+  await changeDocument(documents, MARK, () => ({ filledAt: clock.now() }));
+  return sum;
+}
+
+/** Before a list of everybody, where no service has been started since there is the index. */
+export async function ensureUsernameIndex(parts: Parts): Promise<void> {
+  if (!(await isFilled(parts))) await fill(parts, async () => true);
+}
+
+export function createUsernameIndexing(parts: Parts, log: Log, { lookEveryMs, leaseMs, pauseMs } = TIMES) {
+  let timer: NodeJS.Timeout | undefined;
+  let looking: Promise<unknown> | undefined;
+  const lease = (renew: boolean) => parts.counters.increment('index:usernames', 1, leaseMs, renew);
+
+  async function look(): Promise<void> {
+    if ((await isFilled(parts, DAY_MS)) || (await lease(false)).count > 1) return;
+    let reported = 0;
+    const sum = await fill(parts, async (users) => {
+      if (users - reported >= REPORT_EVERY)
+        log.info({ users: (reported = users) }, 'building the index of usernames');
+      await delay(pauseMs);
+      await lease(true);
+      return timer !== undefined;
+    });
+    if (sum !== undefined && sum.added > 0) log.info(sum, 'the index of usernames is complete');
+  }
+
+  async function lookOnce(): Promise<void> {
+    await (looking ??= look().finally(() => (looking = undefined))).catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailable))
+        log.error({ err: error }, 'could not build the index of usernames, will retry');
+    });
+  }
+
+  return {
+    start(): void {
+      timer = setInterval(() => void lookOnce(), lookEveryMs).unref();
+      void lookOnce();
+    },
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      timer = undefined;
+      await looking?.catch(() => undefined);
+    },
+  };
+}
