@@ -30,6 +30,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@node-rs/argon2': ['users'],
   '@simplewebauthn/server': ['features'],
   commander: ['cli', 'features'],
+  'csv-parse': ['features'],
   ejs: ['views'],
   ioredis: ['store'],
   jose: ['features', 'keys', 'tokens'],

@@ -11,7 +11,7 @@ import { addChange, type Done, isGone, newUserId, OPERATOR, type UserContext } f
 import type { User } from '../users/user.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
-type Granted = { readonly groups: readonly string[]; readonly claims: Claims };
+export type Granted = { readonly groups: readonly string[]; readonly claims: Claims };
 export type GrantedOptions = { readonly claim?: Claims; readonly group?: readonly string[] };
 type SetOptions = VerbOptions &
   GrantedOptions & { readonly removeClaim?: readonly string[]; readonly removeGroup?: readonly string[] };
@@ -40,7 +40,7 @@ function addClaim(text: string, before: Claims = {}): Claims {
 }
 
 /** Standard claims are text, except for two. The value of a custom claim is JSON, or else text. */
-function toClaim(name: string, value: string): unknown {
+export function toClaim(name: string, value: string): unknown {
   if (name === 'email_verified' && (value === 'true' || value === 'false')) return value === 'true';
   if (name === 'updated_at' && /^\d{1,12}$/.test(value)) return Number(value);
   if (STANDARD_CLAIMS.includes(name)) return value;
@@ -66,26 +66,33 @@ export async function addNew(context: UserContext, user: NewUser): Promise<void>
 
 const isTaken = (username: string) => new CommandError(`user ${JSON.stringify(username)} already exists`);
 
-/** Throws CommandError for groups and claims that the configuration doesn't define. */
-function checkGranted(
+/** The groups and claims that the configuration defines, and what is wrong with the others. */
+export function judgeGranted(
   { groups, scopes }: Pick<Config, 'groups' | 'scopes'>,
   { claim = {}, group = [] }: GrantedOptions,
-): { readonly claims: Claims; readonly groups: readonly string[] } {
+  [ofClaim, ofGroup] = ['', ''],
+): Granted & { readonly faults: readonly string[] } {
   const defined = Object.keys(groups);
   const parsed = parseClaims(
     claim,
     Object.values(scopes).flatMap(({ claims }) => claims),
   );
   const faults = [
-    ...('faults' in parsed ? parsed.faults.map((fault) => `--claim: ${fault}`) : []),
+    ...('faults' in parsed ? parsed.faults.map((fault) => `${ofClaim}${fault}`) : []),
     ...group
       .filter((name) => !defined.includes(name))
       .map(
-        (name) => `--group: unknown group "${name}": the configuration has ${defined.join(', ') || 'none'}`,
+        (name) => `${ofGroup}unknown group "${name}": the configuration has ${defined.join(', ') || 'none'}`,
       ),
   ];
-  if ('faults' in parsed || faults.length > 0) throw new CommandError(faults.join('\n'));
-  return { claims: assertFits(parsed.claims), groups: toGroups(group) };
+  return { claims: 'claims' in parsed ? parsed.claims : {}, groups: toGroups(group), faults };
+}
+
+/** Throws CommandError for groups and claims that the configuration doesn't define. */
+function checkGranted(config: Config, options: GrantedOptions): Granted {
+  const { faults, claims, groups } = judgeGranted(config, options, ['--claim: ', '--group: ']);
+  if (faults.length > 0) throw new CommandError(faults.join('\n'));
+  return { claims: assertFits(claims), groups };
 }
 
 function assertFits(claims: Claims): Claims {
@@ -97,7 +104,7 @@ function assertFits(claims: Claims): Claims {
 const toGroups = (names: readonly string[]) => [...new Set(names)].toSorted();
 
 async function change(context: UserContext, before: User, options: SetOptions): Promise<Done> {
-  const { id, username } = before;
+  const { username } = before;
   const added = checkGranted(context.config, options);
   const { removeClaim = [], removeGroup = [] } = options;
   const to = ({ groups, claims }: Granted): Granted => ({
@@ -108,13 +115,22 @@ async function change(context: UserContext, before: User, options: SetOptions): 
       ),
     ),
   });
+  const { groups, claims } = await changeGranted(context, before, to);
+  return { value: { groups, claims }, text: `Updated ${username}: groups ${groups.join(', ') || 'none'}` };
+}
+
+/** Apps that no longer let the user in are notified. Throws CommandError where the user is gone. */
+export async function changeGranted(
+  context: UserContext,
+  before: User,
+  to: (before: Granted) => Granted,
+): Promise<User> {
   const rules = createAccessRules(context.config);
   const after = { ...before, ...to(before) };
   const left = context.config.clients
     .filter((client) => rules.mayUseClient(before, client) && !rules.mayUseClient(after, client))
     .map(({ clientId }) => clientId);
-  const changed = await setGranted(context, OPERATOR, id, { to, left });
-  if (changed === undefined) throw isGone(username);
-  const { groups, claims } = changed;
-  return { value: { groups, claims }, text: `Updated ${username}: groups ${groups.join(', ') || 'none'}` };
+  const changed = await setGranted(context, OPERATOR, before.id, { to, left });
+  if (changed === undefined) throw isGone(before.username);
+  return changed;
 }

@@ -22,11 +22,12 @@ export async function readDocument(
   problems: ProblemList,
   reportUnreadable = (message: string) => problems.add({ file, message }),
 ): Promise<SourceDocument | undefined> {
-  const source = await readSource(file, reportUnreadable);
+  const source = await readText(file, reportUnreadable);
   return source === undefined ? undefined : parseSource(file, source, problems);
 }
 
-async function readSource(file: string, report: (message: string) => void): Promise<string | undefined> {
+/** The text of a file, or undefined after `report` was told why not. */
+export async function readText(file: string, report: (message: string) => void): Promise<string | undefined> {
   try {
     // Checked before reading, so that a file of any size is refused at once.
     const { size } = await statRegular(file);

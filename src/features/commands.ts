@@ -26,6 +26,7 @@ export const CLIENT_COMMANDS: Commands = {
 
 /** Below `user`. */
 export const USER_COMMANDS: Commands = {
+  import: async () => (await import('./import/commands.ts')).registerUserImport,
   factors: async () => (await import('./second-factors/commands.ts')).registerUserFactors,
 };
 

@@ -6,7 +6,7 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 import { type AccountState, createAccountStates } from './account-state.ts';
 import { createFactorStore } from './factors.ts';
-import { costOf } from './passwords.ts';
+import { costOf, decoyOf } from './passwords.ts';
 import { createStoredUsers } from './stored-users.ts';
 import { type User, userOfFile } from './user.ts';
 
@@ -30,6 +30,8 @@ export type Found = Readonly<{
   generation: string;
   /** Changes with the password and when an operator acts, so that failures from before don't count any more. */
   attemptsSince: string;
+  /** Of imported hashes. */
+  costs: readonly string[];
 }>;
 
 /** One of the hashes that an attempt is compared with. Undefined: of no user, at the cost of the policy. */
@@ -56,8 +58,8 @@ type AccountsParts = Stored & {
 };
 
 const NOBODY = 'nobody';
-/** Each costs every attempt one comparison. */
-const MAX_DECOYS = 3;
+/** Costs of hashes that there may be at once. Each costs every attempt one comparison. */
+export const MAX_COSTS = 3;
 
 /** The `validAfter` of the user and of their state. */
 type Ends = readonly [number, number];
@@ -110,14 +112,17 @@ export function createAccounts(parts: AccountsParts) {
     async findByUsername(typed: string): Promise<Found> {
       const ofFile = byUsername.get(canonicalUsername(typed));
       // The store is asked for users of the file, too: time doesn't reveal which source a user comes from.
-      const storedId = (await remembered.storedUsers.idOf(typed)) ?? NOBODY;
+      const [storedId = NOBODY, costs] = await Promise.all([
+        remembered.storedUsers.idOf(typed),
+        storedUsers.importedCosts(),
+      ]);
       const [ofStore, state] = await Promise.all([
         storedUsers.findById(storedId),
         states.get(ofFile?.id ?? storedId),
       ]);
       const user = choose(ofFile, ofStore);
       const generation = toGeneration([user?.validAfter ?? 0, state.validAfter]);
-      return { user, generation, attemptsSince: `${generation}.${state.attemptsSince ?? 0}` };
+      return { user, generation, attemptsSince: `${generation}.${state.attemptsSince ?? 0}`, costs };
     },
     /** By login name or by id, also who can't sign in: for an administrator. Throws StoreUnavailable. */
     async lookUp(typed: string): Promise<User | undefined> {
@@ -148,15 +153,16 @@ function createComparisons(users: readonly UserEntry[]) {
   const hashes = users.flatMap(({ passwordHash }) => passwordHash ?? []);
   const ofOtherCosts = new Map(hashes.map((hash) => [costOf(hash), hash]));
   ofOtherCosts.delete(costOf());
-  const decoys = [...[...ofOtherCosts.values()].slice(0, MAX_DECOYS - 1), undefined];
+  const decoys = [...[...ofOtherCosts.values()].slice(0, MAX_COSTS - 1), undefined];
 
-  return ({ user }: Found): readonly Comparison[] => {
+  const placeOf = (hash: string) => decoys.findIndex((decoy) => costOf(decoy) === costOf(hash));
+
+  return ({ user, costs }: Found): readonly Comparison[] => {
     const hash = user?.passwordHash;
-    const others = () => decoys.map((decoy) => ({ hash: decoy, isOwn: false }));
-    if (hash === undefined) return others();
-    const place = decoys.findIndex((decoy) => costOf(decoy) === costOf(hash));
-    // A user of the store may have the cost of an earlier policy.
-    if (place < 0 && decoys.length < MAX_DECOYS) decoys.unshift(hash);
-    return others().with(Math.max(0, place), { hash, isOwn: true });
+    // A user of the store may have the cost of an earlier policy, too.
+    for (const one of [...costs.map(decoyOf), ...(hash === undefined ? [] : [hash])])
+      if (placeOf(one) < 0 && decoys.length < MAX_COSTS) decoys.unshift(one);
+    const others = decoys.map((decoy) => ({ hash: decoy, isOwn: false }));
+    return hash === undefined ? others : others.with(Math.max(0, placeOf(hash)), { hash, isOwn: true });
   };
 }

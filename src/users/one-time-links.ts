@@ -45,12 +45,13 @@ const isCurrent = ({ stateSince }: OneTimeLink, { validAfter }: AccountState) =>
 
 export function createOneTimeLinks({ records, states, factors, hash, now }: OneTimeLinksParts) {
   const keyOf = (token: string) => hash(`link:${token}`);
+  const aliasOf = (purpose: LinkPurpose, accountId: string) => hash(`link of:${purpose}:${accountId}`);
   const sinceOf = async ({ purpose, accountId }: OneTimeLink) =>
     ENROLLING.includes(purpose) ? (await factors.get(accountId)).sessionsSince : 0;
   return {
     /** The token of a new link; an older one of the same purpose is gone. */
     async create(link: OneTimeLink, ttlSeconds: number): Promise<string> {
-      const alias = hash(`link of:${link.purpose}:${link.accountId}`);
+      const alias = aliasOf(link.purpose, link.accountId);
       const payload = JSON.stringify({ ...link, sessionsSince: await sinceOf(link) });
       for (;;) {
         const older = await records.findByAlias(KIND, alias);
@@ -62,6 +63,11 @@ export function createOneTimeLinks({ records, states, factors, hash, now }: OneT
         // Else another one was made at the same moment.
         if (result === 'saved') return token;
       }
+    },
+    /** Whether there is a link that was not used and has not expired. */
+    async isOpen(purpose: LinkPurpose, accountId: string): Promise<boolean> {
+      const record = await records.findByAlias(KIND, aliasOf(purpose, accountId));
+      return record !== undefined && record.consumedAt === undefined;
     },
     /** Undefined: made up, past its end, or there is a newer one. Uses nothing up. */
     async find(token: string) {

@@ -119,6 +119,9 @@ export async function hashPassword(password: string): Promise<string> {
 export const costOf = (passwordHash: string = DUMMY_HASH): string =>
   passwordHash.split('$').slice(0, 4).join('$');
 
+/** A hash of that cost, of no password that anyone knows. */
+export const decoyOf = (cost: string): string => `${cost}${DUMMY_HASH.slice(costOf().length)}`;
+
 /** Whether a hash costs less to guess than the policy wants. `passwordHash`: argon2id, PHC string. */
 export function isWeakerThanPolicy(passwordHash: string): boolean {
   const [memory = 0, passes = 0] = (/\$m=(\d+),t=(\d+),/.exec(passwordHash) ?? []).slice(1).map(Number);

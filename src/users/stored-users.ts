@@ -21,6 +21,7 @@ import { USERNAMES, usernameSort } from './username-index.ts';
 
 const PEOPLE = 'people';
 const WHAT = 'a user';
+const COSTS = { collection: 'password-costs', id: 'imported', what: 'the costs of imported passwords' };
 /** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
 
@@ -96,6 +97,12 @@ async function listStored(documents: DocumentStore, onFault?: OnUnreadable): Pro
   return [...stored.values()].filter((user) => user !== undefined).filter(({ id }) => reachable.has(id));
 }
 
+async function readCosts(documents: DocumentStore): Promise<readonly string[]> {
+  const document = await documents.get(COSTS.collection, COSTS.id);
+  const { costs } = document ? parseForm(document.value, COSTS.what, COSTS) : {};
+  return Array.isArray(costs) ? costs.map(String) : [];
+}
+
 export type StoredUsers = ReturnType<typeof createStoredUsers>;
 
 export function createStoredUsers(store: IndexedStore) {
@@ -153,6 +160,10 @@ export function createStoredUsers(store: IndexedStore) {
           : undefined,
       ),
     setGranted: (id: string, to: (before: Granted) => Granted) => change(id, to),
+    /** Of the password hashes that were imported (accounts.ts). */
+    importedCosts: () => readCosts(documents),
+    /** To be called before the first hash of another cost is written. */
+    setImportedCosts: (costs: readonly string[]) => changeDocument(documents, COSTS, () => ({ costs })),
     /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
     async renewHash(id: string, from: string, to: string): Promise<void> {
       await change(id, ({ passwordHash }) => (passwordHash === from ? { passwordHash: to } : undefined));

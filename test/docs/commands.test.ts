@@ -11,6 +11,7 @@ import { tempFolder } from '../world/temp-folder.ts';
 const DOCUMENTS = [
   'README.md',
   'docs/people.md',
+  'docs/import.md',
   'docs/backup.md',
   'docs/upgrade.md',
   'docs/reverse-proxy.md',
@@ -75,7 +76,11 @@ describe('the commands that the documents print', () => {
   });
 
   it.each(DOCUMENTS)('%s', async (document) => {
-    const commands = commandsOf(await readFile(document, 'utf8'));
+    const text = await readFile(document, 'utf8');
+    // The files that it shows, by the name above each.
+    for (const [, name = '', content = ''] of text.matchAll(/^`([\w.-]+)`:\n\n```\w+\n([\s\S]*?)^```$/gm))
+      await writeFile(path.join(folder, name), content);
+    const commands = commandsOf(text);
     expect(commands).not.toEqual([]);
     const ended = [];
     for (const command of commands) ended.push({ command, ...(await run(command)) });

@@ -7,8 +7,7 @@ import { isRecord } from '../../config/parse-fields.ts';
 import { ProblemList } from '../../config/problems.ts';
 import { escaped } from '../../config/text.ts';
 import { digestOf, phcFault, weakness } from '../../config/secret-strength.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, textOf, textsOf as listOf } from './fields.ts';
 
 /** A client as another provider's file has it. */
 type Draft = Readonly<{
@@ -28,11 +27,6 @@ type Draft = Readonly<{
 }>;
 
 const USUAL = ['authorization_code', 'refresh_token'];
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-const listOf = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 
 const without = (fields: Fields, known: string) =>
   Object.keys(fields).filter((key) => !known.split(' ').includes(key));

@@ -23,6 +23,7 @@ client list
 client pin FOLDER/client.json --scope openid
 user add zoe --claim nickname=Z
 user invite ina
+user import FOLDER/users.csv --from csv
 user list
 user list zoe
 user set zoe --remove-claim nickname
@@ -60,6 +61,7 @@ describe('verbs', () => {
     const config = { sign_in: { passkeys: true }, views: 'pages' };
     ({ configFile } = await writeWorldConfig(folder, { config }));
     await seedStore(configFile);
+    await writeFile(path.join(folder, 'users.csv'), 'username\nimo\n');
     await writeFile(path.join(folder, 'client.json'), JSON.stringify(DOCUMENT));
   });
   afterAll(() => redis.stop());

@@ -133,6 +133,30 @@ describe('LG-19: what an attempt verifies', () => {
       expect((await many(username, 'wrong password 1')).costs, username).toHaveLength(3);
   });
 
+  it('AD-24: has the costs of imported hashes for everybody, in each process and from the first attempt on', async () => {
+    const imported = await hash(PASSWORD, { memoryCost: 8192, timeCost: 3, parallelism: 2 });
+    const users = createStoredUsers(store.documents);
+    await users.setImportedCosts([costOf(imported), POLICY]);
+    await users.add({
+      id: 'usr_moved000000000000001',
+      username: 'moved',
+      passwordHash: imported,
+      claims: {},
+    });
+    for (const username of ['nobody', 'moved', 'stored', 'invited'])
+      expect((await setUp({})(username, 'wrong password 1')).costs, username).toEqual([
+        costOf(imported),
+        POLICY,
+      ]);
+    expect((await setUp({})('moved', PASSWORD)).result.user?.id).toBe('usr_moved000000000000001');
+    const { costs } = await setUp({ ofFile: [await hash(FILE_PASSWORD, OTHER)] })(
+      'nobody',
+      'wrong password 1',
+    );
+    expect(costs.toSorted()).toEqual([costOf(imported), costOf(await hash('x', OTHER)), POLICY].toSorted());
+    await users.setImportedCosts([]);
+  });
+
   it('lets in by the own password alone, and never by the one of a decoy', async () => {
     const attempt = setUp({ ofFile: [await hash(FILE_PASSWORD, OTHER)] });
     expect((await attempt('filed', FILE_PASSWORD)).result.user?.id).toBe(IDS.file);

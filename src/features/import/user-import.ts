@@ -1,0 +1,184 @@
+// `postern user import`: users of another system in the store. All are judged before the first is written. Users who exist keep their
+// password, so an import may be repeated, and continues where it was interrupted.
+import { ConfigError } from '../../config/config.ts';
+import { ProblemList } from '../../config/problems.ts';
+import { earlier } from '../../config/rules.ts';
+import { STANDARD_CLAIMS } from '../../config/schema-user.ts';
+import { phcFault } from '../../config/secret-strength.ts';
+import { canonicalUsername, lookOf, usernameFault } from '../../config/text.ts';
+import { quoted } from '../../config/yaml.ts';
+import { MAX_COSTS } from '../../users/accounts.ts';
+import { disable } from '../../users/acts.ts';
+import { costOf } from '../../users/passwords.ts';
+import { withName } from '../../users/stored-users.ts';
+import type { User } from '../../users/user.ts';
+import type { VerbOptions } from '../../cli/configuration.ts';
+import { print, type CliIo } from '../../cli/io.ts';
+import { type ListOptions, printList } from '../../cli/table.ts';
+import { withProgress } from '../../cli/terminal.ts';
+import { addNew, changeGranted, type Granted, judgeGranted } from '../../cli/user-access.ts';
+import { newUserId, OPERATOR, type UserContext } from '../../cli/user-context.ts';
+import { newLink } from '../../cli/user-links.ts';
+import { textOf } from './fields.ts';
+import { readUsers, type UserDraft, type UserFormat } from './users.ts';
+
+export type ImportOptions = VerbOptions &
+  ListOptions & { readonly from: UserFormat } & {
+    readonly [option in 'dryRun' | 'update' | 'invite']?: boolean;
+  };
+
+/** What is done for one user. `before`: as the store has them. */
+type Step = Readonly<{ draft: UserDraft; before: User | undefined; granted: Granted; isChanged: boolean }>;
+
+/** Throws ConfigError with every problem, before anything is written. */
+export async function importUsers(
+  context: UserContext,
+  file: string,
+  { options, io }: { readonly options: ImportOptions; readonly io: CliIo },
+): Promise<void> {
+  const { config, storedUsers } = context;
+  const problems = new ProblemList();
+  const { users } = await readUsers(options.from, file, problems);
+  const custom = Object.values(config.scopes).flatMap(({ claims }) => claims);
+  const known = [...STANDARD_CLAIMS, ...custom];
+  // Other files have attributes that are meant for nothing here.
+  const unknown = options.from === 'csv' ? unknownIn(users, known) : [];
+  if (unknown.length > 0) {
+    const message = `has unknown columns: ${unknown.map(quoted).join(', ')}. Known are username, groups, disabled, password_hash, ${known.join(', ')}`;
+    problems.add({ file, line: 1, message });
+  }
+  // Users of the file stay there.
+  const declared = new Set(config.users.map(({ username }) => canonicalUsername(username)));
+  const drafts = users.filter(({ username }) => !declared.has(canonicalUsername(username)));
+  const stored = await storedUsers.list();
+  const steps = judgeAll(context, { drafts, stored, known });
+  const changed = steps.filter(({ before, isChanged }) => before && isChanged);
+  for (const { draft } of options.update ? [] : changed)
+    draft.report('the user exists: --update changes groups and claims');
+  const costs = [...new Set([...(await storedUsers.importedCosts()), ...costsOf([...stored, ...drafts])])];
+  const all = new Set([costOf(), ...costsOf(config.users), ...costs]);
+  if (all.size > MAX_COSTS) {
+    const message = `would bring password hashes of more than ${MAX_COSTS} costs, and each sign-in verifies one of each: ${[...all].join(', ')}. Remove the hashes of one cost, and invite these users`;
+    problems.add({ file, message });
+  }
+  if (!problems.isEmpty) throw new ConfigError(problems.list());
+
+  const added = steps.filter(({ before }) => !before).length;
+  const updated = changed.length;
+  const counts = {
+    added,
+    updated,
+    unchanged: steps.length - added - updated,
+    in_users_file: users.length - steps.length,
+  };
+  if (options.dryRun) return print(io, options, { value: counts });
+  const invite = options.invite ? newLink(context) : undefined;
+  await storedUsers.setImportedCosts(costs);
+  const rows = applyAll(context, steps, invite);
+  // A terminal would get a link that is cut.
+  const output = options.output === 'table' ? 'wide' : options.output;
+  const listing = printList(
+    io,
+    { ...options, output },
+    { columns: ['username', 'id', 'link', 'expires_at'], rows },
+  );
+  await withProgress(io, 'Importing users', listing);
+  if (!options.json) print({ ...io, stdout: io.stderr }, {}, { value: counts });
+}
+
+const unknownIn = (users: readonly UserDraft[], known: readonly string[]) =>
+  [...new Set(users.flatMap(({ claims }) => Object.keys(claims)))].filter((name) => !known.includes(name));
+
+const costsOf = (users: readonly { readonly passwordHash: string | undefined }[]) =>
+  users.flatMap(({ passwordHash: hash }) => (hash === undefined ? [] : costOf(hash)));
+
+type Judged = Readonly<
+  Record<'drafts', readonly UserDraft[]> &
+    Record<'stored', readonly User[]> &
+    Record<'known', readonly string[]>
+>;
+
+/** Reports what is wrong with each draft. */
+function judgeAll({ config }: UserContext, { drafts, stored, known }: Judged): readonly Step[] {
+  const byName = new Map(stored.map((user) => [canonicalUsername(user.username), user]));
+  const names = new Map<string, UserDraft>();
+  const owners = new Map<string, string>();
+  for (const { username, claims } of [...config.users, ...stored])
+    earlier(owners, lookOf(textOf(claims['email'])), canonicalUsername(username));
+  /** Of a group that isn't defined, once is enough. */
+  const said = new Set<string>();
+  return drafts.map((draft) => {
+    const { username, report } = draft;
+    const name = canonicalUsername(username);
+    const before = byName.get(name);
+    const claim = Object.fromEntries(Object.entries(draft.claims).filter(([one]) => known.includes(one)));
+    const { faults, ...given } = judgeGranted(config, { claim, group: draft.groups ?? [] });
+    const granted = before
+      ? { groups: draft.groups ? given.groups : before.groups, claims: { ...before.claims, ...given.claims } }
+      : { groups: given.groups, claims: withName(username, given.claims) };
+    const twin = earlier(names, name, draft);
+    if (twin) report(`${quoted(name)} is already used at ${twin.place()}`);
+    const address = lookOf(textOf(claim['email']));
+    const owner = earlier(owners, address, name) ?? name;
+    if (address !== '' && owner !== name) report(`the email address is already that of ${quoted(owner)}`);
+    for (const one of [...ownFaults(draft), ...faults]) if (!said.has(one)) report(one);
+    for (const one of faults) if (one.startsWith('unknown group ')) said.add(one);
+    return { draft, before, granted, isChanged: !isSame(granted, before) };
+  });
+}
+
+const isSame = (granted: Granted, before: User | undefined) =>
+  JSON.stringify(granted) === JSON.stringify({ groups: before?.groups, claims: before?.claims });
+
+function ownFaults({ username, passwordHash, disabled }: UserDraft): readonly string[] {
+  const fault = usernameFault(username);
+  const ofHash = passwordHash && phcFault(passwordHash);
+  return [
+    ...(fault ? [`the username ${fault}`] : []),
+    ...(ofHash ? [`password_hash ${ofHash}`] : []),
+    ...(typeof disabled === 'boolean' ? [] : ['disabled must be true or false']),
+  ];
+}
+
+type Invite = ReturnType<typeof newLink> | undefined;
+/** A user without a password, and the link if there is to be one. */
+type Row = Readonly<{ username: string; id: string; link?: string; expires_at?: string }>;
+
+/** The store works on that many at a time. */
+const AT_ONCE = 32;
+
+async function* applyAll(context: UserContext, steps: readonly Step[], invite: Invite): AsyncGenerator<Row> {
+  for (let at = 0; at < steps.length; at += AT_ONCE) {
+    const ids = await Promise.all(steps.slice(at, at + AT_ONCE).map((step) => applyOne(context, step)));
+    for (const [index, id] of ids.entries()) {
+      const step = steps[at + index];
+      if (step && !(step.before ?? step.draft).passwordHash) yield* inviteOne(context, { step, id, invite });
+    }
+  }
+}
+
+/** Resolves the id. */
+async function applyOne(context: UserContext, { draft, before, granted, isChanged }: Step): Promise<string> {
+  const { username, passwordHash, disabled } = draft;
+  const id = before?.id ?? newUserId();
+  // First, so that an interruption leaves nobody enabled.
+  if (disabled === true && !before) await disable(context, OPERATOR, id);
+  if (!before) await addNew(context, { id, username, passwordHash, ...granted });
+  else if (isChanged) await changeGranted(context, before, () => granted);
+  return id;
+}
+
+async function* inviteOne(
+  { states, links }: UserContext,
+  {
+    step: { draft, before },
+    id,
+    invite,
+  }: { readonly step: Step; readonly id: string; readonly invite: Invite },
+): AsyncGenerator<Row> {
+  const { username } = draft;
+  const { disabled, hasFactors } = await states.get(id);
+  if (disabled || hasFactors || (invite && (await links?.isOpen('invite', id)))) return;
+  const link = await invite?.('invite', { id, username, validAfter: before?.validAfter ?? 0 });
+  yield { username, id, ...link?.value };
+}

@@ -1,0 +1,154 @@
+// Users in the files of other systems, each with its place there.
+import { basename, join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { readDocument, readText, type SourceDocument } from '../../config/document.ts';
+import { isRecord, parseJsonObject } from '../../config/parse-fields.ts';
+import { formatPath, type Path, type ProblemList } from '../../config/problems.ts';
+import { phcFault } from '../../config/secret-strength.ts';
+import { escaped } from '../../config/text.ts';
+import { toClaim } from '../../cli/user-access.ts';
+import { type Fields, recordsOf, textOf, textsOf, valueAt } from './fields.ts';
+
+type UserFields = Readonly<{
+  username: string;
+  /** argon2id, as a PHC string. */
+  passwordHash: string | undefined;
+  /** Undefined: the file says nothing of groups. */
+  groups: readonly string[] | undefined;
+  disabled: unknown;
+  /** And attributes that are no claims here. */
+  claims: Fields;
+}>;
+
+export type UserDraft = UserFields & {
+  readonly report: (message: string) => void;
+  /** `users.csv:12`, to point at from elsewhere. */
+  readonly place: () => string;
+};
+
+/** Roles that Keycloak gives everyone. */
+export const isOwnRole = (role: string) => /^(default-roles-.*|offline_access|uma_authorization)$/.test(role);
+
+/** Only argon2id can be compared here. */
+const takenHash = (hash: unknown) => (phcFault(textOf(hash)) === undefined ? textOf(hash) : undefined);
+
+const READERS = {
+  /** An empty cell says nothing. */
+  csv: ({ username, groups, password_hash: hash, disabled = '', ...claims }: Fields): UserFields => ({
+    username: textOf(username),
+    passwordHash: textOf(hash) || undefined,
+    groups: groups === undefined ? undefined : textOf(groups).split(/ *; */).filter(Boolean),
+    disabled: { '': false, true: true, false: false }[textOf(disabled)],
+    claims: Object.fromEntries(
+      Object.entries(claims).flatMap(([name, text]) =>
+        text === '' ? [] : [[name, toClaim(name, textOf(text))]],
+      ),
+    ),
+  }),
+  /** Dex knows users by their address, and has bcrypt hashes. */
+  dex: ({ email, username, name = username, emailVerified = true, groups }: Fields): UserFields => ({
+    username: textOf(email),
+    passwordHash: undefined,
+    groups: textsOf(groups),
+    disabled: false,
+    claims: { email, email_verified: emailVerified, name, preferred_username: username },
+  }),
+  authelia: (
+    { password, groups, disabled, displayname: name, extra, ...claims }: Fields,
+    username: string,
+  ): UserFields => ({
+    username,
+    passwordHash: takenHash(password),
+    groups: textsOf(groups),
+    disabled: disabled === true,
+    claims: { ...(isRecord(extra) && extra), name, ...claims },
+  }),
+  /** A group is named by its path, and a role of the realm is a group. Accounts of services are none of users. */
+  keycloak(fields: Fields): UserFields | undefined {
+    if (fields['serviceAccountClientId'] !== undefined) return undefined;
+    const { username, email, emailVerified: email_verified, firstName, lastName, attributes } = fields;
+    const own = Object.entries(isRecord(attributes) ? attributes : {}).map(([key, value]) => [
+      key,
+      textsOf(value)[0],
+    ]);
+    const name = `${textOf(firstName)} ${textOf(lastName)}`.trim() || undefined;
+    const standard = { email, email_verified, name, given_name: firstName, family_name: lastName };
+    const mustChange = textsOf(fields['requiredActions']).includes('UPDATE_PASSWORD');
+    const paths = textsOf(fields['groups']).map((path) => path.replace(/^\//, ''));
+    return {
+      username: textOf(username),
+      passwordHash: mustChange ? undefined : hashOfKeycloak(fields['credentials']),
+      groups: [...paths, ...textsOf(fields['realmRoles']).filter((role) => !isOwnRole(role))],
+      disabled: fields['enabled'] === false,
+      claims: { ...Object.fromEntries(own), ...standard },
+    };
+  },
+};
+
+/** The parts of an argon2id hash are in two texts of JSON. */
+function hashOfKeycloak(credentials: unknown): string | undefined {
+  const password = recordsOf(credentials).find(({ type }) => type === 'password');
+  const data = parseJsonObject(textOf(password?.['credentialData']));
+  const { value, salt } = parseJsonObject(textOf(password?.['secretData'])) ?? {};
+  const [kind, memory, lanes] = ['type', 'memory', 'parallelism'].map(
+    (name) => textsOf(valueAt(data, `additionalParameters/${name}`))[0],
+  );
+  const cost = `$argon2${kind}$v=19$m=${memory},t=${String(data?.['hashIterations'])},p=${lanes}`;
+  return takenHash([cost, salt, value].map((part) => textOf(part).replace(/=+$/, '')).join('$'));
+}
+
+export type UserFormat = keyof typeof READERS;
+export const USER_FORMATS = Object.keys(READERS);
+
+/** The users, and all of the content. Authelia names the file with users, in the folder of a container more often than not. */
+export async function readUsers(format: UserFormat, file: string, problems: ProblemList) {
+  if (format === 'csv')
+    return { users: draftsIn(await readCsv(file, problems), format, problems), content: undefined };
+  const document = await readDocument(file, problems);
+  const named = textOf(valueAt(document?.content, 'authentication_backend/file/path'));
+  const database = named && document ? join(document.folder, basename(named)) : file;
+  const listed = database === file ? document : await readDocument(database, problems);
+  return { users: listed ? draftsIn(listed, format, problems) : [], content: document?.content };
+}
+
+type Listed = Pick<SourceDocument, 'file' | 'content' | 'locate'>;
+
+/** Of a list or map. */
+function draftsIn({ file, content, locate }: Listed, format: UserFormat, problems: ProblemList): UserDraft[] {
+  const key = format === 'dex' ? 'staticPasswords' : 'users';
+  const found = valueAt(content, key);
+  const entries: Iterable<readonly [string | number, unknown]> = Array.isArray(found)
+    ? found.entries()
+    : Object.entries(isRecord(found) ? found : {});
+  return Array.from(entries).flatMap(([name, fields]) => {
+    const where = [key, name];
+    const path = escaped(formatPath(where)).slice(0, 80);
+    const report = (message: string) => problems.add({ file, ...locate(where, 'value'), path, message });
+    if (!isRecord(fields)) report('must be a user: keys and values');
+    const user = isRecord(fields) && READERS[format](fields, String(name));
+    return user ? [{ ...user, report, place: () => `${file}:${locate(where, 'value').line}` }] : [];
+  });
+}
+
+/** Its first line names the columns. */
+async function readCsv(file: string, problems: ProblemList): Promise<Listed> {
+  const source = await readText(file, (message) => problems.add({ file, message }));
+  const lines: unknown[] = [];
+  const users = parse<Fields>(source ?? '', {
+    bom: true,
+    columns: (header: string[]) => header.map((name) => name.trim()),
+    trim: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    on_skip(error) {
+      // The code alone: a message may quote the file.
+      problems.add({ file, line: Number(error?.['lines']), message: `is not valid CSV: ${error?.code}` });
+    },
+    on_record(user: Fields, context) {
+      lines.push(context['lines']);
+      return user;
+    },
+  });
+  const locate = ([, index]: Path) => ({ line: Number(lines[Number(index)]), column: 1 });
+  return { file, content: { users }, locate };
+}
