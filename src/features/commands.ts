@@ -12,6 +12,7 @@ type Commands = Readonly<Record<string, () => Promise<Register>>>;
 
 export const COMMANDS: Commands = {
   init: async () => (await import('./init/commands.ts')).registerInit,
+  migrate: async () => (await import('./import/commands.ts')).registerMigrate,
   plan: async () => (await import('./plan/commands.ts')).registerPlan,
   doctor: async () => (await import('./doctor/commands.ts')).registerDoctor,
   views: async () => (await import('./view-tools/commands.ts')).registerViews,
@@ -20,7 +21,6 @@ export const COMMANDS: Commands = {
 
 /** Below `client`. */
 export const CLIENT_COMMANDS: Commands = {
-  import: async () => (await import('./import/commands.ts')).registerClientImport,
   pin: async () => (await import('./client-documents/commands.ts')).registerClientPin,
 };
 

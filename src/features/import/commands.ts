@@ -1,32 +1,26 @@
-// `postern client import`: the clients of another provider, as YAML. `postern user import`.
-import { Option, type Command } from 'commander';
-import { addVerb } from '../../cli/configuration.ts';
-import { counted, type CliIo } from '../../cli/io.ts';
+// `postern migrate`, and `postern user import`.
+import { Argument, Option, type Command } from 'commander';
+import { issuerFault } from '../../config/uri.ts';
+import { addVerb, checked } from '../../cli/configuration.ts';
+import type { CliIo } from '../../cli/io.ts';
 import { addListOptions } from '../../cli/table.ts';
 import { withUsers } from '../../cli/user-context.ts';
-import { IMPORT_FORMATS, importClients, type ImportFormat } from './clients.ts';
+import { migrate } from './migrate.ts';
+import { PROVIDERS } from './providers.ts';
 import { type ImportOptions, importUsers } from './user-import.ts';
 import { USER_FORMATS } from './users.ts';
 
-export function registerClientImport(client: Command, io: CliIo): void {
-  client
-    .command('import')
-    .argument('<file>', "the other provider's configuration or export file")
-    .description("convert another provider's clients to YAML")
-    .addOption(
-      new Option('--from <provider>', 'provider to import from')
-        .choices(IMPORT_FORMATS)
-        .makeOptionMandatory(),
-    )
-    .action((file: string, { from }: { readonly from: ImportFormat }) => importFrom(file, from, io));
-}
-
-/** Only the clients go to stdout. */
-async function importFrom(file: string, from: ImportFormat, { stdout, stderr }: CliIo): Promise<void> {
-  const { yaml, count, notes } = await importClients(file, from);
-  stdout.write(yaml);
-  stderr.write(`${counted(count, 'client')}\n`);
-  for (const note of notes) stderr.write(`${note}\n`);
+export function registerMigrate(program: Command, io: CliIo): void {
+  program
+    .command('migrate')
+    .description("convert another provider's configuration and report what changes")
+    .addArgument(new Argument('<provider>', 'provider to move from').choices(Object.keys(PROVIDERS)))
+    .argument('<file>', 'its configuration, or the export of a Keycloak realm')
+    .option('--out <folder>', 'new or empty folder for the files', 'postern')
+    .addOption(new Option('--issuer <url>', 'public URL of the service').argParser(checked(issuerFault)))
+    .action(async (...[provider, file, options]: Parameters<typeof migrate>) => {
+      io.stdout.write(await migrate(provider, file, options));
+    });
 }
 
 export function registerUserImport(user: Command, io: CliIo): void {

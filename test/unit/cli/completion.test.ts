@@ -17,10 +17,10 @@ const CASES = {
   'check --no': '--no-secrets',
   'user list -o ': 'table wide json csv name',
   'completion ': 'bash zsh',
-  ...((await verbNames()).includes('client import') && {
-    'client import --from ': 'dex authelia keycloak',
-    'client import --from k': 'keycloak',
-    'client import rea': 'realm.json',
+  ...((await verbNames()).includes('user import') && {
+    'user import --from ': 'csv dex authelia keycloak',
+    'user import --from k': 'keycloak',
+    'user import rea': 'realm.json',
   }),
   'user delete anna ': '',
 };

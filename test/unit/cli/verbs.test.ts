@@ -14,7 +14,7 @@ const DOCUMENT = {
   redirect_uris: ['https://docs.example/cb'],
   token_endpoint_auth_method: 'none',
 };
-// Not client import, completion, init, serve, version and views preview: they run until they are stopped, or print files and programs.
+// Not completion, init, migrate, serve, version and views preview: they run until they are stopped, or print files and programs.
 const COMMANDS = `check
 plan FOLDER/postern.json
 schema

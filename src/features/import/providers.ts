@@ -1,0 +1,215 @@
+// What the files of other providers say, in our words. What Postern refuses, such as a wildcard in a redirect URI, stays as it is, for
+// `postern check` to name. Paths are keys, separated by slashes.
+import { type Fields, recordsOf, textOf, textsOf, valueAt } from './fields.ts';
+import { isOwnRole } from './users.ts';
+
+export type ClientDraft = Readonly<{
+  /** As in our file, but for what follows. */
+  client: Fields;
+  isPublic: boolean;
+  grants: readonly string[];
+  scopes: readonly string[];
+  /** In plain text, as argon2id, or `env:NAME`. */
+  secret: unknown;
+  /** What has no place here. */
+  left: readonly string[];
+}>;
+
+type Provider = Readonly<{
+  clientsAt: string;
+  toClient: (fields: Fields, content: unknown) => ClientDraft | undefined;
+  issuerOf: (content: unknown) => string;
+  /** The paths of ours, and theirs. */
+  settings: Readonly<Record<string, string>>;
+  groupsOf: (content: unknown) => readonly string[];
+  notesOf: (content: unknown) => readonly string[];
+}>;
+
+const USUAL = ['authorization_code', 'refresh_token'];
+
+const without = (fields: Fields, known: string) =>
+  Object.keys(fields).filter((key) => !known.split(' ').includes(key));
+
+/** Dex gives every client the same grants and scopes. */
+const dex: Provider = {
+  clientsAt: 'staticClients',
+  toClient(fields, content) {
+    const { id, name, secret, secretEnv: env, redirectURIs: uris } = fields;
+    const consent = valueAt(content, 'oauth2/skipApprovalScreen') === true ? 'implicit' : undefined;
+    return {
+      client: { client_id: id, client_name: name, redirect_uris: uris, id_token_claims: 'full', consent },
+      isPublic: fields['public'] === true,
+      grants: USUAL,
+      scopes: ['email', 'profile', 'groups'],
+      secret: typeof env === 'string' ? `env:${env}` : secret,
+      left: without(fields, 'id name secret secretEnv redirectURIs public logoURL'),
+    };
+  },
+  issuerOf: (content) => textOf(valueAt(content, 'issuer')),
+  settings: {
+    'branding/name': 'frontend/issuer',
+    'cors/allowed_origins': 'web/allowedOrigins',
+    'lifetimes/access_token': 'expiry/idTokens',
+    'lifetimes/refresh_token': 'expiry/refreshTokens/validIfNotUsedFor',
+    'lifetimes/refresh_token_absolute': 'expiry/refreshTokens/absoluteLifetime',
+  },
+  groupsOf: () => [],
+  notesOf: (content) =>
+    recordsOf(valueAt(content, 'connectors')).map(
+      ({ id }) => `connector ${textOf(id)}: its users can't sign in`,
+    ),
+};
+
+const SAME = ['client_id', 'client_name', 'redirect_uris', 'token_endpoint_auth_method'];
+const KNOWN_TO_AUTHELIA = `${SAME.join(' ')} client_secret public grant_types scopes consent_mode response_types response_modes require_pkce pkce_challenge_method authorization_policy claims_policy`;
+
+const authelia: Provider = {
+  clientsAt: 'identity_providers/oidc/clients',
+  toClient(fields, content) {
+    const oidc = valueAt(content, 'identity_providers/oidc');
+    const claims = valueAt(oidc, `claims_policies/${textOf(fields['claims_policy'])}/id_token`);
+    const scopes = textsOf(fields['scopes'] ?? ['profile', 'email', 'groups']);
+    const usual = scopes.includes('offline_access') ? USUAL : USUAL.slice(0, 1);
+    return {
+      client: {
+        ...Object.fromEntries(SAME.map((key) => [key, fields[key]])),
+        id_token_claims: textsOf(claims).length > 0 ? 'full' : undefined,
+        consent: fields['consent_mode'] === 'implicit' ? 'implicit' : undefined,
+        require_pkce: fields['require_pkce'],
+        ...accessByPolicy(textOf(fields['authorization_policy'] ?? 'two_factor'), oidc),
+      },
+      isPublic: fields['public'] === true,
+      grants: textsOf(fields['grant_types'] ?? usual),
+      scopes,
+      secret: textOf(fields['client_secret']).replace(/^\$plaintext\$/, ''),
+      left: without(fields, KNOWN_TO_AUTHELIA),
+    };
+  },
+  issuerOf: (content) => textOf(recordsOf(valueAt(content, 'session/cookies'))[0]?.['authelia_url']),
+  settings: {
+    'cors/allowed_origins': 'identity_providers/oidc/cors/allowed_origins',
+    'lifetimes/access_token': 'identity_providers/oidc/lifespans/access_token',
+    'lifetimes/refresh_token': 'identity_providers/oidc/lifespans/refresh_token',
+    'lifetimes/session': 'session/inactivity',
+    'lifetimes/session_absolute': 'session/expiration',
+  },
+  groupsOf: () => [],
+  notesOf: () => [
+    'access_control: its rules are for sites behind a proxy, and never applied to OpenID Connect',
+  ],
+};
+
+/** Begins the name of a group that is never defined. */
+export const POLICY_GROUP = 'authorization_policy:';
+
+/** A policy with rules for users or networks, or with denials, becomes a group that nothing defines: the file is refused, and no rule lost. */
+function accessByPolicy(name: string, oidc: unknown) {
+  const policy = valueAt(oidc, `authorization_policies/${name}`);
+  const usual = valueAt(policy, 'default_policy') ?? (policy === undefined ? name : 'two_factor');
+  const rules = recordsOf(valueAt(policy, 'rules'));
+  const levels = [usual, ...rules.map((rule) => rule['policy'] ?? 'two_factor')];
+  // Where it was asked of some users only, it is asked of all.
+  const sign_in = levels.includes('two_factor') ? { require: 'second_factor' } : undefined;
+  if (/^(one|two)_factor$/.test(textOf(usual)) && !levels.includes('deny')) return { sign_in };
+  const groups = rules
+    .flatMap(({ subject }): unknown[] => (Array.isArray(subject) ? subject : [subject]))
+    .map((subject) => /^group:(.+)$/.exec(textOf(subject))?.[1] ?? '');
+  const isPlain = levels.lastIndexOf('deny') === 0 && rules.every(({ networks }) => networks === undefined);
+  const isOfGroups = isPlain && groups.length > 0 && !groups.includes('');
+  return { sign_in, access: { groups: isOfGroups ? groups : [`${POLICY_GROUP}${name}`] } };
+}
+
+/** Keycloak creates some clients and scopes for itself. */
+const OWN_CLIENTS = /^(account|account-console|admin-cli|broker|realm-management|security-admin-console)$/;
+const OWN_SCOPES = /^(roles|web-origins|acr|basic|microprofile-jwt|service_account|organization)$/;
+const OF_GROUPS = /^oidc-(group-membership|usermodel-realm-role)-mapper$/;
+const OTHERS =
+  'implicitFlowEnabled directAccessGrantsEnabled authorizationServicesEnabled protocolMappers webOrigins'.split(
+    ' ',
+  );
+
+/** What is disabled there is left out. */
+const keycloak: Provider = {
+  clientsAt: 'clients',
+  toClient(fields) {
+    const { clientId, name, attributes, protocol = 'openid-connect' } = fields;
+    const isOurs = fields['enabled'] !== false && protocol === 'openid-connect';
+    if (!isOurs || OWN_CLIENTS.test(textOf(clientId))) return undefined;
+    const isPublic = fields['publicClient'] === true;
+    const usesCode = fields['standardFlowEnabled'] !== false && fields['bearerOnly'] !== true;
+    const isService = fields['serviceAccountsEnabled'] === true && !isPublic;
+    const scopes = ['defaultClientScopes', 'optionalClientScopes'].flatMap((key) => textsOf(fields[key]));
+    const mappers = recordsOf(fields['protocolMappers']).map((one) => textOf(one['protocolMapper']));
+    const hasPkce = valueAt(attributes, 'pkce.code.challenge.method') === 'S256';
+    return {
+      client: {
+        client_id: clientId,
+        client_name: name,
+        ...(usesCode && { ...urisOfKeycloak(fields), id_token_claims: 'full', require_pkce: hasPkce }),
+      },
+      isPublic,
+      grants: usesCode ? USUAL : isService ? ['client_credentials'] : [],
+      scopes: [
+        ...scopes.filter((scope) => !OWN_SCOPES.test(scope)),
+        ...mappers.filter((mapper) => OF_GROUPS.test(mapper)).map(() => 'groups'),
+      ],
+      secret: fields['secret'],
+      left: leftOfKeycloak(fields, usesCode && !isPublic),
+    };
+  },
+  issuerOf(realm) {
+    const url = textOf(valueAt(realm, 'attributes/frontendUrl')).replace(/\/$/, '');
+    return url && `${url}/realms/${textOf(valueAt(realm, 'realm'))}`;
+  },
+  settings: {
+    'branding/name': 'displayName',
+    'lifetimes/access_token': 'accessTokenLifespan',
+    // Refresh tokens that outlive the session are called offline tokens there.
+    'lifetimes/refresh_token': 'offlineSessionIdleTimeout',
+    'lifetimes/refresh_token_absolute': 'offlineSessionMaxLifespan',
+    'lifetimes/session': 'ssoSessionIdleTimeout',
+    'lifetimes/session_absolute': 'ssoSessionMaxLifespan',
+  },
+  groupsOf: (realm) => [
+    ...pathsOf(valueAt(realm, 'groups')),
+    ...namesIn(valueAt(realm, 'roles/realm')).filter((role) => !isOwnRole(role)),
+  ],
+  notesOf: (realm) => [
+    'groups and roles: a group is its path without the first slash, a role of the realm is a group, roles of clients are left out. Apps ask for the scope groups and read the claim groups',
+    ...recordsOf(valueAt(realm, 'identityProviders')).map(
+      ({ alias }) => `identity provider ${textOf(alias)}: left out`,
+    ),
+    ...namesIn(valueAt(realm, 'components/org.keycloak.storage.UserStorageProvider')).map(
+      (name) => `users of ${name}: left out`,
+    ),
+  ],
+};
+
+function leftOfKeycloak(fields: Fields, isConfidential: boolean): string[] {
+  const left = OTHERS.filter((key) => fields[key] === true || Array.isArray(fields[key]));
+  if (!isConfidential) return left;
+  if (fields['serviceAccountsEnabled'] === true) left.push('serviceAccountsEnabled');
+  if (fields['consentRequired'] !== true)
+    left.push('sign-in without consent (set consent: implicit for an app of your own)');
+  return left;
+}
+
+const namesIn = (list: unknown) => recordsOf(list).map(({ name }) => textOf(name));
+
+const pathsOf = (groups: unknown, above = ''): string[] =>
+  recordsOf(groups).flatMap(({ name, subGroups }) => {
+    const path = `${above}${textOf(name)}`;
+    return [path, ...pathsOf(subGroups, `${path}/`)];
+  });
+
+/** Where + stands for the redirect URIs, and a path for one below `rootUrl`. */
+function urisOfKeycloak({ rootUrl, redirectUris, attributes }: Fields) {
+  const root = textOf(rootUrl).replace(/\/$/, '');
+  const absolute = (uri: string) => (uri.startsWith('/') ? `${root}${uri}` : uri);
+  const redirect_uris = textsOf(redirectUris).map(absolute);
+  const ends = textOf(valueAt(attributes, 'post.logout.redirect.uris')).split('##').filter(Boolean);
+  const post_logout_redirect_uris = ends.flatMap((uri) => (uri === '+' ? redirect_uris : absolute(uri)));
+  return { redirect_uris, post_logout_redirect_uris };
+}
+
+export const PROVIDERS = { dex, authelia, keycloak };
