@@ -68,8 +68,8 @@ describe('postern user import', () => {
   }
 
   const stored = () =>
-    withStore({ engine: 'lmdb', folder: path.join(folder, 'data') }, async ({ documents }) => {
-      const users = await createStoredUsers(documents).list();
+    withStore({ engine: 'lmdb', folder: path.join(folder, 'data') }, async (store) => {
+      const users = await createStoredUsers(store).list();
       return users.toSorted((one, other) => one.username.localeCompare(other.username));
     });
 

@@ -135,7 +135,7 @@ describe('LG-19: what an attempt verifies', () => {
 
   it('AD-24: has the costs of imported hashes for everybody, in each process and from the first attempt on', async () => {
     const imported = await hash(PASSWORD, { memoryCost: 8192, timeCost: 3, parallelism: 2 });
-    const users = createStoredUsers(store.documents);
+    const users = createStoredUsers(store);
     await users.setImportedCosts([costOf(imported), POLICY]);
     await users.add({
       id: 'usr_moved000000000000001',
