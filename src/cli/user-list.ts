@@ -64,18 +64,11 @@ async function show(context: UserContext, typed: string, options: Options, io: C
 async function list(context: UserContext, options: Options, io: CliIo): Promise<void> {
   await withProgress(io, 'Building the index of usernames', ensureUsernameIndex(context.store));
   const status = { key: 'status', colours: { disabled: 'red', shadowed: 'red', invited: 'yellow' } } as const;
+  const lastSignIn = { key: 'last_sign_in', isTime: true } as const;
   await printList(io, options, {
     rows: rowsOf(context, options, io),
     none: 'No users found.',
-    columns: [
-      'username',
-      'email',
-      'groups',
-      'factors',
-      { key: 'last_sign_in', isTime: true },
-      status,
-      'source',
-    ],
+    columns: ['username', 'email', 'groups', 'factors', lastSignIn, status, 'source'],
     wide: ['id'],
   });
 }

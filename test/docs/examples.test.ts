@@ -38,18 +38,13 @@ describe('examples/express', () => {
   const place = (env: Readonly<Record<string, string>>) => ({ cwd: folder, env });
   const command = [process.execPath, 'app.js'];
 
-  it('says that its secret is missing', async () => {
-    const { code, stderr } = await runProgram(command, place({ MY_APP_SECRET: '' }));
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('Set MY_APP_SECRET') });
-  });
-
-  it("says that the service doesn't answer", async () => {
-    const issuer = `http://localhost:${await freePort()}`;
-    const { code, stderr } = await runProgram(command, place({ MY_APP_SECRET: 'x', ISSUER: issuer }));
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining(`Postern doesn't answer at ${issuer}. Is it running?`),
-    });
+  it.each([
+    ['', 'Set MY_APP_SECRET'],
+    ['x', "Postern doesn't answer at http://localhost:1. Is it running?"],
+  ])('says what is wrong at its start (secret "%s")', async (secret, said) => {
+    const env = { MY_APP_SECRET: secret, ISSUER: 'http://localhost:1' };
+    const { code, stderr } = await runProgram(command, place(env));
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(said) });
   });
 
   it('says that its secret is wrong', async () => {

@@ -128,16 +128,7 @@ function settingsOf(name: Name, content: unknown): Fields {
   );
 }
 
-const UNITS: Fields = {
-  ms: 0.001,
-  s: 1,
-  m: 60,
-  h: 3600,
-  d: 86_400,
-  w: 604_800,
-  M: 2_592_000,
-  y: 31_536_000,
-};
+const UNITS: Fields = { ms: 1e-3, s: 1, m: 60, h: 3600, d: 86_400, w: 604_800, M: 2_592_000, y: 31_536_000 };
 
 /** `1h30m` of Go, `2 weeks` of Authelia, seconds of Keycloak: in our notation. Undefined for no time at all. */
 function durationOf(value: unknown): string | undefined {

@@ -65,12 +65,8 @@ export async function importUsers(
 
   const added = steps.filter(({ before }) => !before).length;
   const updated = changed.length;
-  const counts = {
-    added,
-    updated,
-    unchanged: steps.length - added - updated,
-    in_users_file: users.length - steps.length,
-  };
+  const [unchanged, in_users_file] = [steps.length - added - updated, users.length - steps.length];
+  const counts = { added, updated, unchanged, in_users_file };
   if (options.dryRun) return print(io, options, { value: counts });
   const invite = options.invite ? newLink(context) : undefined;
   await storedUsers.setImportedCosts(costs);
@@ -92,11 +88,7 @@ const unknownIn = (users: readonly UserDraft[], known: readonly string[]) =>
 const costsOf = (users: readonly { readonly passwordHash: string | undefined }[]) =>
   users.flatMap(({ passwordHash: hash }) => (hash === undefined ? [] : costOf(hash)));
 
-type Judged = Readonly<
-  Record<'drafts', readonly UserDraft[]> &
-    Record<'stored', readonly User[]> &
-    Record<'known', readonly string[]>
->;
+type Judged = Readonly<{ drafts: readonly UserDraft[]; stored: readonly User[]; known: readonly string[] }>;
 
 /** Reports what is wrong with each draft. */
 function judgeAll({ config }: UserContext, { drafts, stored, known }: Judged): readonly Step[] {
@@ -168,15 +160,16 @@ async function applyOne(context: UserContext, { draft, before, granted, isChange
   return id;
 }
 
+type Invitation = { readonly step: Step; readonly id: string; readonly invite: Invite };
+
 async function* inviteOne(
   { states, links }: UserContext,
-  {
-    step: { draft, before },
-    id,
-    invite,
-  }: { readonly step: Step; readonly id: string; readonly invite: Invite },
+  { step, id, invite }: Invitation,
 ): AsyncGenerator<Row> {
-  const { username } = draft;
+  const {
+    before,
+    draft: { username },
+  } = step;
   const { disabled, hasFactors } = await states.get(id);
   if (disabled || hasFactors || (invite && (await links?.isOpen('invite', id)))) return;
   const link = await invite?.('invite', { id, username, validAfter: before?.validAfter ?? 0 });
