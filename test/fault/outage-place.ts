@@ -69,7 +69,7 @@ function storeLines({ world, logged }: Pick<OutagePlace & Begun, 'world' | 'logg
     .slice(logged)
     .map((line) => (JSON.parse(line) as { readonly msg?: string }).msg ?? '');
   return lines.filter((line) =>
-    /^(can't reach )?the store( answers| takes| is not| is available|:)/.test(line),
+    /^(can't reach )?the store( returned| rejects| answers| takes| is not| is available|:)/.test(line),
   );
 }
 

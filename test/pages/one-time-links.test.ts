@@ -306,6 +306,7 @@ anyStore(
         meanwhile = () => userVerb(world(), [changed, 'nora'], input, runVerb);
         expect((await follow(world(), link, chosen(OTHER))).status, changed).toBe(410);
       }
+      meanwhile = () => Promise.resolve();
       await userVerb(world(), ['enable', 'nora'], '', runVerb);
       expect((await tryPassword(world(), 'nora', OTHER)).status).toBe(401);
       expect(isIn(await tryPassword(world(), 'nora', PASSWORD))).toBe(true);
