@@ -25,7 +25,7 @@ export async function registerClient(program: Command, io: CliIo): Promise<void>
   const client = program.command('client').description('manage clients and their secrets');
   client
     .command('secret')
-    .description('generate a client secret and print its YAML')
+    .description('generate a client secret and print it as YAML')
     .addOption(new Option('-n, --name <name>', 'a name for the secret').argParser(checked(labelFault)))
     .addOption(
       new Option('--expires <date>', 'date or time when the secret expires').argParser(checked(instantFault)),

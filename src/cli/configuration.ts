@@ -14,7 +14,7 @@ export const jsonOption = () => new Option('--json', 'print JSON');
 
 /** `--no-secrets`: the option is called `secrets`, true unless this is given. */
 export const noSecretsOption = () =>
-  new Option('--no-secrets', 'do not resolve env: and file: references (for CI without secrets)');
+  new Option('--no-secrets', "don't resolve env: and file: references (for CI without secrets)");
 
 export type VerbOptions = { readonly config: string; readonly json?: boolean };
 export type SecretsOptions = VerbOptions & { readonly secrets: boolean };

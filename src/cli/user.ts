@@ -55,7 +55,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
     .command('hash')
     .description('hash a password and print the entry for the users file')
     .option('-u, --username <name>', 'the username', 'username')
-    .option('-c, --config <file>', 'the configuration file with the password rules')
+    .option('-c, --config <file>', 'configuration file with the password rules')
     .addOption(jsonOption())
     .action((options: HashOptions) => hash(options, io));
   registerList(verbs, io);

@@ -26,7 +26,7 @@ export function registerMigrate(program: Command, io: CliIo): void {
 export function registerUserImport(user: Command, io: CliIo): void {
   const verb = addVerb(user, 'import', 'add users from a file to the store');
   addListOptions(verb)
-    .argument('<file>', 'a CSV file with a header, or the file of another provider')
+    .argument('<file>', 'a CSV file with a header, or a file of another provider')
     .addOption(
       new Option('--from <format>', 'format of the file').choices(USER_FORMATS).makeOptionMandatory(),
     )

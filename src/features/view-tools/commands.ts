@@ -24,7 +24,7 @@ export function registerViews(program: Command, io: CliIo): void {
   addVerb(views, 'check', 'validate your templates and texts').action(async (options: VerbOptions) =>
     check(options, io),
   );
-  addVerb(views, 'preview', 'show every page in a browser, live while you edit')
+  addVerb(views, 'preview', 'preview every page in a browser, with live reload')
     .option('--port <port>', 'local port; 0 selects a free one', '4600')
     .action(async (options: Parameters<typeof preview>[0]) => preview(options, io));
 }
