@@ -15,6 +15,7 @@ import { finishPages, newBrowser, signOut } from '../world/person.ts';
 import { post } from '../world/requests.ts';
 import { createTurns } from '../world/turns.ts';
 import { startProcess } from '../world/process.ts';
+import { inProcesses } from '../world/processes.ts';
 import { startRedis } from '../world/servers.ts';
 import {
   type OpenWorld,
@@ -297,7 +298,7 @@ const api = {
     const home = mkdtempSync(path.join(tmpdir(), 'postern-no-way-'));
     const uris = CLIENTS.map((id, at) => [id, { backchannel_logout_uri: `https://${named[at]}/logout` }]);
     const config = {
-      workers,
+      ...inProcesses(workers),
       client_documents: { hosts: named, scope: 'openid' },
       clients: worldClients(Object.fromEntries(uris)),
     };

@@ -3,12 +3,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { inProcesses, PROCESSES } from '../world/processes.ts';
 import { raw } from '../world/raw.ts';
 import { sendBytes } from '../world/wire.ts';
 import { writeWorldConfig } from '../world/world.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
-describe.each([[1], [2]])('the management listener of a service with workers: %i', (workers) => {
+describe.each(PROCESSES)('the management listener of a service with workers: %i', (workers) => {
   const folder = tempFolder();
   let port: number;
   let service: ServiceProcess;
@@ -16,7 +17,11 @@ describe.each([[1], [2]])('the management listener of a service with workers: %i
     const ports = [await freePort(), await freePort()] as const;
     [, port] = ports;
     const management = { host: '127.0.0.1', port, hosts: ['postern-a', 'Metrics.internal'] };
-    const { configFile } = await writeWorldConfig(folder, { config: { workers, management } }, ports);
+    const { configFile } = await writeWorldConfig(
+      folder,
+      { config: { ...inProcesses(workers), management } },
+      ports,
+    );
     service = await startProcess(configFile);
   });
   afterAll(() => service?.end());

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { machineToken } from '../world/app.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { inProcesses, PROCESSES } from '../world/processes.ts';
 import { testFolder } from '../world/temp-folder.ts';
 
 const LISTENING = '0A'; // the fourth column of /proc/net/tcp
@@ -63,16 +64,19 @@ describe('SIGUSR1', () => {
     expect(stderr).not.toMatch(/debugger/i);
   });
 
-  it('opens no debugger in a primary and its workers, and ends none of them', async () => {
-    const { world, running } = await startWith([process.execPath, MAIN], { workers: 2 });
-    const workers = await childrenOf(running.pid);
-    expect(workers).toHaveLength(2);
-    for (const pid of [running.pid, ...workers]) expect(await openedBy(pid, world)).toEqual([]);
-    expect(await childrenOf(running.pid)).toEqual(workers);
-    for (const pid of workers)
-      expect((await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')).toContain('--disable-sigusr1');
-    const { code, stderr } = await running.end();
-    expect(code).toBe(0);
-    expect(stderr).not.toMatch(/debugger/i);
-  });
+  it.runIf(PROCESSES.includes(2))(
+    'opens no debugger in a primary and its workers, and ends none of them',
+    async () => {
+      const { world, running } = await startWith([process.execPath, MAIN], inProcesses(2));
+      const workers = await childrenOf(running.pid);
+      expect(workers).toHaveLength(2);
+      for (const pid of [running.pid, ...workers]) expect(await openedBy(pid, world)).toEqual([]);
+      expect(await childrenOf(running.pid)).toEqual(workers);
+      for (const pid of workers)
+        expect((await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')).toContain('--disable-sigusr1');
+      const { code, stderr } = await running.end();
+      expect(code).toBe(0);
+      expect(stderr).not.toMatch(/debugger/i);
+    },
+  );
 });

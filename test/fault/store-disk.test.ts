@@ -145,7 +145,7 @@ describe('a store whose files are not those that the service has open', () => {
   beforeEach(() => startHere());
 
   it('is not ready when a backup is put in its place', async () => {
-    await postern(['store', 'backup', at('copy'), '--config', world.configFile]);
+    await cp(at('data'), at('copy'), { recursive: true });
     await rename(at('data'), at('lost'));
     await cp(at('copy'), at('data'), { recursive: true });
     expect(await readyAndGauge()).toEqual(notReady(REPLACED));
@@ -199,7 +199,7 @@ describe('a lock file that the service may not open', () => {
   });
 
   it.runIf(isRoot)('is not left behind by a command that root runs after a restore', async () => {
-    await postern(['store', 'backup', at('copy'), '--config', world.configFile]);
+    await cp(at('data'), at('copy'), { recursive: true });
     await rm(at('data'), { recursive: true });
     await cp(at('copy'), at('data'), { recursive: true });
     await giveToNobody(world.folder);

@@ -19,6 +19,7 @@ import {
   writeWorldConfig,
 } from '../world/world.ts';
 import { startProcess } from '../world/process.ts';
+import { inProcesses, PROCESSES } from '../world/processes.ts';
 import type { AuditRecord } from '../world/recorded-telemetry.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { testFolder } from '../world/temp-folder.ts';
@@ -77,10 +78,10 @@ describe('CF-15: the audit trail in a file', () => {
     expect((await recordsIn(file)).map(({ event }) => event)).toEqual(['token_issued', 'service_stopped']);
   });
 
-  it.each([1, 2])(
+  it.each(PROCESSES)(
     "goes on in the old file, and says so, when it can't be opened again: %i process(es)",
     async (workers) => {
-      await configureAudit({ audit: 'file:audit/trail.jsonl', workers });
+      await configureAudit({ audit: 'file:audit/trail.jsonl', ...inProcesses(workers) });
       const service = await startProcess(world.configFile);
       const old = path.join(folder, 'old');
       await rename(path.join(folder, 'audit'), old);

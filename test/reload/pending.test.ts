@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { inProcesses, PROCESSES } from '../world/processes.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { seedStore, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { testFolder } from '../world/temp-folder.ts';
@@ -18,8 +19,8 @@ useEnvironment(() => WORLD_ENV);
 
 describe.each([
   ['redis', 1],
-  ['lmdb', 2],
-] as const)('a setting that waits for a restart, on %s, with %i worker(s)', (engine, workers) => {
+  ['lmdb', Math.max(...PROCESSES)],
+] as const)('a setting that waits for a restart, on %s, in %i process(es)', (engine, processes) => {
   let redis: RedisServer | undefined;
   let service: ServiceProcess | undefined;
   afterEach(async () => {
@@ -42,7 +43,7 @@ describe.each([
     const management = `http://127.0.0.1:${ports[1]}`;
     const { configFile } = await writeWorldConfig(
       folder,
-      { ...(redis && { store: redis.url }), config: { workers, encryption_keys: [old] } },
+      { ...(redis && { store: redis.url }), config: { ...inProcesses(processes), encryption_keys: [old] } },
       ports,
     );
     const original = JSON.parse(await readFile(configFile, 'utf8')) as object;
@@ -83,8 +84,8 @@ describe.each([
     await expect.poll(missing, seen).toBeUndefined();
     expect((await readyz()).warning).toBeUndefined();
 
-    await change({ issuer: 'http://127.0.0.1:1', workers: workers + 1 });
-    await expect.poll(pending, seen).toEqual(['issuer', 'workers']);
+    await change({ issuer: 'http://127.0.0.1:1', listen: { port: 1 } });
+    await expect.poll(pending, seen).toEqual(['issuer', 'listen']);
 
     await change({});
     await expect.poll(pending, seen).toBeUndefined();

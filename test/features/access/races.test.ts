@@ -4,6 +4,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MACHINE_MS } from '../../world/clock.ts';
+import { inProcesses } from '../../world/processes.ts';
 import { signIn } from '../../world/app.ts';
 import { introspect, userinfo } from '../../world/presented-tokens.ts';
 import { refresh } from '../../world/token-endpoint.ts';
@@ -16,7 +17,7 @@ const DEADLINE_MS = 5000 + MACHINE_MS;
 const AT_ONCE = 8;
 
 const CONFIG = {
-  workers: 2,
+  ...inProcesses(2),
   groups: { staff: 'Employees' },
   clients: worldClients({ web2: { access: { groups: ['staff'] } } }),
 };

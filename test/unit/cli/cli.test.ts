@@ -49,12 +49,15 @@ describe('postern check', () => {
   });
 
   it('prints every problem in the form that editors turn into links', async () => {
-    const config = file('bad.yaml', 'issuer: http://localhost:3000\nworkers: 0\nclient: []\n');
+    const config = file(
+      'bad.yaml',
+      'issuer: http://localhost:3000\npasswords: { min_length: 0 }\nclient: []\n',
+    );
     const { code, stdout, stderr } = await postern(['check', '--config', config]);
     expect(code).toBe(1);
     expect(stdout).toBe('');
     expect(stderr.split('\n')).toEqual([
-      `${config}:2:10 workers: must be at least 1`,
+      `${config}:2:26 passwords.min_length: must be at least 8`,
       `${config}:3:1 client: unknown key "client": did you mean "clients"?`,
       '',
       '2 problems',
@@ -63,7 +66,7 @@ describe('postern check', () => {
   });
 
   it('prints the same as JSON', async () => {
-    const config = file('bad.yaml', 'issuer: http://localhost:3000\nworkers: 0\n');
+    const config = file('bad.yaml', 'issuer: http://localhost:3000\npasswords: { min_length: 0 }\n');
     const { code, stdout, stderr } = await postern(['check', '-c', config, '--json']);
     expect([code, stderr]).toEqual([1, '']);
     expect(JSON.parse(stdout)).toEqual({
@@ -72,9 +75,9 @@ describe('postern check', () => {
         {
           file: config,
           line: 2,
-          column: 10,
-          path: 'workers',
-          message: 'must be at least 1',
+          column: 26,
+          path: 'passwords.min_length',
+          message: 'must be at least 8',
         },
       ],
     });

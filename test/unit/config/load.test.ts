@@ -37,7 +37,6 @@ describe('a configuration file', () => {
       listen: { host: '127.0.0.1', port: 3000 },
       management: { host: '127.0.0.1', port: 3001, hosts: [] },
       store: { engine: 'lmdb', folder: join(dirname(file), '..', 'data') },
-      workers: 1,
       lifetimes: { accessToken: 600 },
       signingKeys: { modulus: 2048, rotateEvery: 2_592_000, publishAhead: 86_400 },
       branding: { name: 'Postern' },
@@ -253,7 +252,7 @@ describe('IN-11: an attack on the parser is refused at once, with a clear proble
       `${LOCAL}constructor: { prototype: { polluted: 1 } }\n`,
       'postern.yaml:2:1 constructor: unknown key',
     ],
-    ['a merge key', `${LOCAL}<<: { workers: 1 }\n`, 'postern.yaml:2:1 <<: unknown key'],
+    ['a merge key', `${LOCAL}<<: { listen: 1 }\n`, 'postern.yaml:2:1 <<: unknown key'],
     ['a key that is no text', `${LOCAL}1: 2\n`, 'postern.yaml:2:1 has a key that is not text'],
     ['deep nesting', `a: ${'['.repeat(200)}${']'.repeat(200)}`, `is nested more than 20 levels deep`],
     ['bytes that are no text', Uint8Array.of(0x69, 0xff, 0xfe), 'postern.yaml is not UTF-8 text'],
@@ -590,7 +589,7 @@ describe('keys', () => {
 
   it('are not written for a file that is refused, nor when only looking', async () => {
     for (const [main, options] of [
-      [`${LOCAL}workers: 0\n`, {}],
+      [`${LOCAL}listen: 0\n`, {}],
       [LOCAL, { writeKeys: false }],
     ] as const) {
       const file = write(main);

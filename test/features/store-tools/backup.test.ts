@@ -3,14 +3,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { machineToken, signIn } from '../world/app.ts';
-import { introspection, revoke } from '../world/presented-tokens.ts';
-import { get } from '../world/requests.ts';
-import { refresh } from '../world/token-endpoint.ts';
-import { PEOPLE, type World, writeWorldConfig } from '../world/world.ts';
-import { runVerb } from '../world/command-line.ts';
-import { startProcess, type ServiceProcess } from '../world/process.ts';
-import { tempFolder } from '../world/temp-folder.ts';
+import { machineToken, signIn } from '../../world/app.ts';
+import { introspection, revoke } from '../../world/presented-tokens.ts';
+import { get } from '../../world/requests.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { PEOPLE, type World, writeWorldConfig } from '../../world/world.ts';
+import { runVerb } from '../../world/command-line.ts';
+import { startProcess, type ServiceProcess } from '../../world/process.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 describe('the backup of a store that is in use', () => {
   let world: World;

@@ -1,12 +1,12 @@
 // `postern store migrate` as an operator runs it, on real stores.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RedisServer, startRedis } from '../world/servers.ts';
-import { signIn } from '../world/app.ts';
-import { introspect } from '../world/presented-tokens.ts';
-import { get } from '../world/requests.ts';
-import { refresh } from '../world/token-endpoint.ts';
-import { startWorld, WORLD_ENV } from '../world/world.ts';
-import { postern as runHere, useEnvironment } from '../world/terminal.ts';
+import { type RedisServer, startRedis } from '../../world/servers.ts';
+import { signIn } from '../../world/app.ts';
+import { introspect } from '../../world/presented-tokens.ts';
+import { get } from '../../world/requests.ts';
+import { refresh } from '../../world/token-endpoint.ts';
+import { startWorld, WORLD_ENV } from '../../world/world.ts';
+import { postern as runHere, useEnvironment } from '../../world/terminal.ts';
 
 const PASSWORD = 'the-store-password';
 
