@@ -15,6 +15,7 @@ const DOCUMENTS = [
   'docs/backup.md',
   'docs/upgrade.md',
   'docs/reverse-proxy.md',
+  'docs/troubleshooting.md',
 ];
 const COPIED = ['postern', 'dist', 'views', 'config', 'package.json'];
 /** Whatever a command asks for: user add and user password take it from a pipe. */
@@ -85,7 +86,6 @@ describe('the commands that the documents print', () => {
     const ended = [];
     for (const command of commands) ended.push({ command, ...(await run(command)) });
     expect(ended.filter(({ code }) => code !== 0)).toEqual([]);
-    // curl is content with any answer.
     for (const { command, output } of ended) {
       if (command.startsWith('curl')) expect(output).toContain('access_token');
     }

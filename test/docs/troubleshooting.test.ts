@@ -26,7 +26,7 @@ function rowsOf(text: string): readonly Row[] {
 }
 
 /** Said by others, so no source of ours has them. */
-const WORDS = /### Words of Redis and of the system\n[^]*?(?=\n### )/.exec(MESSAGES)?.[0] ?? '';
+const WORDS = /## Error codes of Redis and the system\n[^]*?(?=\n## )/.exec(MESSAGES)?.[0] ?? '';
 
 const ROWS = rowsOf(MESSAGES.replace(WORDS, '')).filter(
   ({ message }) => !/^(error_description|detail|problems|msg)$/.test(message),
