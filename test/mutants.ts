@@ -91,7 +91,6 @@ const CORE: Faults = {
     'connectionsCheckingInterval: SECOND,',
     'connectionsCheckingInterval: SECOND, maxHeaderSize: 65_536,',
   ],
-  'HT-37': ['const DRAIN_TIMEOUT_MS = 8000;', 'const DRAIN_TIMEOUT_MS = 1;'],
   'IN-03': ['  return DEFAULT_LOCALE;', "  return available[0] ?? '';"],
   'IN-07': [".replaceAll(/[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]/gu, '?')", ''],
   'IN-10': [
@@ -102,7 +101,6 @@ const CORE: Faults = {
   'RD-10': ["ctx.remove('Location');\n      setCookies(ctx, before);", ''],
   'RD-13': ['export const COMMAND_MS = 300;', 'export const COMMAND_MS = 60_000;'],
   'RD-20': ["typeof confirmed === 'number' && confirmed >= replicas", "typeof confirmed === 'number'"],
-  'RD-30': ['if (this.#missed <= most) return void this.look();', 'if (most > 0) return void this.look();'],
   'KY-10': ["[{ kind: 'remove', at: removeAt, kid }]", "[{ kind: 'remove', at: retireAt, kid }]"],
   'KY-13': ['const LEASE_MS = 600_000;', 'const LEASE_MS = 6_000_000;'],
   'KY-17': ['new Map(keks.map((kek)', 'new Map(keks.slice(0, 1).map((kek)'],
@@ -178,6 +176,10 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
     'MF-07': ['if (use.counter >= passkey.counter) {', 'if (use.counter >= 0) {'],
     'MF-20': ['const DRIFT = 1;', 'const DRIFT = 2;'],
     'MF-30': ["return isOn && (signIn.enrolment === 'self' || hasSecondFactor(factors));", 'return isOn;'],
+  },
+  workers: {
+    'HT-37': ['const DRAIN_TIMEOUT_MS = 8000;', 'const DRAIN_TIMEOUT_MS = 1;'],
+    'RD-30': ['if (this.#missed <= most) return void this.look();', 'if (most > 0) return void this.look();'],
   },
 };
 

@@ -1,5 +1,6 @@
 // A copy of the project without some of its features: what anyone does who removes them.
 import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -48,6 +49,7 @@ export async function copyWithout(names: readonly string[]): Promise<string> {
     // A file that was deleted and not committed yet is still listed.
     await cp(file, path.join(folder, file)).catch(() => undefined);
   }
+  await change(path.join(folder, 'package.json'), [folder], removePackages);
   await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
   for (const list of LISTS) await change(path.join(folder, list), names, removeFromList);
   await change(path.join(folder, 'config/postern.yaml'), names, removeKeys);
@@ -62,6 +64,17 @@ type Change = (text: string, name: string) => string;
 async function change(file: string, names: readonly string[], by: Change): Promise<void> {
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text !== undefined) await writeFile(file, names.reduce(by, text));
+}
+
+/** What the rest of the source doesn't import. */
+function removePackages(text: string, folder: string): string {
+  const source = readdirSync(path.join(folder, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(path.join(folder, 'src', file), 'utf8'))
+    .join('\n');
+  const { dependencies, ...rest } = JSON.parse(text) as { dependencies: Readonly<Record<string, string>> };
+  const kept = Object.entries(dependencies).filter(([name]) => new RegExp(`'${name}[/']`).test(source));
+  return JSON.stringify({ ...rest, dependencies: Object.fromEntries(kept) });
 }
 
 /** Its import with the name that the list has for it, or its one line. */
