@@ -8,15 +8,8 @@ import { freePort } from '../world/servers.ts';
 import { COMPILED, startProcess, type ServiceProcess } from '../world/process.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
-const DOCUMENTS = [
-  'README.md',
-  'docs/people.md',
-  'docs/import.md',
-  'docs/backup.md',
-  'docs/upgrade.md',
-  'docs/reverse-proxy.md',
-  'docs/troubleshooting.md',
-];
+const NAMES = 'people import backup upgrade reverse-proxy troubleshooting hardening';
+const DOCUMENTS = ['README.md', ...NAMES.split(' ').map((name) => `docs/${name}.md`)];
 const COPIED = ['postern', 'dist', 'views', 'config', 'package.json'];
 /** Whatever a command asks for: user add and user password take it from a pipe. */
 const PASSWORD = 'seven wet umbrellas\n';
