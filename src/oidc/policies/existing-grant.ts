@@ -33,6 +33,9 @@ export async function findGrant(
   return isOf && generationOf(grant) === of.generation ? grant : undefined;
 }
 
+/** A grant of an earlier version doesn't say: it counts as the user's, so that an upgrade signs no one out. */
+const giverOf = (grant: object) => (grant as Partial<GrantOf>).consent ?? 'explicit';
+
 /** `existing` or a new one, with what was allowed; not saved. What the user allowed stays apart from what the file does. */
 export function grantWith(
   provider: Provider,
@@ -40,10 +43,7 @@ export function grantWith(
   allowed: AskedFor,
   { accountId, clientId, generation, consent }: GrantOf,
 ): Grant {
-  // Undefined of what an earlier version made.
-  const { consent: before = consent === 'pinned' ? 'explicit' : consent } = (existing ??
-    {}) as Partial<GrantOf>;
-  const isOfSame = existing !== undefined && before === consent;
+  const isOfSame = existing !== undefined && giverOf(existing) === consent;
   const grant = isOfSame
     ? existing
     : Object.assign(new provider.Grant({ accountId, clientId }), { generation, consent });
@@ -57,10 +57,10 @@ export function endImplicitGrants(adapter: Adapter, { clients }: Pick<App, 'clie
     ...adapter,
     async find(id) {
       const grant = await adapter.find(id);
-      if (!grant || grant['consent'] === 'explicit') return grant;
-      const { clientId = '', consent } = grant;
+      if (!grant || giverOf(grant) === 'explicit') return grant;
+      const { clientId = '' } = grant;
       const isKept =
-        consent === 'pinned'
+        giverOf(grant) === 'pinned'
           ? clients.find(clientId)
           : (await clients.load(clientId))?.consent !== 'explicit';
       if (isKept) return grant;
