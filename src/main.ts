@@ -28,6 +28,4 @@ if (major < REQUIRED[0] || (major === REQUIRED[0] && minor < REQUIRED[1])) {
   sizeThreadPool();
   const { run } = await import('./cli/run.ts');
   process.exitCode = await run(process.argv);
-  const { mayHang } = await import('./config/regular-file.ts');
-  if (mayHang()) process.kill(process.pid, 'SIGKILL');
 }

@@ -1,5 +1,6 @@
 // What a started service does until a signal ends it, whichever process it is in.
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { loadInThread } from '../config/load-in-thread.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { watchConfig } from '../config/watch.ts';
@@ -18,6 +19,8 @@ export function logConsole(log: Log): void {
   }
   Object.assign(console, { error });
 }
+
+const WATCH_STOPS_WITHIN_MS = 1000;
 
 export type Started = { readonly server: Server; readonly telemetry: OpenTelemetry };
 
@@ -60,7 +63,8 @@ export async function keepServing(parts: KeepServingParts): Promise<void> {
   onUp();
   await stopped;
   process.off('SIGHUP', reload);
-  await watch.stop();
+  // Not for ever: a mount that hangs may hold up its last look.
+  await Promise.race([watch.stop(), delay(WATCH_STOPS_WITHIN_MS, undefined, { ref: false })]);
   await server.stop();
   await telemetry.close();
 }

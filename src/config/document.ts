@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { locateInJson, parseJson } from './json.ts';
 import type { Located, ProblemList } from './problems.ts';
-import { readInTime, statRegular, Unreadable } from './regular-file.ts';
+import { NotRegular, readRegular, statRegular } from './regular-file.ts';
 import { parseYaml } from './yaml.ts';
 
 // 10,000 users with 20 groups each take 4.4 MB.
@@ -35,7 +35,7 @@ export async function readText(file: string, report: (message: string) => void):
       report(`is too large: the limit is ${LARGEST_BYTES / 1024 / 1024} MiB`);
       return undefined;
     }
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readInTime(file));
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readRegular(file));
   } catch (error) {
     report(readFault(error));
     return undefined;
@@ -44,7 +44,7 @@ export async function readText(file: string, report: (message: string) => void):
 
 /** Why a file can't be read, in plain words. */
 export function readFault(error: unknown): string {
-  if (error instanceof Unreadable) return error.words;
+  if (error instanceof NotRegular) return error.words;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'does not exist';
   if (code === 'EACCES' || code === 'EPERM') return "can't be read: check its owner and permissions";

@@ -1,8 +1,9 @@
 // Watches the configuration files and views of a running service: notices a change, waits until it is complete, and has
 // the files read again. By looking alone: network drives and many mounts of containers report no events.
+import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { readInTime, statInTime, statRegular, Unreadable } from './regular-file.ts';
+import { readRegular, statRegular } from './regular-file.ts';
 
 /** changed: the new content runs now. unchanged: it equals what runs already. broken: nothing was changed. */
 export type ReloadOutcome = 'changed' | 'unchanged' | 'broken';
@@ -116,8 +117,10 @@ export class FileWatch {
   }
 
   async #look(): Promise<Snapshot> {
-    const files = await this.#parts.list();
-    return new Map(await Promise.all(files.map(async (file) => [file, await markOf(file)] as const)));
+    const seen = new Map<string, Mark>();
+    // One after the other, so that a mount that hangs holds one thread of Node's pool, not all.
+    for (const file of await this.#parts.list()) seen.set(file, await markOf(file));
+    return seen;
   }
 
   /** False when the watch ended meanwhile. */
@@ -135,17 +138,17 @@ type Snapshot = ReadonlyMap<string, Mark>;
 async function markOf(file: string): Promise<Mark> {
   try {
     // Follows links: when a mounted folder is swapped, its names lead to other files.
-    const { dev, ino, size, mtimeMs, ctimeMs } = await statInTime(file);
+    const { dev, ino, size, mtimeMs, ctimeMs } = await stat(file);
     return { state: `${dev} ${ino} ${size} ${mtimeMs}`, changedAt: ctimeMs };
-  } catch (error) {
-    return { state: error instanceof Unreadable ? 'late' : 'absent', changedAt: 0 };
+  } catch {
+    return { state: 'absent', changedAt: 0 };
   }
 }
 
 /** Whether a document stops in the middle of a line. Few finished ones do, and many that are being written. */
 async function endsAbruptly(file: string): Promise<boolean> {
   if (!/\.(ya?ml|json)$/.test(file)) return false;
-  const read = statRegular(file).then(() => readInTime(file));
+  const read = statRegular(file).then(() => readRegular(file));
   const text = await read.then(String, () => '\n');
   return !['\n', '}', ']'].includes(text.at(-1) ?? '');
 }

@@ -3,7 +3,6 @@ import { glob } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readDocument, type SourceDocument } from './document.ts';
-import { statInTime, Unreadable } from './regular-file.ts';
 import { isRecord, parse } from './parse-fields.ts';
 import type { Path, ProblemList, Report } from './problems.ts';
 import { withoutRemoved } from './removed-keys.ts';
@@ -41,10 +40,6 @@ export async function findFiles(
 
 /** The files that match, in order. */
 export async function matchesOf(pattern: string): Promise<string[]> {
-  const folder = dirname(pattern.replace(/[*?[{].*/s, '_'));
-  await statInTime(join(folder, 'any')).catch((error: unknown) => {
-    if (error instanceof Unreadable) throw error;
-  });
   const matches: string[] = [];
   for await (const match of glob(pattern)) matches.push(match);
   return matches.toSorted();

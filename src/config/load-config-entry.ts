@@ -2,11 +2,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { ConfigError } from './config.ts';
 import { loadConfigWithSources } from './load.ts';
-import { inParts, type LoadJob, type LoadOutcome } from './load-in-thread.ts';
-import { avoid } from './regular-file.ts';
+import { inParts, type LoadOutcome } from './load-in-thread.ts';
 
-async function load({ file, hung }: LoadJob): Promise<LoadOutcome> {
-  avoid(hung);
+async function load(file: string): Promise<LoadOutcome> {
   try {
     return { parts: inParts(await loadConfigWithSources(file)) };
   } catch (error) {
@@ -16,4 +14,4 @@ async function load({ file, hung }: LoadJob): Promise<LoadOutcome> {
 }
 
 // Absent where this module is imported outside of a thread.
-if (parentPort !== null) parentPort.postMessage(await load(workerData as LoadJob));
+if (parentPort !== null) parentPort.postMessage(await load(workerData as string));

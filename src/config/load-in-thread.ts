@@ -8,9 +8,6 @@ import { Worker } from 'node:worker_threads';
 import { type Client, type Config, ConfigError, type ConfigSources, type UserEntry } from './config.ts';
 import type { ConfigProblem } from './problems.ts';
 import type { LoadedConfig } from './load.ts';
-import { hungFolders } from './regular-file.ts';
-
-export type LoadJob = { readonly file: string; readonly hung: readonly string[] };
 
 /** Longer than reading ten thousand clients takes on a busy machine. */
 const LOAD_WITHIN_MS = 60_000;
@@ -32,7 +29,7 @@ export async function loadInThread(file: string, most = heapMiB()): Promise<Load
   // Without what the operator loads into the process by --import.
   const signal = AbortSignal.timeout(LOAD_WITHIN_MS);
   const thread = new Worker(ENTRY, {
-    workerData: { file, hung: hungFolders() },
+    workerData: file,
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: most },
   });

@@ -13,10 +13,9 @@ import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from '
 import { hashConfig } from './hash.ts';
 import { entriesOf, findFiles, type Listing, readListing, type SourceList } from './included-files.ts';
 import { isRecord, parse } from './parse-fields.ts';
-import { ProblemList, type Report } from './problems.ts';
+import { ProblemList } from './problems.ts';
 import { withoutRemoved } from './removed-keys.ts';
 import { toConfig } from './resolve.ts';
-import { Unreadable } from './regular-file.ts';
 import type { Entry } from './rules.ts';
 import { type ClientForm, clientSchema, resourceSchema } from './schema-client.ts';
 import { userSchema } from './schema-user.ts';
@@ -33,8 +32,8 @@ export type LoadOptions = Readonly<{
   writeKeys?: boolean;
   /** false where the secrets aren't, as in CI: references aren't followed. The result is good for looking at only. */
   readSecrets?: boolean;
-  /** true for commands of an emergency: no clients and APIs, and of all else but the issuer, the store and the keys what has no fault. */
-  serviceOnly?: boolean;
+  /** true for the keys in an emergency: all but the issuer, the store and the keys counts as absent. */
+  keysOnly?: boolean;
   /** Instead of what the file says, for a caller that judges the modes of secret files itself. */
   secretFiles?: SecretFiles;
 }>;
@@ -56,10 +55,8 @@ const MOST_USERS = 16_000;
 
 const ANY_MODE = 'secret_files is any_mode: permissions of files with keys and secrets are not checked.';
 
-/** What names clients and APIs. */
-const OF_CLIENTS = ['clients', 'clients_from', 'resources'];
-/** What no command can do without. */
-const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
+/** What the keys of the store are opened and timed by. */
+const OF_KEYS = 'issuer store encryption_keys cookie_keys signing_keys secret_files lifetimes'.split(' ');
 
 /** What leads to the objects, also in a file with other faults. */
 const listsSchema = z.object({
@@ -80,7 +77,7 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
 
 /** The same, with what a watcher and a comparison need. The ConfigError it throws knows its sources too. */
 export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
-  const { env = process.env, writeKeys = true, readSecrets, serviceOnly } = options;
+  const { env = process.env, writeKeys = true, readSecrets, keysOnly } = options;
   const readAt = Date.now();
   const sources: SourceList = { files: [resolve(file)], patterns: [] };
   const problems = new ProblemList();
@@ -88,12 +85,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const document = await readDocument(file, problems);
   if (!document) throw refusal();
   const content = withoutRemoved(document, problems.notices);
-  const parts = await readParts(document, content, { problems, sources, serviceOnly }).catch(
-    (error: unknown) => {
-      if (!(error instanceof Unreadable)) throw error;
-      problems.add({ file, message: error.message });
-    },
-  );
+  const parts = await readParts(document, content, { problems, sources, keysOnly });
   if (!parts) throw refusal();
   const { service } = parts;
   const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
@@ -130,21 +122,18 @@ function usersNotice({ users: { list } }: Parts): readonly string[] {
 type Reading = Readonly<{
   problems: ProblemList;
   sources: SourceList;
-  serviceOnly: boolean | undefined;
+  keysOnly: boolean | undefined;
 }>;
 
 /** Undefined after a fault of the file itself, which all the rest depends on. */
 async function readParts(
   document: SourceDocument,
   whole: unknown,
-  { problems, sources, serviceOnly = false }: Reading,
+  { problems, sources, keysOnly = false }: Reading,
 ): Promise<Parts | undefined> {
   const { file, folder } = document;
-  const reportAny = problems.reporter(document);
-  const report: Report = (path, ...problem) => {
-    if (!serviceOnly || NEEDED.includes(String(path[0]))) reportAny(path, ...problem);
-  };
-  const content = serviceOnly && isRecord(whole) ? withoutFaults(whole) : (whole ?? {});
+  const report = problems.reporter(document);
+  const content = keysOnly && isRecord(whole) ? keptForKeys(whole) : (whole ?? {});
   const value = parse(serviceSchema, content, report);
   const lists = listsSchema.parse(isRecord(content) ? content : {});
   const listings: (Listing | undefined)[] = [{ document, path: ['clients'], items: lists.clients }];
@@ -152,29 +141,23 @@ async function readParts(
     const at = (message: string): void => report(['clients_from', index], message);
     listings.push(await readListing(name, 'clients', problems, at));
   }
-  const heard = serviceOnly ? new ProblemList() : problems;
   const listed: typeof listings = [];
   const usersFrom = lists.users_from === undefined ? [] : [lists.users_from];
   for (const name of (await findFiles(usersFrom, file, sources)).keys()) {
-    const at = (message: string): void => heard.reporter(document)(['users_from'], message);
-    listed.push(await readListing(name, 'users', heard, at));
+    listed.push(await readListing(name, 'users', problems, (message) => report(['users_from'], message)));
   }
   const resources = [{ document, path: ['resources'], items: lists.resources }];
   const entries = {
     clients: entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
     resources: entriesOf(resourceSchema, resources, { problems }),
-    users: entriesOf(userSchema, listed, { problems: heard, labelKey: 'username' }),
+    users: entriesOf(userSchema, listed, { problems, labelKey: 'username' }),
   };
   if (!value) return undefined;
   return { service: { value, report, place: () => `${file}:1`, folder }, ...entries };
 }
 
-function withoutFaults(content: Readonly<Record<string, unknown>>) {
-  const schemas = new Map<string, z.ZodType>(Object.entries(serviceSchema.shape));
-  const isKept = ([key, value]: [string, unknown]) =>
-    NEEDED.includes(key) || (!OF_CLIENTS.includes(key) && schemas.get(key)?.safeParse(value).success);
-  return Object.fromEntries(Object.entries(content).filter(isKept));
-}
+const keptForKeys = (content: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(content).filter(([key]) => OF_KEYS.includes(key)));
 
 function checkParts(
   { service, clients, resources, users }: Parts,

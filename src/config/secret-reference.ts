@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { readFault } from './document.ts';
-import { readInTime, statRegular } from './regular-file.ts';
+import { readRegular, statRegular } from './regular-file.ts';
 import type { ServiceForm } from './schema.ts';
 
 const LARGEST_SECRET_BYTES = 65_536;
@@ -80,7 +80,7 @@ async function fromFile(
     const open = secretFiles === 'private' ? openFileFault(file, mode) : undefined;
     if (open) return fault(open);
     // Editors and `echo` end a file with a newline that isn't part of the secret.
-    const value = (await readInTime(file)).toString().replace(/\r?\n$/, '');
+    const value = (await readRegular(file)).toString().replace(/\r?\n$/, '');
     return value === '' ? fault(`file:${path} is empty`) : { value, isPlain: false };
   } catch (error) {
     return fault(`file:${path} ${readFault(error)}`);

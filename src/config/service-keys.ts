@@ -2,9 +2,8 @@
 // the data folder.
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import type { StoreConfig } from './config.ts';
-import { statInTime } from './regular-file.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 import { type Resolved, resolveReference, type SecretContext, type SecretFiles } from './secret-reference.ts';
@@ -96,7 +95,7 @@ export async function generateKeys(names: readonly KeyName[], { folder, write, s
 const newKey = (): string => randomBytes(32).toString('base64url');
 
 async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {
-  const isAbsent = await statInTime(file).then(
+  const isAbsent = await stat(file).then(
     () => false,
     (error: unknown) => hasCode(error, 'ENOENT'),
   );

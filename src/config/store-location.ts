@@ -1,8 +1,8 @@
 // Where data is kept: reads the `store` key.
+import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { StoreConfig } from './config.ts';
 import { parseRedisUrl, RedisUrlError } from './redis-url.ts';
-import { statInTime } from './regular-file.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 import { isReference, resolveReference, type SecretContext } from './secret-reference.ts';
@@ -43,7 +43,7 @@ async function openFolderFaults(folder: string, { secretFiles, readSecrets }: Se
   if (secretFiles === 'any_mode' || readSecrets === false || process.platform === 'win32') return [];
   const faults: string[] = [];
   for (const path of [folder, join(folder, 'data.mdb'), join(folder, 'lock.mdb')]) {
-    const { mode } = await statInTime(path).catch(() => ({ mode: 0 }));
+    const { mode } = await stat(path).catch(() => ({ mode: 0 }));
     if (mode & 0o002) faults.push(`all users can write to ${path}: run chmod o-w ${path}`);
   }
   return faults;

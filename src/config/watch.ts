@@ -58,7 +58,6 @@ export function watchConfig(parts: ConfigWatchParts): Promise<FileWatch> {
 }
 
 async function listOf({ files, patterns }: ConfigSources): Promise<readonly string[]> {
-  // A folder that hangs is a problem of the load, and of no later look.
-  const matches = await Promise.all(patterns.map((pattern) => matchesOf(pattern).catch(() => [])));
+  const matches = await Promise.all(patterns.map(matchesOf));
   return [...new Set([...files, ...matches.flat()])];
 }

@@ -7,7 +7,7 @@ import { clientIdUrlFault } from '../../config/client-id-url.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Client, Config } from '../../config/config.ts';
 import { parseJsonObject } from '../../config/parse-fields.ts';
-import { readInTime, statRegular } from '../../config/regular-file.ts';
+import { readRegular, statRegular } from '../../config/regular-file.ts';
 import { scopeFault, splitScope } from '../../config/text.ts';
 import { createOutgoing } from '../../outgoing/guard.ts';
 import { addVerb, checked, type VerbOptions } from '../../cli/configuration.ts';
@@ -53,7 +53,7 @@ async function vetPublished(url: string, config: Config, vet: Vet) {
 
 async function vetFile(file: string, vet: Vet) {
   await statRegular(file);
-  const body = await readInTime(file);
+  const body = await readRegular(file);
   const clientId = parseJsonObject(body.toString())?.['client_id'];
   const fault = typeof clientId === 'string' ? clientIdUrlFault(clientId) : 'is missing';
   if (typeof clientId !== 'string' || fault) throw new CommandError(`${file}: client_id: ${fault}`);
