@@ -68,6 +68,13 @@ export function parseYaml(source: string, partLength = PART_LENGTH): Yaml | Faul
   };
 }
 
+/** For JSON, which is YAML, too: the tree is made for the first problem. */
+export function locateInJson(source: string): Located['locate'] {
+  const positionOf = positionsIn(source);
+  let tree: Document | undefined;
+  return (path, target) => positionOf(findOffset((tree ??= parseTree(source)), path, target));
+}
+
 function readPart({ source, at }: Part, faults: Fault[], depth = 0) {
   const { contents, errors, warnings } = parseTree(source);
   const found = [...errors, ...warnings].map(toFault);
@@ -158,7 +165,7 @@ const toFault = ({ code, pos }: YAMLError): Fault => ({
 });
 
 /** Gives the position of an offset of `source`. */
-export function positionsIn(source: string): (offset: number) => Position {
+function positionsIn(source: string): (offset: number) => Position {
   let lines: LineCounter | undefined;
   return (offset) => {
     if (!lines) {
