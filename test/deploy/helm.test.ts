@@ -169,7 +169,7 @@ describe.skipIf(helm === undefined)('the Helm chart', () => {
         readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'] },
       });
-      expect(container.image).toMatch(/postern:0\.1\.0$/);
+      expect(container.image).toMatch(/postern:0\.2\.0$/);
       const configuration = parse(configurationOf(rendered)) as Configuration;
       expect(
         Object.fromEntries(container.ports.map(({ name, containerPort }) => [name, containerPort])),
