@@ -62,7 +62,7 @@ type OpenParts = ApplicationParts & { readonly ends: SessionEnds | undefined };
 export type App = ReturnType<typeof openApp>;
 
 export function openApp(process: Process, { config, keySet, views, ends }: OpenParts) {
-  const { store, hash, now, states, storedUsers, passwords, audit } = process;
+  const { store, hash, now, states, storedUsers, importedCosts, passwords, audit } = process;
   const { verifySlow, onSecretUsed } = process;
   const { clock } = store;
   const { issuer } = config;
@@ -75,7 +75,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
 
   // Users.
   const remembered = openUsers({ ...store, documents: records.documents }, hash);
-  const accounts = createAccounts({ config, states, storedUsers, remembered });
+  const accounts = createAccounts({ config, states, storedUsers, importedCosts, remembered });
   const { findLive } = accounts;
   const factors = { ...process.factors, get: remembered.factors.get };
   const trustedBrowsers = createTrustedBrowsers(hash, now);

@@ -6,6 +6,7 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 import { type AccountState, createAccountStates } from './account-state.ts';
 import { createFactorStore } from './factors.ts';
+import { createImportedCosts } from './imported-costs.ts';
 import { costOf, decoyOf } from './passwords.ts';
 import { createStoredUsers } from './stored-users.ts';
 import { type User, userOfFile } from './user.ts';
@@ -37,13 +38,16 @@ export type Found = Readonly<{
 /** One of the hashes that an attempt is compared with. Undefined: of no user, at the cost of the policy. */
 export type Comparison = { readonly hash: string | undefined; readonly isOwn: boolean };
 
+type OpenedStore = Pick<Store, 'documents' | 'index' | 'clock'>;
+
 export type OpenUsers = ReturnType<typeof openUsers>;
 
 /** What the store has of users, opened once for a process. */
-export const openUsers = ({ documents, index }: Pick<Store, 'documents' | 'index'>, hash: KeyedHash) => ({
+export const openUsers = ({ documents, index, clock }: OpenedStore, hash: KeyedHash) => ({
   states: createAccountStates(documents),
   storedUsers: createStoredUsers({ documents, index }),
   factors: createFactorStore(documents, hash),
+  importedCosts: createImportedCosts(documents, clock.now),
 });
 
 export type Accounts = ReturnType<typeof createAccounts>;
@@ -51,6 +55,7 @@ export type Accounts = ReturnType<typeof createAccounts>;
 type Stored = Pick<OpenUsers, 'states' | 'storedUsers'>;
 
 type AccountsParts = Stored & {
+  readonly importedCosts: Pick<OpenUsers['importedCosts'], 'get'>;
   /** Without `sign_in`, a password, or a session by one, isn't enough for users who have a second factor. */
   readonly config: Pick<Config, 'users' | 'signIn'>;
   /** The same, each read once a request, if there are requests. Signing in reads again: the password takes time to compare. */
@@ -67,7 +72,7 @@ type Ends = readonly [number, number];
 export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts(parts: AccountsParts) {
-  const { config, states, storedUsers, remembered = parts } = parts;
+  const { config, states, storedUsers, importedCosts, remembered = parts } = parts;
   const factorsAreOff = config.signIn === undefined;
   const declared = config.users.map(userOfFile);
   const byId = new Map(declared.map((user) => [user.id, user]));
@@ -114,7 +119,7 @@ export function createAccounts(parts: AccountsParts) {
       // The store is asked for users of the file, too: time doesn't reveal which source a user comes from.
       const [storedId = NOBODY, costs] = await Promise.all([
         remembered.storedUsers.idOf(typed),
-        storedUsers.importedCosts(),
+        importedCosts.get(),
       ]);
       const [ofStore, state] = await Promise.all([
         storedUsers.findById(storedId),

@@ -21,7 +21,6 @@ import { USERNAMES, usernameSort } from './username-index.ts';
 
 const PEOPLE = 'people';
 const WHAT = 'a user';
-const COSTS = { collection: 'password-costs', id: 'imported', what: 'the costs of imported passwords' };
 /** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
 
@@ -77,6 +76,11 @@ async function usersOf(
     const user = found.get(id);
     return user !== undefined && usernameSort(user.username) === sort ? [user] : [];
   });
+  return reachable(documents, users);
+}
+
+/** Without users whom no name leads to. */
+async function reachable(documents: DocumentStore, users: readonly User[]): Promise<readonly User[]> {
   const names = users.map(({ username }) => canonicalUsername(username));
   const claimed = await documents.getAll(USERNAMES, names);
   return users.filter(({ id }, at) => claimed[at]?.value === id);
@@ -91,16 +95,24 @@ async function* usersByName(store: IndexedStore, { after: name, atOnce }: NameRa
   }
 }
 
-async function listStored(documents: DocumentStore, onFault?: OnUnreadable): Promise<readonly User[]> {
-  const stored = readDocuments(await documents.list(PEOPLE), parseUser, onFault);
-  const reachable = new Set((await documents.list(USERNAMES)).map(({ value }) => value));
-  return [...stored.values()].filter((user) => user !== undefined).filter(({ id }) => reachable.has(id));
+/** In no order. A user who was there all the time is in one page at least. */
+async function* pagesOf(documents: DocumentStore) {
+  let next: string | undefined;
+  do {
+    const page = await documents.page(PEOPLE, next);
+    const users = [...readDocuments(page.documents, parseUser).values()];
+    yield await reachable(
+      documents,
+      users.filter((user) => user !== undefined),
+    );
+    ({ next } = page);
+  } while (next !== undefined);
 }
 
-async function readCosts(documents: DocumentStore): Promise<readonly string[]> {
-  const document = await documents.get(COSTS.collection, COSTS.id);
-  const { costs } = document ? parseForm(document.value, COSTS.what, COSTS) : {};
-  return Array.isArray(costs) ? costs.map(String) : [];
+async function listStored(documents: DocumentStore): Promise<readonly User[]> {
+  const found = new Map<string, User>();
+  for await (const users of pagesOf(documents)) for (const user of users) found.set(user.id, user);
+  return [...found.values()];
 }
 
 export type StoredUsers = ReturnType<typeof createStoredUsers>;
@@ -132,7 +144,9 @@ export function createStoredUsers(store: IndexedStore) {
   }
 
   return {
-    list: (onFault?: OnUnreadable) => listStored(documents, onFault),
+    list: () => listStored(documents),
+    /** Page by page, for what needs little of each user. */
+    pages: () => pagesOf(documents),
     /** Page by page, in the order of their names: those after a name, as it was typed. */
     byName: (range: NameRange, onFault: OnUnreadable) => usersByName(store, range, onFault),
     idOf,
@@ -160,10 +174,6 @@ export function createStoredUsers(store: IndexedStore) {
           : undefined,
       ),
     setGranted: (id: string, to: (before: Granted) => Granted) => change(id, to),
-    /** Of the password hashes that were imported (accounts.ts). */
-    importedCosts: () => readCosts(documents),
-    /** To be called before the first hash of another cost is written. */
-    setImportedCosts: (costs: readonly string[]) => changeDocument(documents, COSTS, () => ({ costs })),
     /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
     async renewHash(id: string, from: string, to: string): Promise<void> {
       await change(id, ({ passwordHash }) => (passwordHash === from ? { passwordHash: to } : undefined));

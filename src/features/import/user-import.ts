@@ -1,5 +1,6 @@
 // `postern user import`: users of another system in the store. All are judged before the first is written. Users who exist keep their
 // password, so an import may be repeated, and continues where it was interrupted.
+import { setTimeout } from 'node:timers/promises';
 import { ConfigError } from '../../config/config.ts';
 import { ProblemList } from '../../config/problems.ts';
 import { earlier } from '../../config/rules.ts';
@@ -9,8 +10,9 @@ import { canonicalUsername, lookOf, usernameFault } from '../../config/text.ts';
 import { quoted } from '../../config/yaml.ts';
 import { MAX_COSTS } from '../../users/accounts.ts';
 import { disable } from '../../users/acts.ts';
+import { COSTS_KNOWN_MS } from '../../users/imported-costs.ts';
 import { costOf } from '../../users/passwords.ts';
-import { withName } from '../../users/stored-users.ts';
+import { type StoredUsers, withName } from '../../users/stored-users.ts';
 import type { User } from '../../users/user.ts';
 import type { VerbOptions } from '../../cli/configuration.ts';
 import { print, type CliIo } from '../../cli/io.ts';
@@ -36,7 +38,7 @@ export async function importUsers(
   file: string,
   { options, io }: { readonly options: ImportOptions; readonly io: CliIo },
 ): Promise<void> {
-  const { config, storedUsers } = context;
+  const { config, storedUsers, importedCosts } = context;
   const problems = new ProblemList();
   const { users } = await readUsers(options.from, file, problems);
   const custom = Object.values(config.scopes).flatMap(({ claims }) => claims);
@@ -50,17 +52,15 @@ export async function importUsers(
   // Users of the file stay there.
   const declared = new Set(config.users.map(({ username }) => canonicalUsername(username)));
   const drafts = users.filter(({ username }) => !declared.has(canonicalUsername(username)));
-  const stored = await storedUsers.list();
+  const looking = lookUp(storedUsers, drafts);
+  const { stored, costs } = await withProgress(io, 'Reading the users of the store', looking);
   const steps = judgeAll(context, { drafts, stored, known });
   const changed = steps.filter(({ before, isChanged }) => before && isChanged);
   for (const { draft } of options.update ? [] : changed)
     draft.report('the user exists: --update changes groups and claims');
-  const costs = [...new Set([...(await storedUsers.importedCosts()), ...costsOf([...stored, ...drafts])])];
-  const all = new Set([costOf(), ...costsOf(config.users), ...costs]);
-  if (all.size > MAX_COSTS) {
-    const message = `would bring password hashes of more than ${MAX_COSTS} costs, and each sign-in verifies one of each: ${[...all].join(', ')}. Remove the hashes of one cost, and invite these users`;
-    problems.add({ file, message });
-  }
+  const ofFile = costsOf(config.users);
+  const fault = costsFault([...ofFile, ...costs, ...(await importedCosts.get())]);
+  if (fault !== undefined) problems.add({ file, message: fault });
   if (!problems.isEmpty) throw new ConfigError(problems.list());
 
   const added = steps.filter(({ before }) => !before).length;
@@ -69,7 +69,13 @@ export async function importUsers(
   const counts = { added, updated, unchanged, in_users_file };
   if (options.dryRun) return print(io, options, { value: counts });
   const invite = options.invite ? newLink(context) : undefined;
-  await storedUsers.setImportedCosts(costs);
+  // Again, because of another import at the same time.
+  const hasNew = await importedCosts.add(costs, (all) => {
+    const late = costsFault([...ofFile, ...all]);
+    if (late !== undefined) throw new ConfigError([{ file, message: late }]);
+  });
+  // A process that doesn't know the cost of a hash would show by its time that there is such a user.
+  if (hasNew) await setTimeout(COSTS_KNOWN_MS);
   const rows = applyAll(context, steps, invite);
   // A terminal would get a link that is cut.
   const output = options.output === 'table' ? 'wide' : options.output;
@@ -85,6 +91,30 @@ export async function importUsers(
 const unknownIn = (users: readonly UserDraft[], known: readonly string[]) =>
   [...new Set(users.flatMap(({ claims }) => Object.keys(claims)))].filter((name) => !known.includes(name));
 
+/** The users whom the drafts may be, or may share an address with, and the costs of all hashes: of many users, little is kept. */
+async function lookUp(storedUsers: StoredUsers, drafts: readonly UserDraft[]) {
+  const names = new Set(drafts.map(({ username }) => canonicalUsername(username)));
+  const addresses = new Set(drafts.map(addressOf).filter(Boolean));
+  const stored = new Map<string, User>();
+  const costs = new Set(costsOf(drafts));
+  for await (const users of storedUsers.pages()) {
+    for (const cost of costsOf(users)) costs.add(cost);
+    for (const user of users)
+      if (names.has(canonicalUsername(user.username)) || addresses.has(addressOf(user)))
+        stored.set(user.id, user);
+  }
+  return { stored: [...stored.values()], costs };
+}
+
+const addressOf = ({ claims }: Pick<User, 'claims'>) => lookOf(textOf(claims['email']));
+
+/** Of all hashes, those of new passwords included. */
+function costsFault(costs: readonly string[]): string | undefined {
+  const all = new Set([costOf(), ...costs]);
+  if (all.size <= MAX_COSTS) return undefined;
+  return `would bring password hashes of more than ${MAX_COSTS} costs, and each sign-in verifies one of each: ${[...all].join(', ')}. Remove the hashes of one cost, and invite these users`;
+}
+
 const costsOf = (users: readonly { readonly passwordHash: string | undefined }[]) =>
   users.flatMap(({ passwordHash: hash }) => (hash === undefined ? [] : costOf(hash)));
 
@@ -95,8 +125,8 @@ function judgeAll({ config }: UserContext, { drafts, stored, known }: Judged): r
   const byName = new Map(stored.map((user) => [canonicalUsername(user.username), user]));
   const names = new Map<string, UserDraft>();
   const owners = new Map<string, string>();
-  for (const { username, claims } of [...config.users, ...stored])
-    earlier(owners, lookOf(textOf(claims['email'])), canonicalUsername(username));
+  for (const user of [...config.users, ...stored])
+    earlier(owners, addressOf(user), canonicalUsername(user.username));
   /** Of a group that isn't defined, once is enough. */
   const said = new Set<string>();
   return drafts.map((draft) => {

@@ -8,6 +8,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createProgram } from '../../../src/cli/program.ts';
 import { run } from '../../../src/cli/run.ts';
 import { withStore } from '../../../src/store/open.ts';
+import { openUsers } from '../../../src/users/accounts.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { useWorld } from '../../world/each-store.ts';
@@ -177,6 +178,29 @@ describe('postern user import', () => {
     expect(fourth).toMatchObject({ code: 1, stderr: expect.stringContaining('of more than 3 costs') });
     expect(await imported(`username,password_hash\nc,"${two}"\n`)).toMatchObject({ code: 0 });
     expect((await stored()).map(({ username }) => username)).toEqual(['a', 'b', 'c']);
+  });
+
+  it.each([
+    ['both costs of two imports at once', 1, [0, 0]],
+    ['one of two imports at once that have too many', 2, [0, 1]],
+  ])('takes over %s', async (_, each, expected) => {
+    const runs = [1, 2].map(async (number) => {
+      const rows = Array.from(
+        { length: each },
+        (__, index) =>
+          `u${number}${index},"$argon2id$v=19$m=8192,t=${number + 2 * index + 2},p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc"`,
+      );
+      writeFileSync(path.join(folder, `${number}.csv`), `username,password_hash\n${rows.join('\n')}\n`);
+      const args = ['user', 'import', path.join(folder, `${number}.csv`), '--from', 'csv', '-c', config];
+      const child = spawn(process.execPath, ['--no-warnings', 'src/main.ts', ...args], { stdio: 'ignore' });
+      const [code] = (await once(child, 'exit')) as [number];
+      return code;
+    });
+    expect((await Promise.all(runs)).toSorted((one, other) => one - other)).toEqual(expected);
+    expect(await stored()).toHaveLength(2);
+    await withStore({ engine: 'lmdb', folder: path.join(folder, 'data') }, async (store) => {
+      expect(await openUsers(store, () => '').importedCosts.get()).toHaveLength(2);
+    });
   });
 
   it('goes on after a kill, and has each user once', async () => {

@@ -3,11 +3,13 @@
 import { hash } from '@node-rs/argon2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccounts, openUsers } from '../../../src/users/accounts.ts';
+import { COSTS_KNOWN_MS, createImportedCosts } from '../../../src/users/imported-costs.ts';
 import { createTrustedBrowsers } from '../../../src/users/trusted-browsers.ts';
 import { costOf, createPasswords, hashPassword } from '../../../src/users/passwords.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { createSignIn, type CountAttempt } from '../../../src/users/sign-in.ts';
 import { TooManyRequests } from '../../../src/limits/limits.ts';
+import { removeDocument } from '../../../src/store/documents.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
@@ -136,7 +138,7 @@ describe('LG-19: what an attempt verifies', () => {
   it('AD-24: has the costs of imported hashes for everybody, in each process and from the first attempt on', async () => {
     const imported = await hash(PASSWORD, { memoryCost: 8192, timeCost: 3, parallelism: 2 });
     const users = createStoredUsers(store);
-    await users.setImportedCosts([costOf(imported), POLICY]);
+    await createImportedCosts(store.documents, Date.now).add([costOf(imported), POLICY], () => undefined);
     await users.add({
       id: 'usr_moved000000000000001',
       username: 'moved',
@@ -154,7 +156,28 @@ describe('LG-19: what an attempt verifies', () => {
       'wrong password 1',
     );
     expect(costs.toSorted()).toEqual([costOf(imported), costOf(await hash('x', OTHER)), POLICY].toSorted());
-    await users.setImportedCosts([]);
+    await removeDocument(store.documents, 'password-costs', 'imported');
+  });
+
+  it('AD-24: reads the costs of imported hashes once a second, and again where the store could not be asked', async () => {
+    let [reads, isThere, time] = [0, true, 0];
+    const { documents } = store;
+    const get: typeof documents.get = async (...of) => {
+      reads += 1;
+      return isThere ? documents.get(...of) : Promise.reject(new StoreUnavailable());
+    };
+    const { get: costs, add } = createImportedCosts({ ...documents, get }, () => time);
+    await Promise.all(Array.from({ length: 20 }, () => costs()));
+    expect(reads).toBe(1);
+    await add(['other'], () => undefined);
+    expect(await costs()).toEqual([]);
+    time = COSTS_KNOWN_MS;
+    expect(await costs()).toEqual(['other']);
+    [time, isThere] = [0, false];
+    for (let turn = 0; turn < 2; turn += 1) await expect(costs()).rejects.toThrow(StoreUnavailable);
+    isThere = true;
+    expect(await costs()).toEqual(['other']);
+    await removeDocument(store.documents, 'password-costs', 'imported');
   });
 
   it('lets in by the own password alone, and never by the one of a decoy', async () => {

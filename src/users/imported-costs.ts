@@ -1,0 +1,45 @@
+// What it costs to verify the password hashes that were imported: each sign-in verifies one hash of each cost (accounts.ts). Costs are
+// written before the first hash that has them, and never removed.
+import { changeDocument } from '../store/documents.ts';
+import { parseForm, type StoredForm } from '../store/form.ts';
+import type { Clock, DocumentStore } from '../store/store.ts';
+
+const COSTS = { collection: 'password-costs', id: 'imported', what: 'the costs of imported passwords' };
+
+const REMEMBERED_MS = 1000;
+/** After which every process knows a new cost. */
+export const COSTS_KNOWN_MS = 2 * REMEMBERED_MS;
+
+const toCosts = ({ costs }: StoredForm): readonly string[] => (Array.isArray(costs) ? costs.map(String) : []);
+
+async function readCosts(documents: DocumentStore): Promise<readonly string[]> {
+  const document = await documents.get(COSTS.collection, COSTS.id);
+  return document ? toCosts(parseForm(document.value, COSTS.what, COSTS)) : [];
+}
+
+export function createImportedCosts(documents: DocumentStore, now: Clock) {
+  let last: { readonly at: number; readonly costs: Promise<readonly string[]> } | undefined;
+
+  return {
+    /** No older than `REMEMBERED_MS`. Throws StoreUnavailable. */
+    get: async (): Promise<readonly string[]> => {
+      const at = now();
+      // A clock may be set back.
+      if (last === undefined || Math.abs(at - last.at) >= REMEMBERED_MS)
+        last = { at, costs: readCosts(documents) };
+      const { costs } = last;
+      return costs.catch((error: unknown) => {
+        if (last?.costs === costs) last = undefined;
+        throw error;
+      });
+    },
+    /** `judge` gets all costs that there would be, and may throw. True if one is new: it is known everywhere after `COSTS_KNOWN_MS`. */
+    add: (costs: Iterable<string>, judge: (all: readonly string[]) => void): Promise<boolean> =>
+      changeDocument(documents, COSTS, (form) => {
+        const before = toCosts(form);
+        const all = [...new Set([...before, ...costs])];
+        judge(all);
+        return all.length > before.length ? { costs: all } : undefined;
+      }),
+  };
+}
