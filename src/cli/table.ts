@@ -85,8 +85,13 @@ async function printCsv<Row>({ stdout }: CliIo, list: List<Row>, headers: boolea
   for await (const row of list.rows) write(keys.map((key) => row[key]));
 }
 
-// A spreadsheet would run such a cell as a formula. Ids of base64url, which may begin with -, can't call anything and stay as they are.
-const FORMULA = /^\s*(?:[=@＝＋－＠]|[+-](?![\w-]*$))/;
+// A spreadsheet would run such a cell as a formula, and what has a ' before it must differ from the same text with ours. Ids of
+// base64url, which may begin with -, can't call anything and stay as they are.
+const FORMULA = /^[\s']*(?:[=@＝＋－＠]|[+-](?![\w-]*$))/;
+
+/** What `toCsv` made such a cell of. */
+export const fromCsv = (cell: string): string =>
+  cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 
 function toCsv(value: unknown): string {
   const plain = toPlain(value ?? '').replaceAll(/\p{Cc}/gu, (one) => escaped(one));

@@ -22,7 +22,7 @@ import { addNew, changeGranted, type Granted, judgeGranted } from '../../cli/use
 import { newUserId, OPERATOR, type UserContext } from '../../cli/user-context.ts';
 import { newLink } from '../../cli/user-links.ts';
 import { textOf } from './fields.ts';
-import { readUsers, type UserDraft, type UserFormat } from './users.ts';
+import { OF_LIST, readUsers, type UserDraft, type UserFormat } from './users.ts';
 
 export type ImportOptions = VerbOptions &
   ListOptions & { readonly from: UserFormat } & {
@@ -44,7 +44,7 @@ export async function importUsers(
   const custom = Object.values(config.scopes).flatMap(({ claims }) => claims);
   const known = [...STANDARD_CLAIMS, ...custom];
   // Other files have attributes that are meant for nothing here.
-  const unknown = options.from === 'csv' ? unknownIn(users, known) : [];
+  const unknown = options.from === 'csv' ? unknownIn(users, [...known, ...OF_LIST]) : [];
   if (unknown.length > 0) {
     const message = `has unknown columns: ${unknown.map(quoted).join(', ')}. Known are username, groups, disabled, password_hash, ${known.join(', ')}`;
     problems.add({ file, line: 1, message });

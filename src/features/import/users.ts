@@ -6,6 +6,7 @@ import { isRecord, parseJsonObject } from '../../config/parse-fields.ts';
 import { formatPath, type Path, type ProblemList } from '../../config/problems.ts';
 import { phcFault } from '../../config/secret-strength.ts';
 import { escaped } from '../../config/text.ts';
+import { fromCsv } from '../../cli/table.ts';
 import { toClaim } from '../../cli/user-access.ts';
 import { type Fields, recordsOf, textOf, textsOf, valueAt } from './fields.ts';
 
@@ -32,13 +33,20 @@ export const isOwnRole = (role: string) => /^(default-roles-.*|offline_access|um
 /** Only argon2id can be compared here. */
 const takenHash = (hash: unknown) => (phcFault(textOf(hash)) === undefined ? textOf(hash) : undefined);
 
+/** Columns of `postern user list -o csv` that say nothing to an import. */
+export const OF_LIST = ['factors', 'last_sign_in', 'status', 'source', 'id'];
+
+/** Elsewhere, `status` may be a claim. */
+const disabledInList = ({ status, last_sign_in: lastSignIn }: Fields): string =>
+  lastSignIn !== undefined && status === 'disabled' ? 'true' : '';
+
 const READERS = {
   /** An empty cell says nothing. */
-  csv: ({ username, groups, password_hash: hash, disabled = '', ...claims }: Fields): UserFields => ({
+  csv: ({ username, groups, password_hash: hash, disabled, ...claims }: Fields): UserFields => ({
     username: textOf(username),
     passwordHash: textOf(hash) || undefined,
     groups: groups === undefined ? undefined : textOf(groups).split(/ *; */).filter(Boolean),
-    disabled: { '': false, true: true, false: false }[textOf(disabled)],
+    disabled: { '': false, true: true, false: false }[textOf(disabled ?? disabledInList(claims))],
     claims: Object.fromEntries(
       Object.entries(claims).flatMap(([name, text]) =>
         text === '' ? [] : [[name, toClaim(name, textOf(text))]],
@@ -138,6 +146,7 @@ async function readCsv(file: string, problems: ProblemList): Promise<Listed> {
     bom: true,
     columns: (header: string[]) => header.map((name) => name.trim()),
     trim: true,
+    cast: (cell, { header }) => (header ? cell : fromCsv(cell)),
     skip_empty_lines: true,
     skip_records_with_error: true,
     on_skip(error) {

@@ -1,7 +1,7 @@
 // `postern user import`: CSV, Authelia's users, those of a Keycloak realm. What is wrong is said at once, and nothing is written then.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { hash } from '@node-rs/argon2';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -104,6 +104,29 @@ describe('postern user import', () => {
     });
     expect(await imported(moved, '--update')).toMatchObject({ code: 0 });
     expect((await stored())[0]).toEqual({ ...anna, groups: ['staff'] });
+  });
+
+  it('takes what "user list -o csv" printed, whatever the cells begin with', async () => {
+    const names = ['=1+1', "'=1+1", "''@x", "'x", '-a_b', '+49 30', '\uff1dx', 'a,"b"', 'zoë'];
+    const users = names.map((username, at) => {
+      return {
+        username,
+        enabled: at > 0,
+        email: `${username.replaceAll(/[@ ]/g, '')}@example.com`,
+        groups: ['hr', 'staff'],
+      };
+    });
+    const from = ['--from', 'keycloak'];
+    expect(await imported(JSON.stringify({ users }), ...from)).toMatchObject({ code: 0 });
+    const list = async () => (await postern(['user', 'list', '-o', 'csv', '-c', config])).stdout;
+    const before = await list();
+    for (const cell of ["\n'=1+1,'=1+1@", "\n''=1+1,", "\n'''@x,", "\n'x,", '\n-a_b,', "\n'+49 30,"])
+      expect(before.replaceAll('\r', '')).toContain(cell);
+    expect((await imported(before)).stderr).toContain('added: 0\nupdated: 0\nunchanged: 9\nin_users_file: 1');
+    rmSync(path.join(folder, 'data'), { recursive: true });
+    expect(await imported(before, '-o', 'csv')).toMatchObject({ code: 0 });
+    const withoutId = (csv: string) => csv.replaceAll(/,usr_[\w-]+\r$/gm, '');
+    expect(withoutId(await list())).toBe(withoutId(before));
   });
 
   it('lists every problem of 10,000 users with its line, and writes nothing', async () => {
