@@ -318,20 +318,6 @@ describe('what a request may ask for', () => {
       await expectRedirectError('web', { prompt }, 'invalid_request');
     }
   });
-
-  it("AZ-10: every answer to the app says who it is from, so that two issuers can't be mixed up", async () => {
-    const { callback } = await authorize(world, { scope: 'openid' });
-    expect(callback.searchParams.get('iss')).toBe(world.issuer);
-    const refused = redirectOf(await ask(world, { prompt: 'none', scope: 'openid' }));
-    expect(refused.query).toMatchObject({ error: 'login_required', iss: world.issuer });
-  });
-
-  it("AZ-10: a client without the code grant can't send anybody here", async () => {
-    for (const clientId of ['svc', 'rs1']) {
-      const page = await ask(world, { client_id: clientId });
-      expect([page.status, page.headers.get('location')], clientId).toEqual([400, null]);
-    }
-  });
 });
 
 describe('the person is asked', () => {

@@ -189,26 +189,6 @@ describe('paths', () => {
     expect(raw.text).not.toContain('access_token');
     expect((await target(path, 'GET')).status).not.toBe(200);
   });
-
-  it('HT-10: a method that is not served is 405 and names the ones that are', async () => {
-    for (const [path, method, allow] of [
-      ['/oauth/token', 'GET', 'POST, OPTIONS'],
-      ['/oauth/token', 'PUT', 'POST, OPTIONS'],
-      ['/oauth/introspect', 'GET', 'POST, OPTIONS'],
-      ['/oauth/revoke', 'DELETE', 'POST, OPTIONS'],
-      ['/oauth/jwks.json', 'POST', 'GET, HEAD, OPTIONS'],
-      ['/oauth/authorize', 'DELETE', 'GET, POST'],
-      ['/oauth/authorize', 'HEAD', 'GET, POST'],
-      ['/oauth/logout', 'HEAD', 'GET, POST'],
-      ['/oauth/authorize', 'OPTIONS', 'GET, POST'],
-      ['/oauth/token', 'TRACE', 'POST, OPTIONS'],
-      [DISCOVERY, 'POST', 'GET, HEAD, OPTIONS'],
-    ] as const) {
-      const raw = await target(path, method);
-      expect([raw.status, raw.headers.get('allow')], `${method} ${path}`).toEqual([405, allow]);
-      expect(raw.headers.get('set-cookie'), `${method} ${path}`).toBeUndefined();
-    }
-  });
 });
 
 const CORS_PATHS = [

@@ -218,13 +218,13 @@ describe('userinfo', () => {
     expect(none.status).toBe(401);
     expect(none.headers.get('www-authenticate')).toBe(`Bearer realm="${world().issuer}"`);
 
-    const { accessToken } = await tokensOf();
+    const { accessToken, refreshToken } = await tokensOf();
     for (const authorization of [basic('web'), 'Digest username="x"', accessToken]) {
       const answer = await get(world(), '/oauth/userinfo', { authorization });
       expect(answer.status, authorization).toBe(400);
     }
 
-    for (const token of ['garbage', 'a.b.c', 'x'.repeat(5000)]) {
+    for (const token of ['garbage', 'a.b.c', 'x'.repeat(5000), refreshToken]) {
       const answer = await userinfo(world(), token);
       expect([answer.status, answer.body['error']], token.slice(0, 20)).toEqual([401, 'invalid_token']);
       const challenge = answer.headers.get('www-authenticate');

@@ -119,18 +119,6 @@ describe('CF-16: basic plan', () => {
     }
   });
 
-  it('ScopeProfile, ScopeEmail, ScopeAll: the claims of OIDC Core §5.4 at userinfo', async () => {
-    for (const [scope, members] of [
-      ['openid profile', ['family_name', 'given_name', 'name', 'sub']],
-      ['openid email', ['email', 'email_verified', 'sub']],
-      ['openid profile email', ['email', 'email_verified', 'family_name', 'given_name', 'name', 'sub']],
-    ] as const) {
-      const answer = await redeem(world(), await takeCode(world(), { scope }));
-      const claims = await userinfo(world(), textOf(answer, 'access_token'));
-      expect(Object.keys(claims.body).toSorted(), scope).toEqual(members);
-    }
-  });
-
   it('UserinfoGet, UserinfoPostHeader, UserinfoPostBody', async () => {
     const answer = await redeem(world(), await takeCode(world(), { scope: 'openid email' }));
     const token = textOf(answer, 'access_token');

@@ -18,7 +18,7 @@ import { type Answer, textOf } from '../world/requests.ts';
 import { rounds } from '../world/rounds.ts';
 import { changeAccount } from '../world/store-access.ts';
 import { withStore } from '../world/stored.ts';
-import { redeem, refresh, requestToken } from '../world/token-endpoint.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, PEOPLE, type StoreName } from '../world/world.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
@@ -124,21 +124,6 @@ describe('whose code it is', () => {
       expect([answer.status, answer.body['error']], client).toEqual([400, 'invalid_grant']);
     }
     expect((await redeem(world(), ticket)).status).toBe(200);
-  });
-
-  it('PK-07: the code of a confidential client needs its secret', async () => {
-    const ticket = await takeCode(world(), { scope: 'openid' });
-    const form = {
-      grant_type: 'authorization_code',
-      code: ticket.code,
-      redirect_uri: ticket.redirectUri,
-      code_verifier: ticket.verifier,
-    };
-    const asPublic = await requestToken(world(), 'web', form);
-    expect(asPublic.status).toBe(200);
-    const second = await takeCode(world(), { scope: 'openid' });
-    const bare = await redeem(world(), { ...second, client: 'native' }, { client_id: 'web' });
-    expect([bare.status, bare.body['error']]).toEqual([401, 'invalid_client']);
   });
 
   it('Spec §4 POST /oauth/token, authorization_code, redirect_uri, PK-08: that of the exchange must be the one of the request', async () => {

@@ -326,15 +326,6 @@ eachStore(
         });
       }
     });
-
-    it('AC-09: a person is not asked to sign in for a request without a scope', async () => {
-      const save = vi.spyOn(world().openedStore.records, 'save');
-      for (const change of [{ scope: '' }, { scope: '', resource: API }, { scope: '', prompt: 'consent' }]) {
-        const answer = await authorizationError(world(), change);
-        expect(answer).toMatchObject({ error: 'invalid_scope', state: 'state-of-the-client' });
-      }
-      expect(save.mock.calls.map(([{ kind }]) => kind)).not.toContain('Interaction');
-    });
   },
   { config: { ...GENEROUS, clients: withOther } },
 );

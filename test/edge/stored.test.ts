@@ -126,5 +126,7 @@ describe('the store', () => {
     expect(keys.length).toBeGreaterThan(10);
     const lives = await livesOf(keys);
     expect(keys.filter((key, index) => lives[index] === -1 && !FOR_EVER.test(key))).toEqual([]);
+    for (const key of keys.filter((one) => one.startsWith('postern:record:')))
+      expect(key).toMatch(/^postern:record:[A-Z][A-Za-z]+:[\w-]{43}$/);
   });
 });

@@ -82,15 +82,6 @@ describe.each(ENDPOINTS)('client authentication at the %s endpoint', (_name, pat
       expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
     },
   );
-
-  it('does not know client assertions', async () => {
-    const answer = await send({
-      client_id: 'svc',
-      client_assertion: 'a.b.c',
-      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-    });
-    expectRefused(answer, world());
-  });
 });
 
 describe('a public client', () => {

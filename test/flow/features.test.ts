@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NO_PKCE } from '../world/authorization-request.ts';
 import { ask, complete, redirectOf } from '../world/person.ts';
-import { clientCredentials, redeem } from '../world/token-endpoint.ts';
+import { redeem } from '../world/token-endpoint.ts';
 import { worldClients } from '../world/world.ts';
 import { useWorld } from '../world/each-store.ts';
 
@@ -31,9 +31,5 @@ describe('require_pkce: false', () => {
       const { target, query } = redirectOf(await ask(world(), { ...NO_PKCE, client_id: client }));
       expect([target, query['error']]).toEqual([uri, 'invalid_request']);
     }
-  });
-
-  it('still gives machine tokens', async () => {
-    expect((await clientCredentials(world())).status).toBe(200);
   });
 });

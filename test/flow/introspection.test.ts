@@ -68,19 +68,6 @@ anyStore('token introspection', (world) => {
   });
 });
 
-describe('who may introspect what', () => {
-  const world = useWorld();
-
-  it('a public client may ask about its own token', async () => {
-    const { tokens } = await signIn(world(), { client: 'spa', scope: 'openid' });
-    const form = { token: tokens.access_token };
-    const own = await post(world(), '/oauth/introspect', { ...form, client_id: 'spa' });
-    expect(own.body['active']).toBe(true);
-    const other = await post(world(), '/oauth/introspect', { ...form, client_id: 'native' });
-    expect(other.body).toEqual(INACTIVE);
-  });
-});
-
 describe('POST /oauth/introspect', () => {
   const world = useWorld();
   const personsToken = async () => (await signIn(world(), { scope: 'openid reports.read' })).tokens;

@@ -1,11 +1,10 @@
 import { buildEndSessionUrl } from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { authorize, signIn } from '../world/app.ts';
+import { signIn } from '../world/app.ts';
 import type { Browser } from '../world/browser.ts';
 import { authorizationError, newBrowser, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { formPost, get, post } from '../world/requests.ts';
-import { redeem, refresh } from '../world/token-endpoint.ts';
 import type { OpenWorld, World } from '../world/world.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 
@@ -76,16 +75,6 @@ eachStore('signing out', (world) => {
     expect((await userinfo(world(), tokens.access_token)).status).toBe(401);
   });
 
-  it('ends what lives with the session and leaves what was given for offline use', async () => {
-    const { browser, tokens } = await signIn(world());
-    const pending = await authorize(world(), { browser, client: 'web2', scope: 'openid' });
-    const ask = await browser.open(`${world().issuer}/oauth/logout`);
-    await browser.submit(ask, CONFIRM, { logout: 'yes' });
-    const late = await redeem(world(), pending);
-    expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
-    expect((await refresh(world(), tokens.refresh_token)).status).toBe(200);
-  });
-
   it('LO-02: keeps the session of a person who stays signed in', async () => {
     const { browser } = await signIn(world(), { scope: 'openid' });
     const ask = await browser.open(`${world().issuer}/oauth/logout`);
@@ -110,16 +99,6 @@ describe('GET /oauth/logout', () => {
   const open = async (browser: Browser, parameters: Record<string, string> = {}) =>
     browser.open(`${world().issuer}/oauth/logout?${new URLSearchParams(parameters).toString()}`);
 
-  it('ends on a page of its own where the app named no address', async () => {
-    const { browser, tokens } = await signIn(world(), { scope: 'openid' });
-    const ask = await open(browser, { id_token_hint: tokens.id_token ?? '' });
-    const done = await browser.submit(ask, CONFIRM, { logout: 'yes' });
-    expect(done.url).toBe(`${world().issuer}/oauth/logout/success`);
-    expect(done.status).toBe(200);
-    expect(done.text).toContain('You’re signed out');
-    expect(browser.cookies.filter(({ name }) => name === 'postern_session')).toEqual([]);
-  });
-
   it('takes client_id for a hint', async () => {
     const { browser } = await signIn(world(), { scope: 'openid' });
     const ask = await open(browser, { client_id: 'web', post_logout_redirect_uri: OUT });
@@ -143,16 +122,5 @@ describe('GET /oauth/logout', () => {
     const ask = await browser.open(`${world().issuer}/oauth/logout`, formPost(form));
     expect((await browser.submit(ask, CONFIRM, { logout: 'yes' })).url).toBe(OUT);
     expect(await isSignedIn(world(), browser)).toBe(false);
-  });
-
-  it('gives the next person in the same browser a session of their own', async () => {
-    const { browser } = await signIn(world(), { scope: 'openid' });
-    const before = browser.cookies.find(({ name }) => name === 'postern_session')?.value;
-    await browser.submit(await open(browser), CONFIRM, { logout: 'yes' });
-    const next = await signIn(world(), { browser, person: 'bob', scope: 'openid' });
-    const after = browser.cookies.find(({ name }) => name === 'postern_session')?.value;
-    expect(after).toMatch(/^[\w-]+$/);
-    expect(after).not.toBe(before);
-    expect((await userinfo(world(), next.tokens.access_token)).body['sub']).toBe('usr_bob0000000000000002');
   });
 });

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { authorize, machineToken, signIn } from '../world/app.ts';
 import { authorizationPath, VERIFIER } from '../world/authorization-request.ts';
-import { newBrowser } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { type Answer, get, post } from '../world/requests.ts';
 import { basic, redeem } from '../world/token-endpoint.ts';
@@ -437,28 +436,4 @@ describe('failed client authentication', () => {
       expect((await send('203.0.113.2', SECRETS.svc)).status).toBe(200);
     },
   );
-});
-
-describe('failed sign-ins', () => {
-  const world = useWorld({
-    config: {
-      ...behindProxy,
-      rate_limits: { sign_in: '1/10m' },
-    },
-  });
-  const begin = async () => {
-    const browser = newBrowser(world());
-    return { browser, page: await browser.open(`${world().issuer}${AUTHORIZE}`) };
-  };
-  const attempt = async (username: string, password: string, address: string) => {
-    const { browser, page } = await begin();
-    return browser.submit(page, '/login', { username, password }, from(address));
-  };
-
-  it('are counted by address over all accounts, those that do not exist included', async () => {
-    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
-      expect((await attempt(name, 'wrong', '192.0.2.9')).status).toBe(401);
-    }
-    expect((await attempt('bob', 'bob-password-22', '192.0.2.9')).status).toBe(429);
-  });
 });

@@ -5,10 +5,9 @@ import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { standingClock, moveClock } from '../world/clock.ts';
 import { anyStore, useWorld } from '../world/each-store.ts';
-import { machineToken, signIn } from '../world/app.ts';
+import { signIn } from '../world/app.ts';
 import { idOf, type User } from '../world/person.ts';
 import { userinfo } from '../world/presented-tokens.ts';
-import { get, post } from '../world/requests.ts';
 import { PASSWORDS, PEOPLE } from '../world/world.ts';
 
 const SUB = { sub: PEOPLE.alice };
@@ -55,34 +54,6 @@ anyStore('userinfo', (world) => {
     const { tokens } = await signIn(world(), { person: 'bob', scope: 'openid email profile' });
     const { body } = await userinfo(world(), tokens.access_token);
     expect(body).toEqual({ sub: PEOPLE.bob, email: 'bob@example.com' });
-  });
-});
-
-describe('the ways to show a token to userinfo', () => {
-  const world = useWorld();
-  const token = async () => (await signIn(world(), { scope: 'openid' })).tokens.access_token;
-
-  it('takes it in the Authorization header of GET and POST, and in the form of POST', async () => {
-    const jwt = await token();
-    const header = { authorization: `Bearer ${jwt}` };
-    expect((await get(world(), '/oauth/userinfo', header)).body).toEqual(SUB);
-    expect((await post(world(), '/oauth/userinfo', '', header)).body).toEqual(SUB);
-    expect((await post(world(), '/oauth/userinfo', { access_token: jwt })).body).toEqual(SUB);
-  });
-
-  it.each([
-    ['a refresh token', async () => (await signIn(world())).tokens.refresh_token ?? ''],
-    ['an ID token', async () => (await signIn(world(), { scope: 'openid' })).tokens.id_token ?? ''],
-    ['a machine token', async () => machineToken(world(), 'reports.read')],
-    ['a token whose signature was changed', async () => `${(await token()).slice(0, -6)}AAAAAA`],
-  ])('answers %s with 401 invalid_token, and says so in WWW-Authenticate', async (_case, make) => {
-    const answer = await userinfo(world(), await make());
-    expect(answer.status).toBe(401);
-    expect(answer.body['error']).toBe('invalid_token');
-    expect(answer.headers.get('www-authenticate')).toMatch(
-      /^Bearer realm="[^"]+", error="invalid_token", error_description="[^"]+"$/,
-    );
-    expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 });
 

@@ -78,15 +78,6 @@ describe('the words of a consent', () => {
     expect(consent.text).toContain('<h2 id="api-0"><bdi>Reports</bdi></h2>');
   });
 
-  it('decline is access_denied at the app, and nothing is remembered', async () => {
-    const { browser, page: consent } = await enterPassword(world());
-    const declined = new URL((await browser.submit(consent, '/cancel')).url);
-    expect(declined.searchParams.get('error')).toBe('access_denied');
-    expect(declined.searchParams.get('state')).toBe('state-of-the-client');
-    expect(declined.searchParams.get('code')).toBeNull();
-    expect(await silently(world(), browser)).toBe('consent_required');
-  });
-
   it('name everything once more when an app asks again for what it has', async () => {
     const again = { scope: 'openid email offline_access', prompt: 'consent' };
     const { browser } = await complete(world(), 'alice', again);
@@ -140,15 +131,6 @@ anyStore(
       await signOut(world(), browser);
       const { page } = await begin(world(), {}, { browser });
       expect((await signInAs(browser, page, 'alice')).url).toContain('code=');
-    });
-
-    it('is asked for each time of a native app, and when the app says so', async () => {
-      const native = { client_id: 'native', redirect_uri: 'http://127.0.0.1:5100/cb', scope: 'openid' };
-      await complete(world(), 'alice', native);
-      const again = await begin(world(), native);
-      expect((await signInAs(again.browser, again.page, 'alice')).text).toContain('/consent"');
-      const { browser } = await complete(world());
-      expect((await begin(world(), { prompt: 'consent' }, { browser })).page.text).toContain('/consent"');
     });
 
     it('is withdrawn by revoking a token of the app, and by nobody else’s revocation', async () => {

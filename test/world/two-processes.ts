@@ -21,8 +21,6 @@ export type TwoProcesses = {
   readonly nodes: readonly [World, World, ...World[]];
   /** The store as the configuration files name it: `lmdb:/folder` or the URL of Redis. */
   readonly store: string;
-  /** `kill -9` of the first; resolves once it is gone. */
-  killFirst(): Promise<void>;
   /** What the processes wrote to standard error, but for a Redis that was late. */
   readonly errors: () => string;
   /**
@@ -116,7 +114,6 @@ export async function startTwoProcesses(
     return {
       nodes: [first, second, ...others],
       store,
-      killFirst: async () => void (await running[0]?.end('SIGKILL')),
       errors: () =>
         lines()
           .filter((line) => !isOfLateStore(line))

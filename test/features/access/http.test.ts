@@ -17,7 +17,7 @@ import {
   type User,
 } from '../../world/person.ts';
 import { introspect, userinfo } from '../../world/presented-tokens.ts';
-import { clientCredentials, redeem, refresh } from '../../world/token-endpoint.ts';
+import { redeem, refresh } from '../../world/token-endpoint.ts';
 import {
   API,
   CALLBACK,
@@ -321,12 +321,6 @@ eachStore(
       }
       expect(await silently(world(), browser, { scope: OTHERS.scope })).toBe('consent_required');
       await restore();
-    });
-
-    it('AC-12: rules about people are none about services', async () => {
-      const answer = await clientCredentials(world(), { scope: 'reports.write', resource: API });
-      expect([answer.status, answer.body['scope']]).toEqual([200, 'reports.write']);
-      expect(await introspect(world(), String(answer.body['access_token']))).toMatchObject({ active: true });
     });
   },
   { config: CONFIG, people: PEOPLE_OF_FILE, handStore: saving.handStore },

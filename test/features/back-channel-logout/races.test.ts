@@ -3,8 +3,7 @@ import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sidOf, type SignedIn, signIn } from '../../world/app.ts';
 import { startLogoutReceiver } from '../../world/logout-receiver.ts';
-import { type User, silently, signOut } from '../../world/person.ts';
-import { startProcess } from '../../world/process.ts';
+import { type User } from '../../world/person.ts';
 import { refresh } from '../../world/token-endpoint.ts';
 import { postern, useEnvironment } from '../../world/terminal.ts';
 import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
@@ -54,36 +53,10 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
     expect((await refresh(two.nodes[1], bob.tokens.refresh_token)).status).toBe(200);
   });
 
-  it('PR-10: user disable sends one token for what is left', async () => {
-    const [first, second] = [await enter(), await enter()];
-    await signOut(two.nodes[0], first.browser);
-    await receiver.wait(sidOf(first));
-    expect(receiver.of(sidOf(second))).toEqual([]);
-    expect(await silently(two.nodes[1], second.browser, { scope: 'openid' })).not.toBe('login_required');
-    await user(['disable', 'alice']);
-    await receiver.wait(sidOf(second));
-    await user(['enable', 'alice']);
-  });
-
   it('each was sent once, and none for Bob', () => {
     const isBob = ({ tokens }: SignedIn) => decodeJwt(tokens.id_token ?? '').sub === PEOPLE.bob;
     expect(seen.map((app) => receiver.of(sidOf(app)).length)).toEqual(
       seen.map((app) => (isBob(app) ? 0 : 1)),
     );
-  });
-
-  it('what a process had begun when it was killed is sent by the next one', async () => {
-    const [first, second] = two.nodes;
-    const app = await enter('bob');
-    await second.stop();
-    receiver.answer('/web', () => undefined);
-    await signOut(first, app.browser);
-    await receiver.wait(sidOf(app));
-    await two.killFirst();
-    receiver.answer('/web');
-    const next = await startProcess(second.configFile, undefined, undefined, receiver.env);
-    const [one, again] = await receiver.wait(sidOf(app), 2);
-    expect(again?.claims.jti).not.toBe(one?.claims.jti);
-    await next.end();
   });
 });

@@ -1,18 +1,16 @@
 // The device flow beside what else there is: the account page, second factors, a path of the issuer, and changed users.
 import { describe, expect, it } from 'vitest';
 import { DEVICE_CODE_GRANT, deviceFlow } from '../../../src/features/device-flow/feature.ts';
-import { createStoredUsers } from '../../../src/users/stored-users.ts';
-import { hashPassword } from '../../../src/users/passwords.ts';
 import { addCarol, CAROL, idsOf, openAccount } from '../../world/account-page.ts';
 import { formOf } from '../../world/browser.ts';
 import { standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { enterPassword, finishPages, idOf, newBrowser } from '../../world/person.ts';
+import { enterPassword, finishPages, newBrowser } from '../../world/person.ts';
 import { userinfo } from '../../world/presented-tokens.ts';
 import { textOf } from '../../world/requests.ts';
 import { givePasskey, isSecondStep, newAuthenticatorApp } from '../../world/second-factors.ts';
 import { NEVER } from '../../world/turns.ts';
-import { GENEROUS, PASSWORDS } from '../../world/world.ts';
+import { GENEROUS } from '../../world/world.ts';
 import {
   askForCodes,
   DEVICE_CONFIG,
@@ -114,16 +112,5 @@ describe('with second factors', () => {
     });
     const confirm = await typeCode(browser, world(), asked.userCode);
     expect(isSecondStep(await browser.submit(confirm, '/device', { confirm: 'yes' }))).toBe(true);
-  });
-
-  it('lets nothing in for a person of the store whose login name the file takes', async () => {
-    const username = 'person7';
-    const people = createStoredUsers(world().openedStore);
-    const passwordHash = await hashPassword(PASSWORDS.alice);
-    expect(await people.add({ id: idOf(username), username, passwordHash, claims: {} })).toBe(true);
-    const device = await askForCodes(world());
-    expect(isDonePage(await letIn(world(), device, { person: username }))).toBe(true);
-    await world().reload(config, { alice: { username: 'Person7' } });
-    expect((await poll(world(), device)).body['error']).toBe('invalid_grant');
   });
 });

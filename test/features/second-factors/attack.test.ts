@@ -17,7 +17,6 @@ import {
   signInAs,
   silently,
 } from '../../world/person.ts';
-import { introspect, userinfo } from '../../world/presented-tokens.ts';
 import { formPost, type Parameters, post, textOf, toQuery } from '../../world/requests.ts';
 import {
   giveOneTimeCodes,
@@ -240,12 +239,6 @@ describe('a session of less than the person has', () => {
     await setFactors(world(), 'bob');
     await world().reload(config);
   };
-  const byPassword = async (request: Parameters = REQUEST) => {
-    const { browser, page } = await half(world(), newBrowser(world()), request);
-    const done = await finishPages(browser, page, 'alice');
-    expect(codeOf(done), done.text).toBeDefined();
-    return { browser, page: done };
-  };
 
   it('that is over is over for a consent page that was open before, too', async () => {
     await fresh();
@@ -299,55 +292,6 @@ describe('a session of less than the person has', () => {
     });
     const { claims } = await proofOf(world(), await finishPages(browser, done, 'bob'));
     expect(claims.sub).toBe(PEOPLE.bob);
-  });
-
-  it('F1-14: is refused where the file says nothing of second factors, too, and nothing that is to be said is lost', async () => {
-    const { sign_in: _none, ...without } = CONFIG;
-    await fresh(without);
-    const { browser } = await byPassword();
-    expect(await silently(world(), browser, REQUEST)).toBe('signed in');
-    const app = await giveOneTimeCodes(world(), 'alice', {
-      sessionsSince: 3,
-      notices: [{ what: 'factor_added', at: 0 }],
-    });
-    expect(await silently(world(), browser, REQUEST)).toBe('login_required');
-    const { page } = await half(world(), newBrowser(world()));
-    expect(page.status).toBe(403);
-    await world().reload(CONFIG);
-    await expectNobody(world(), browser);
-    // What there is to say is said now.
-    expect((await whole(world(), app.code(), browser)).page.text).toContain('/notice"');
-  });
-
-  it('is good for nothing at an app that needs more since a reload, and goes on elsewhere', async () => {
-    await fresh();
-    const asked = { client_id: 'web2', scope: 'openid offline_access', prompt: 'consent' };
-    const { browser, page } = await byPassword(asked);
-    const { tokens } = await proofOf(world(), page, 'web2');
-    const elsewhere = await byPassword({ scope: 'openid offline_access', prompt: 'consent' });
-    const { tokens: others } = await proofOf(world(), elsewhere.page);
-    const needs = { ...CONFIG, clients: worldClients({ web2: { sign_in: { require: 'second_factor' } } }) };
-    await world().reload(needs);
-    expect(await introspect(world(), String(tokens['access_token']), 'web2')).toEqual({ active: false });
-    expect((await userinfo(world(), String(tokens['access_token']))).status).toBe(401);
-    const refused = await refresh(world(), String(tokens['refresh_token']), {}, 'web2');
-    expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
-    expect(await silently(world(), browser, { ...asked, prompt: 'none' })).toBe('interaction_required');
-    expect((await refresh(world(), String(others['refresh_token']))).status).toBe(200);
-    // A code that was issued before.
-    await world().reload(CONFIG);
-    const early = await byPassword({ client_id: 'web2', ...REQUEST });
-    await world().reload(needs);
-    const late = await redeem(world(), { code: codeOf(early.page), client: 'web2' });
-    if (late.status === 200)
-      expect(await introspect(world(), String(late.body['access_token']), 'web2')).toEqual({
-        active: false,
-      });
-    else expect(late.body['error']).toBe('invalid_grant');
-    // Nobody may be let in who has nothing to show.
-    const { page: needed } = await half(world(), newBrowser(world()), { client_id: 'web2', ...REQUEST });
-    expect([needed.status, codeOf(needed)]).toEqual([403, undefined]);
-    expect(needed.text).not.toContain('name="sealed"');
   });
 
   it('is asked by a configuration that came while the page was open, and by one that took the method away', async () => {

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseForm } from '../../../src/store/form.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
-import { until } from '../../world/clock.ts';
 import { type Browser, formOf } from '../../world/browser.ts';
 import { anyStore, eachStore } from '../../world/each-store.ts';
 import {
@@ -134,17 +133,6 @@ anyStore(
       expect(isSecondStep(await browser.submit(page, '/code', { code: app.code() }))).toBe(false);
     });
 
-    it('are all gone at once, where somebody lost everything', async () => {
-      const { recoveryCodes } = await newRecoveryCodes(world());
-      const app = newAuthenticatorApp('alice');
-      await givePasskey(world(), 'alice', { oneTimeCode: app.factor, recoveryCodes });
-      const since = (await ownFactors(world())).sessionsSince;
-      await printed(world(), ['factors', 'alice', '--remove', 'all']);
-      const own = await ownFactors(world());
-      expect([own.passkeys, own.oneTimeCode, own.recoveryCodes]).toEqual([[], undefined, []]);
-      expect(own.sessionsSince).toBeGreaterThan(since);
-    });
-
     it('are asked for by a link for people of the file, too, but not beside a factor that is there', async () => {
       await giveOneTimeCodes(world(), 'alice');
       expect(await user(world(), ['enrol', 'alice'])).toMatchObject({
@@ -184,28 +172,6 @@ anyStore(
       expect(await printed(world(), ['factors', NOBODY])).toMatchObject({ id: NOBODY, one_time_codes: {} });
       await printed(world(), ['factors', NOBODY, '--remove', 'all']);
       expect((await user(world(), ['factors', NOBODY])).code).toBe(1);
-    });
-
-    it('go with a person of the store, and so does what the account page kept of them', async () => {
-      const { id } = (await printed(world(), ['add', 'zoe'], 'river otter jazz 47\n')) as {
-        readonly id: string;
-      };
-      const store = await factorsOf(world());
-      const key = new SoftwareKey();
-      await store.change(id, () => ({ handle: key.handle, passkeys: [key.factor] }));
-      await store.claimHandle(key.handle, id);
-      // The page is off by now.
-      const { documents } = world().openedStore;
-      const lists = ['person-sessions', 'person-grants'];
-      for (const list of lists) await documents.put(list, id, '{}', 0);
-      await printed(world(), ['delete', 'zoe']);
-      await until(async () => {
-        for (const list of lists) expect(await documents.get(list, id)).toBeUndefined();
-      });
-      expect([await store.get(id), await store.ownerOfHandle(key.handle)]).toMatchObject([
-        { passkeys: [] },
-        undefined,
-      ]);
     });
   },
   OPTIONS,

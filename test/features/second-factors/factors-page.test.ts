@@ -1,11 +1,10 @@
 // The person's own page for factors, over HTTP: who may add and remove what, and what it does to everything else of the person.
 import { describe, expect, it } from 'vitest';
 import { type Browser, fieldOf, type Page } from '../../world/browser.ts';
-import { DAY, moveClock, standingClock } from '../../world/clock.ts';
+import { standingClock } from '../../world/clock.ts';
 import { anyStore, useWorld } from '../../world/each-store.ts';
 import {
   begin,
-  codeOf,
   enterPassword,
   finishPages,
   isLogin,
@@ -14,7 +13,6 @@ import {
   silently,
 } from '../../world/person.ts';
 import {
-  CODE_PERIOD,
   codeFor,
   giveOneTimeCodes,
   givePasskey,
@@ -215,37 +213,6 @@ anyStore(
 describe('the page for factors', () => {
   const place = useWorld(OPTIONS);
 
-  it.each([
-    ['of another site', { origin: 'https://evil.example' }, 403],
-    ['without origin that another site sent', { 'sec-fetch-site': 'cross-site' }, 403],
-    ['as JSON', { 'content-type': 'application/json' }, 415],
-  ])('takes no form %s', async (_what, headers, status) => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const browser = newBrowser(world);
-    const page = await openFactors(world, browser);
-    const answer = await browser.submit(
-      page,
-      '/add',
-      { code: codeFor(page), sealed: fieldOf(page, 'sealed') },
-      headers,
-    );
-    expect(answer.status).toBe(status);
-    expect((await ownFactors(world)).oneTimeCode).toBeUndefined();
-  });
-
-  it('is where nobody comes without a second factor, whose code of the app is worth nothing', async () => {
-    const world = place();
-    const app = await giveOneTimeCodes(world);
-    const browser = newBrowser(world);
-    const step = await signInAs(browser, await browser.open(`${world.issuer}/account/factors`), 'alice');
-    expect(isSecondStep(step)).toBe(true);
-    expect(isLogin(await browser.open(`${world.issuer}/account/factors`))).toBe(true);
-    expect(codeOf(step)).toBeUndefined();
-    moveClock(CODE_PERIOD);
-    expect(isList(await openFactors(world, newBrowser(world), { code: app.code() }))).toBe(true);
-  });
-
   it('shows a picture for an app only where one is added or replaced', async () => {
     const world = place();
     const app = await giveOneTimeCodes(world);
@@ -278,26 +245,6 @@ describe('the page for factors', () => {
     expect([page.url, page.text.includes('class="qr"')]).toEqual([url, true]);
     const callback = await browser.open(`${world.issuer}/account/factors/callback?state=//evil.example`);
     expect(callback.url).toBe(`${world.issuer}/account/factors`);
-  });
-
-  it('doesn’t tell a session of its own changes', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const browser = newBrowser(world);
-    await addCode(browser, await openFactors(world, browser));
-    const { page } = await begin(world, {}, { browser });
-    expect(page.text).not.toContain('/notice"');
-    const { notices } = await ownFactors(world);
-    expect(notices.map(({ what }) => what)).toEqual(['factor_added', 'recovery_codes_made']);
-  });
-
-  it('asks a session of days ago to sign in again', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const browser = newBrowser(world);
-    await openFactors(world, browser);
-    moveClock(DAY);
-    expect(isLogin(await browser.open(`${world.issuer}/account/factors`))).toBe(true);
   });
 });
 

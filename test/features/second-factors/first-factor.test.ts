@@ -1,12 +1,11 @@
 // The first factor of a person, over HTTP: by a link of an operator, by an invitation, or within a sign-in where the file allows that.
 import { randomBytes } from 'node:crypto';
-import { decodeJwt } from 'jose';
 import { describe, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/store.ts';
 import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { fieldOf, type Page } from '../../world/browser.ts';
-import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { standingClock } from '../../world/clock.ts';
 import { eachStore, useWorld } from '../../world/each-store.ts';
 import { begin, codeOf, finishPages, newBrowser, sessionOf, signInAs, silently } from '../../world/person.ts';
 import {
@@ -17,12 +16,9 @@ import {
   setFactors,
   SoftwareKey,
 } from '../../world/second-factors.ts';
-import { redeem } from '../../world/token-endpoint.ts';
 import { NEVER } from '../../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../../world/world.ts';
 import { newLink } from '../../world/one-time-link.ts';
-
-const SECOND = 'urn:postern:acr:second-factor';
 const SIGN_IN = { passkeys: true, one_time_codes: true, recovery_codes: 10 };
 const OPTIONS = {
   issuer: 'https://id.example',
@@ -95,7 +91,7 @@ eachStore(
       expect((await newBrowser(world).open(urlOf(world, fresh))).status).toBe(200);
     });
 
-    it('MF-26: leaves the session of its browser, which is asked for the code alone, and ends the others', async () => {
+    it('MF-26: leaves the session of its browser, which is asked for the factor, and ends the others', async () => {
       const world = place();
       await setFactors(world, 'alice');
       const [browser, elsewhere] = [newBrowser(world), newBrowser(world)];
@@ -108,26 +104,6 @@ eachStore(
       expect(isDone(await browser.submit(page, token, appIn(page)))).toBe(true);
       expect(await silently(world, elsewhere)).toBe('login_required');
       expect(await silently(world, browser)).toBe('interaction_required');
-
-      moveClock(MINUTE);
-      const code = codeFor(page);
-      const signedInAt = Math.floor(Date.now() / 1000);
-      const flow = await begin(world, { acr_values: SECOND }, { browser });
-      expect(isSecondStep(flow.page)).toBe(true);
-      const session = sessionOf(browser);
-      const end = await finishPages(browser, await browser.submit(flow.page, '/code', { code }), 'alice');
-      const afterNotice = end.text.includes('/notice"') ? await browser.submit(end, '/notice') : end;
-      const last = await finishPages(browser, afterNotice, 'alice');
-      const { body } = await redeem(world, { code: codeOf(last) });
-      expect(body['error_description']).toBeUndefined();
-      const claims = decodeJwt(String(body['access_token']));
-      expect([claims['acr'], claims['amr'], claims['auth_time']]).toEqual([
-        SECOND,
-        ['pwd', 'otp', 'mfa'],
-        signedInAt,
-      ]);
-      // MF-33: the id of before is nobody's.
-      expect(sessionOf(browser)).not.toBe(session);
     });
   },
   OPTIONS,
@@ -193,25 +169,5 @@ describe('an invitation', () => {
     const [, nextToken = ''] = /\/link\/([\w-]{43})$/.exec(next.url) ?? [];
     expect([next.status, nextToken === token, nextToken.length]).toEqual([200, false, 43]);
     expect(isDone(await browser.submit(next, nextToken, appIn(next)))).toBe(true);
-  });
-});
-
-describe('a person of the file without a password', () => {
-  const place = useWorld({ ...OPTIONS, people: { bob: { password_hash: undefined } } });
-
-  it('adds a passkey by a link, and signs in with it alone', async () => {
-    const world = place();
-    const token = await newLink(world, 'factors', PEOPLE.bob);
-    const browser = newBrowser(world);
-    const page = await browser.open(urlOf(world, token));
-    const key = new SoftwareKey();
-    expect(isDone(await browser.submit(page, token, keyIn(world, page, key)))).toBe(true);
-    const { page: login } = await begin(world, {}, { browser });
-    const userHandle = fieldOf(page, 'handle');
-    const signedIn = await browser.submit(login, '/passkey', {
-      response: key.assert(world, login, { userHandle }),
-    });
-    const afterNotice = await browser.submit(signedIn, '/notice');
-    expect(codeOf(await finishPages(browser, afterNotice, 'alice')), afterNotice.text).toBeDefined();
   });
 });

@@ -301,16 +301,6 @@ async function typePassword(
 }
 
 describe('around it', () => {
-  it('a browser that remembers the person, and an app that she allowed, change nothing', async () => {
-    const world = place();
-    const browser = await ownBrowser(world, await giveOneTimeCodes(world));
-    for (const changes of [{}, { client_id: 'first-party' }, { login_hint: 'alice' }, { prompt: 'login' }]) {
-      const { page } = await begin(world, changes, { browser });
-      expect(isSecondStep(await signInAs(browser, page, 'alice'))).toBe(true);
-      await expectNothingGained(world, browser);
-    }
-  });
-
   it('another tab beside the second step has to do both steps', async () => {
     const world = place();
     const app = await giveOneTimeCodes(world);
@@ -352,6 +342,9 @@ describe('around it', () => {
     const world = place();
     await giveOneTimeCodes(world);
     for (const changes of [
+      { client_id: 'first-party' },
+      { login_hint: 'alice' },
+      { prompt: 'login' },
       { acr_values: 'urn:postern:acr:password' },
       { scope: 'openid' },
       { prompt: 'consent' },

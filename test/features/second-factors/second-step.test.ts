@@ -1,13 +1,8 @@
 // The second step of a sign-in over HTTP: until it is done there is no session, whatever the person, the browser or somebody else does.
-import { randomBytes } from 'node:crypto';
-import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { Vault } from '../../../src/keys/vault.ts';
-import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
 import { withNotice } from '../../../src/features/second-factors/notices.ts';
-import { type Notice, sealedFor } from '../../../src/users/factors.ts';
+import { type Notice } from '../../../src/users/factors.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
-import { authorizationUrl } from '../../world/authorization-request.ts';
 import type { Browser, Page } from '../../world/browser.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
@@ -35,7 +30,6 @@ import {
   setFactors,
   SoftwareKey,
 } from '../../world/second-factors.ts';
-import { redeem } from '../../world/token-endpoint.ts';
 import { NEVER } from '../../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../../world/world.ts';
 
@@ -108,40 +102,6 @@ describe('the second step in its page', () => {
     expect([login.status, isLogin(login)]).toEqual([200, true]);
     expect(isConsent(await signInAs(browser, login, 'alice'))).toBe(true);
   });
-
-  it.each(['consent', 'access', 'select_account'])(
-    'comes where somebody else signs in from a page of %s',
-    async (prompt) => {
-      const world = place();
-      const app = await giveOneTimeCodes(world);
-      const { browser } = await complete(world, 'bob');
-      const changes = {
-        consent: { prompt: 'consent' },
-        access: { client_id: 'post' },
-        select_account: { prompt: 'select_account' },
-      }[prompt];
-      const { page } = await begin(world, changes, { browser });
-      const link = /href="([^"]*account=other[^"]*)"/.exec(page.text)?.[1] ?? '';
-      const login = await browser.open(link);
-      const step = await signInAs(
-        browser,
-        login,
-        'alice',
-        prompt === 'select_account' ? '/login' : '/switch',
-      );
-      expect([isSecondStep(step), isSecondStep(await browser.open(step.url))]).toEqual([true, true]);
-      const whose = await browser.open(authorizationUrl(world, { prompt: 'none', scope: 'openid' }));
-      if (codeOf(whose) !== undefined) {
-        const { body } = await redeem(world, { code: codeOf(whose) });
-        expect(decodeJwt(String(body['id_token'])).sub).toBe(PEOPLE.bob);
-      }
-      let next = await browser.submit(step, '/code', { code: app.code() });
-      // The engine ends bob's session first, by a form that submits itself.
-      if (next.text.includes('/logout/confirm')) next = await browser.submit(next, '/logout/confirm');
-      expect(next.text).toContain('alice');
-      expect(isLogin(next) || isSecondStep(next)).toBe(false);
-    },
-  );
 
   it('MF-33: the session after it is a new one, and the one before is nobody', async () => {
     const world = place();
@@ -586,35 +546,5 @@ describe('what is left of a sign-in', () => {
     const again = await browser.submit(two.page, '/code', { code: app.code() });
     expect([again.status, isSecondStep(again)]).toEqual([401, true]);
     expect(codeOf(await browser.submit(two.page, '/code', { code: app.code(1) }))).toBeDefined();
-  });
-});
-
-describe('failures of what a sign-in rests on', () => {
-  let isAway = false;
-  const handStore = (store: Store): Store => ({
-    ...store,
-    documents: {
-      ...store.documents,
-      get(collection, id) {
-        if (isAway && collection.startsWith('factor')) return Promise.reject(new StoreUnavailable());
-        return store.documents.get(collection, id);
-      },
-    },
-  });
-  const config = {
-    ...OPTIONS.config,
-    rate_limits: { ...GENEROUS.rate_limits, sign_in: '1/1h' },
-  };
-  const place = useWorld({ ...OPTIONS, handStore, config });
-
-  it('a code that is sealed under another encryption key is neither right nor wrong', async () => {
-    const world = place();
-    const app = newAuthenticatorApp('alice');
-    const sealed = new Vault([randomBytes(32)]).seal(randomBytes(20), sealedFor(PEOPLE.alice));
-    await setFactors(world, 'alice', { oneTimeCode: { ...app.factor, sealed } });
-    const { browser, page } = await begin(world, {}, { browser: newBrowser(world) });
-    const step = await signInAs(browser, page, 'alice');
-    expect((await browser.submit(step, '/code', { code: app.code() })).status).toBe(503);
-    await expectStranger(world, browser);
   });
 });

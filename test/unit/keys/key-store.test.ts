@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { reserveKeys, stateOf, type Ring } from '../../../src/keys/ring.ts';
-import { rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
+import { reserveKeys, type Ring } from '../../../src/keys/ring.ts';
+import { rotateByHand } from '../../../src/keys/ring-actions.ts';
 import { KeyStoreError } from '../../../src/keys/ring-document.ts';
-import { createWorld, HOUR, realKeys, TIMING, type World } from './keys.fixture.ts';
-import { MOMENTS, withMoments } from './moments.fixture.ts';
+import { createWorld, type World } from './keys.fixture.ts';
 
 async function failure(promise: Promise<unknown>): Promise<KeyStoreError> {
   const error: unknown = await promise.then(
@@ -100,55 +99,5 @@ describe('an older ring with its own version, as a backup of the whole store bri
     world.documents.force('keys', 'ring', backup.value, backup.version);
     expect((await failure(keyStore.load())).code).toBe('rolled_back');
     expect((await failure(rotateByHand(keyStore, world.now))).code).toBe('rolled_back');
-  });
-});
-
-describe('a change of the ring', () => {
-  it.each(MOMENTS)('KY-10: ends well when the process is killed after %s', async (name) => {
-    const world = createWorld();
-    await world.process().ensure();
-    const signed = new Map<string, number>();
-    let kills = 0;
-    for (let hour = 0; hour < 24 * 100; hour += 8) {
-      world.clock.now += 8 * HOUR;
-      const keyStore = world.process(
-        withMoments(world, (moment) => {
-          if (moment !== name) return;
-          kills += 1;
-          throw new Error('killed');
-        }),
-      );
-      await runDueSteps(keyStore, world.now).catch(() => undefined);
-      // The restart: one more life in which nothing is killed.
-      const ring = await runDueSteps(world.process(), world.now);
-      const keySet = world.process().toKeySet(ring);
-      const states = ring.keys.map((key) => stateOf(key, world.now()));
-      expect(states.filter((state) => state === 'active')).toHaveLength(1);
-      expect(reserveKeys(ring)).toHaveLength(1);
-      signed.set(keySet.active.kid, world.now());
-      for (const [kid, last] of signed) {
-        if (last + TIMING.tokenLife * 1000 < world.now()) continue;
-        expect(keySet.published.map((key) => key.kid)).toContain(kid);
-      }
-    }
-    expect(kills).toBeGreaterThanOrEqual(3);
-    expect(signed.size).toBeGreaterThanOrEqual(3);
-  });
-});
-
-describe('the key set of a ring', () => {
-  it('KY-01: has the private halves of the keys that sign, and publishes none', async () => {
-    const [a, b] = await realKeys();
-    if (a === undefined || b === undefined) throw new Error('too few keys');
-    const world = createWorld();
-    const keys = [a, b];
-    const keyStore = world.process({ generateKey: async () => keys.shift() ?? b });
-    const keySet = keyStore.toKeySet(await keyStore.ensure());
-    expect(keySet.active).toEqual({ kid: a.kid, privateJwk: a.privateJwk });
-    expect(keySet.reserve).toEqual([{ kid: b.kid, privateJwk: b.privateJwk }]);
-    expect(keySet.published).toEqual([a.publicJwk, b.publicJwk]);
-    for (const key of keySet.published) {
-      expect(Object.keys(key).toSorted()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
-    }
   });
 });
