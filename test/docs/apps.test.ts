@@ -90,6 +90,9 @@ describe('docs/apps', () => {
         missing: [],
       });
     }
+    for (const [, file = '', block] of text.matchAll(/<!-- (examples\/\S+) -->\n+```\w*\n([^]*?)^```$/gm)) {
+      expect(block).toBe(readFileSync(file, 'utf8'));
+    }
     const kinds = ['token_endpoint_auth_method', 'require_pkce', 'id_token_claims', 'application_type'];
     const kindOf = (client: Client) => kinds.map((key) => client[key]);
     const pathsOf = (client: Client) =>

@@ -1,7 +1,9 @@
-// The programs of examples/, run as they are but for their ports. test/docs/readme.test.ts signs in to the first one.
+// The programs of examples/ that Node.js runs, as they are but for their ports. test/docs/readme.test.ts signs in to the first one,
+// and `npm run interop -- flask go` runs the others.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../world/chromium.ts';
 import { runProgram, startUntil } from '../world/process.ts';
@@ -64,4 +66,86 @@ describe('examples/express', () => {
       await app.end();
     }
   });
+});
+
+describe('examples/spa', () => {
+  let folder: string;
+  let origin: string;
+  let command: readonly string[];
+  beforeAll(async () => {
+    const port = await freePort();
+    origin = `http://localhost:${port}`;
+    folder = await mkdtemp(path.resolve('node_modules/.example-'));
+    await cp('examples/spa', folder, { recursive: true });
+    await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
+    const { scripts } = JSON.parse(await readFile('examples/spa/package.json', 'utf8')) as {
+      scripts: { start: string };
+    };
+    command = ['sh', '-c', `exec node_modules/.bin/${scripts.start.replace('5173', String(port))}`];
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  async function withPage(issuer: string, use: (page: Page) => Promise<void>): Promise<void> {
+    const app = await startUntil(origin, command, { cwd: folder, env: { VITE_ISSUER: issuer } });
+    const browser = await launchChromium();
+    try {
+      const page = await browser.newPage();
+      await page.goto(origin);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await use(page);
+    } finally {
+      await browser.close();
+      await app.end();
+    }
+  }
+
+  /** The client that the guide prints, with the origins that may send requests. */
+  const startService = (allowed_origins: string[]) => {
+    const others = worldClients().filter(({ client_id: id }) => id !== 'spa');
+    const client = {
+      client_id: 'spa',
+      application_type: 'web',
+      token_endpoint_auth_method: 'none',
+      redirect_uris: [`${origin}/callback`],
+      post_logout_redirect_uris: [`${origin}/`],
+      scope: 'openid email profile',
+    };
+    return startWorld({ config: { cors: { allowed_origins }, clients: [...others, client] } });
+  };
+
+  it('signs in and out', async () => {
+    const world = await startService([origin]);
+    try {
+      await withPage(world.issuer, async (page) => {
+        await page.getByLabel('Username').fill('alice');
+        await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
+        await page.getByRole('button', { name: 'Sign in' }).click();
+        await page.getByRole('button', { name: 'Allow', exact: true }).click();
+        await page.getByText('alice@example.com').waitFor();
+        expect(page.url()).toBe(`${origin}/`);
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.waitForURL(`${world.issuer}/**`);
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.getByText('Not signed in').waitFor();
+      });
+    } finally {
+      await world.stop();
+    }
+  });
+
+  it('says that its origin may not send requests', async () => {
+    const world = await startService([]);
+    try {
+      await withPage(world.issuer, async (page) => {
+        await page.getByText(`add ${origin} to cors.allowed_origins`).waitFor();
+      });
+    } finally {
+      await world.stop();
+    }
+  });
+
+  it('says that Postern is not there', () =>
+    withPage('http://localhost:1', async (page) => {
+      await page.getByText("Postern doesn't answer at http://localhost:1. Is it running?").waitFor();
+    }));
 });

@@ -43,6 +43,14 @@ const DJANGO = {
   build: ['sh', 'django/build.sh'],
   needs: [{ debian: 'python3-venv', file: '/usr/share/doc/python3-venv' }],
 };
+const WEB_PYTHON = { ...DJANGO, build: ['sh', 'web-python/build.sh'] };
+const example = (name: string, more: Pick<Client, 'build' | 'needs'>): Client => ({
+  name,
+  clientId: 'my-app',
+  command: ['node', 'example.mjs', name],
+  port: 3290,
+  ...more,
+});
 const OAUTH2_PROXY = 'github.com/oauth2-proxy/oauth2-proxy/v7';
 const goProgram = (folder: string) => ({
   folder,
@@ -76,6 +84,12 @@ export const CLIENTS: readonly Client[] = [
   },
   { name: 'express-openid-connect', command: ['node', 'express-openid-connect.mjs'], port: 3120 },
   { name: 'authjs', command: ['node', 'authjs.mjs'], port: 3130 },
+  {
+    name: 'nextjs',
+    build: ['sh', 'nextjs/build.sh'],
+    command: ['node', 'nextjs.mjs'],
+    port: 3295,
+  },
   { name: 'passport-openidconnect', clientId: 'passport', command: ['node', 'passport.mjs'], port: 3140 },
   mcp('mcp-sdk', ['node', 'mcp/client.mjs', '@modelcontextprotocol/sdk', 'node']),
   mcp('mcp-client', ['node', 'mcp/client.mjs', '@modelcontextprotocol/client', 'python']),
@@ -134,6 +148,8 @@ export const CLIENTS: readonly Client[] = [
     port: 3160,
     needs: [pythonModule('python3-authlib', 'authlib'), pythonModule('python3-requests', 'requests')],
   },
+  example('flask', WEB_PYTHON),
+  example('fastapi', WEB_PYTHON),
   {
     name: 'requests-oauthlib',
     command: python('requests_oauthlib_client.py'),
@@ -183,6 +199,7 @@ export const CLIENTS: readonly Client[] = [
     port: 3180,
     needs: [{ debian: 'golang-go', file: 'go' }],
   },
+  example('go', { needs: [{ debian: 'golang-go', file: 'go' }] }),
   {
     name: 'go-oidc-rotations',
     command: ['node', 'rotations.ts'],
