@@ -20,8 +20,6 @@ type Column<Row> = Readonly<{
   key: Key<Row>;
   /** Of tables. Default: the key. */
   heading?: string;
-  /** The value as tables show it. */
-  text?: (row: Row) => unknown;
   /** Shown as "2 hours ago", exact where the table is wide. */
   isTime?: boolean;
   /** Of texts that stand out on a terminal. */
@@ -104,15 +102,10 @@ function toPlain(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** For xargs: each name once where a few rows in a row have it. */
+/** For xargs. */
 async function printNames<Row>({ stdout }: CliIo, list: List<Row>): Promise<void> {
   const [name] = columnsOf(list);
-  let last: unknown;
-  for await (const row of list.rows) {
-    const value = name && row[name.key];
-    if (value !== last) stdout.write(`${escaped(toPlain(value))}\n`);
-    last = value;
-  }
+  for await (const row of list.rows) stdout.write(`${escaped(toPlain(name && row[name.key]))}\n`);
 }
 
 type Style = Parameters<typeof styleText>[0];
@@ -134,13 +127,14 @@ async function printTable<Row>(
   let widths = columns.map(() => 0);
   const write = (page: readonly (readonly Cell[])[]) => {
     const needed = widths.map((width, at) =>
-      Math.max(width, ...page.map((cells) => widthOf(cells[at]?.text ?? ''))),
+      Math.max(width, ...page.map((cells) => (cells[at]?.text ?? '').length)),
     );
     widths = fitted(needed, limit);
     for (const cells of page) {
       const line = cells.map(({ text, style }, at) => {
-        const shown = cut(text, widths[at] ?? 0);
-        return paint(shown, style) + ' '.repeat((widths[at] ?? 0) - widthOf(shown));
+        const width = widths[at] ?? 0;
+        const shown = cut(text, width);
+        return paint(shown, style) + ' '.repeat(Math.max(0, width - shown.length));
       });
       stdout.write(`${line.join('  ').trimEnd()}\n`);
     }
@@ -153,8 +147,8 @@ async function printTable<Row>(
   for await (const row of list.rows) {
     if (count++ === 0 && headers) page.push(headings);
     page.push(
-      columns.map(({ key, text, isTime, colours }) => {
-        const value = text ? text(row) : row[key];
+      columns.map(({ key, isTime, colours }) => {
+        const value = row[key];
         const shown = toCell(isTime === true && !isWide ? toAgo(value) : value);
         return { text: shown, style: colours?.[shown] };
       }),
@@ -188,17 +182,7 @@ function fitted(widths: readonly number[], limit: number): number[] {
   return left;
 }
 
-// What takes two columns of a terminal: East Asian Wide and Fullwidth of UAX #11, by blocks.
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{17000}-\u{18cff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
-
-const lettersOf = (text: string): string[] => text.match(/[^]\p{M}*/gu) ?? [];
-const widthOf = (text: string): number =>
-  lettersOf(text).reduce((sum, letter) => sum + (WIDE.test(letter) ? 2 : 1), 0);
-
 function cut(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
-  const kept = lettersOf(text);
-  while (widthOf(kept.join('')) > width - 1) kept.pop();
-  return `${kept.join('')}…`;
+  const letters = [...text];
+  return letters.length <= width ? text : `${letters.slice(0, width - 1).join('')}…`;
 }
