@@ -182,7 +182,5 @@ function fitted(widths: readonly number[], limit: number): number[] {
   return left;
 }
 
-function cut(text: string, width: number): string {
-  const letters = [...text];
-  return letters.length <= width ? text : `${letters.slice(0, width - 1).join('')}…`;
-}
+const cut = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, width - 1).toWellFormed()}…`;
