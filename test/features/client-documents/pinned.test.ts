@@ -1,9 +1,5 @@
 // A client document in the file: the service works with what was reviewed, and asks nobody for another.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { VERIFIER } from '../../world/authorization-request.ts';
-import { begin, complete } from '../../world/person.ts';
-import { introspect } from '../../world/presented-tokens.ts';
-import { post } from '../../world/requests.ts';
 import { type OpenWorld, startWorld, worldClients } from '../../world/world.ts';
 import { type DocumentServer, startDocumentServer } from './document-server.ts';
 import { postern } from '../../world/terminal.ts';
@@ -54,43 +50,9 @@ afterAll(async () => {
 });
 beforeEach(() => host.publish(published()));
 
-const request = (redirectUri = CALLBACK) => ({
-  client_id: clientId,
-  redirect_uri: redirectUri,
-  scope: 'mcp.tools',
-  resource: API,
-  nonce: '',
-});
-
 const pin = (...args: string[]) => postern(['client', 'pin', ...args, '--config', world.configFile]);
 
 describe('MC-32: a pinned document', () => {
-  it('works with no connection to its host, whatever is published there', async () => {
-    const elsewhere = 'https://evil.example/callback';
-    host.publish(published({ redirect_uris: [CALLBACK, elsewhere] }));
-    const before = host.connections();
-    const { answer } = await complete(world, 'alice', request());
-    const tokens = await post(world, '/oauth/token', {
-      grant_type: 'authorization_code',
-      code: answer.searchParams.get('code') ?? '',
-      redirect_uri: CALLBACK,
-      client_id: clientId,
-      code_verifier: VERIFIER,
-    });
-    expect(tokens).toMatchObject({ status: 200, body: { scope: 'mcp.tools' } });
-    expect(await introspect(world, String(tokens.body['access_token']))).toMatchObject({
-      active: true,
-      client_id: clientId,
-    });
-
-    const { page } = await begin(world, request(elsewhere));
-    expect({ status: page.status, url: page.url }).toEqual({
-      status: 400,
-      url: expect.stringContaining(world.issuer),
-    });
-    expect(host.connections()).toBe(before);
-  });
-
   it('is made of the published one', async () => {
     const { code, stdout } = await pin(clientId, '--scope', 'openid mcp.tools', '--json');
     expect({ code, client: JSON.parse(stdout) as object }).toEqual({

@@ -171,6 +171,8 @@ export type BothWays = {
   ask(requestTo: (side: 0 | 1) => WireRequest): Promise<{ seen: readonly [Seen, Seen]; isFast: boolean }>;
   /** What was reported and counted so far is not compared. */
   forget(): void;
+  /** Waits: some of it is counted in the background, after the answer. */
+  expectSameCounts(which?: string): Promise<void>;
   /** Stops both and starts them again on the same stores. */
   restart(config: Readonly<Record<string, unknown>>): Promise<void>;
   stop(): Promise<void>;
@@ -213,6 +215,7 @@ export async function startBothWays(
     },
     visits,
     forget: () => sides.forEach((side) => side.forget()),
+    expectSameCounts: (which) => until(() => expect(sides[0].counted(), which).toEqual(sides[1].counted())),
     async restart(settings) {
       await stopBoth();
       sides = await startBoth(settings);
@@ -301,14 +304,7 @@ export async function compareGenerated(
     expect(seen[0], which).toEqual(seen[1]);
     add(String(seen[0].status));
     if (isFast && seen[0].status === 200) add('200, fast path');
-    if (number % batch === batch - 1) {
-      // Some of it is counted in the background, after the answer.
-      const same = () =>
-        expect(both.sides[0].counted(), `seed ${seed}, counters after ${number}`).toEqual(
-          both.sides[1].counted(),
-        );
-      await until(same);
-    }
+    if (number % batch === batch - 1) await both.expectSameCounts(`seed ${seed}, counters after ${number}`);
   }
   expect(await both.sides[0].metrics()).toEqual(await both.sides[1].metrics());
   return statuses;

@@ -6,6 +6,7 @@ import { useWorld } from '../../world/each-store.ts';
 import { rounds } from '../../world/rounds.ts';
 import { ANSWER_TIMEOUT_MS, openWire } from '../../world/wire.ts';
 import { type OpenWorld, SPA_ORIGIN } from '../../world/world.ts';
+import { seededRandom } from './generated-requests.ts';
 
 const ALLOWED = 'https://global.example';
 const DOCUMENTS = [
@@ -73,15 +74,6 @@ const BODIES: readonly (readonly [header: string | undefined, body: string])[] =
   ['Transfer-Encoding: chunked', '5\r\nendle\r\n'],
 ];
 
-/** Numbers that look random and are the same in each run. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 function itemAt<T>(list: readonly T[], index: number): T {
   const one = list[index];
   if (one === undefined) throw new RangeError(`nothing at ${index}`);
@@ -115,7 +107,8 @@ function targetsOf(base: string): string[] {
 
 /** Requests of all kinds, as bytes: plain ones, those that differ in one thing, and wild ones. Each is the last of its connection. */
 function makeRequests(base: string, etag: string, count: number): string[] {
-  const next = numbers(20_240_611);
+  const random = seededRandom(20_240_611);
+  const next = (below: number) => Math.floor(random.next() * below);
   const [targets, extras] = [targetsOf(base), EXTRAS(etag)];
   return Array.from({ length: count }, () => {
     const kind = next(3);

@@ -8,7 +8,7 @@ import { keyStoreOf } from '../../world/stored.ts';
 import { createTurns } from '../../world/turns.ts';
 import { clientForm, type GENERATED_SECRETS } from './both-ways.ts';
 import { type BothStates, DEAD, startBothStates, STORES } from './user-tokens.ts';
-import { MINUTE, moveClock, standingClock, until } from '../../world/clock.ts';
+import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 
 const PATH = '/oauth/introspect';
 
@@ -54,7 +54,7 @@ describe.each(Object.entries(STORES))('introspection of a person’s token, on %
           expect(seen[0], `${caller} about ${name}, hint ${hint}`).toEqual(seen[1]);
         }
       }
-      await expectSameCounts();
+      await states.both.expectSameCounts();
     },
   );
 
@@ -85,7 +85,7 @@ describe.each(Object.entries(STORES))('introspection of a person’s token, on %
     }
     const again = await about('live', 'rs1');
     expect([again.isFast, again.seen[0].status]).toEqual([true, 200]);
-    await expectSameCounts();
+    await states.both.expectSameCounts();
   });
 
   it('KY-19: a token of a key that was compromised is dead at once, either way', async () => {
@@ -100,12 +100,6 @@ describe.each(Object.entries(STORES))('introspection of a person’s token, on %
     const { seen, isFast } = await about('live', 'rs1');
     expect([isFast, seen[0].text, seen[0]]).toEqual([false, '{"active":false}', seen[1]]);
   });
-
-  async function expectSameCounts(): Promise<void> {
-    // Some of it is counted in the background, after the answer.
-    const [fast, engine] = states.both.sides;
-    await until(() => expect(fast.counted()).toEqual(engine.counted()));
-  }
 });
 
 const HINTS = [undefined, 'access_token', 'refresh_token'];

@@ -6,17 +6,17 @@ import { StoreUnavailable } from '../../../src/store/store.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { type AuthorizeOptions, signIn } from '../../world/app.ts';
 import { type BothWays, clientForm, GENERATED_WORLD, startBothWays, withoutIds } from './both-ways.ts';
-import { MINUTE, moveClock, standingClock, until } from '../../world/clock.ts';
+import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { revoke } from '../../world/presented-tokens.ts';
-import { startRedis } from '../../world/servers.ts';
+import type { RedisServer } from '../../world/servers.ts';
 import { hashOf } from '../../world/stored.ts';
 import { refresh } from '../../world/token-endpoint.ts';
 import { createTurns } from '../../world/turns.ts';
+import { PERSON1, STORES } from './user-tokens.ts';
 import { API, type OpenWorld, PEOPLE, type World } from '../../world/world.ts';
 
 const PATH = '/oauth/token';
 const OFFLINE = 'openid email offline_access reports.read';
-const PERSON1 = `usr_${'1'.padStart(20, '0')}`;
 
 type Client = 'web' | 'post';
 type Tokens = Readonly<Record<string, string>>;
@@ -75,7 +75,6 @@ async function lateRefreshTokens(world: OpenWorld): Promise<Tokens> {
   return {
     live: await refreshTokenOf(world),
     spare: await refreshTokenOf(world),
-    contested: await refreshTokenOf(world),
     'without openid': await refreshTokenOf(world, { scope: 'offline_access reports.read' }),
     'for userinfo': await refreshTokenOf(world, { scope: 'openid email offline_access' }),
     'with full ID tokens': await refreshTokenOf(world, {
@@ -114,12 +113,6 @@ const OTHERS = [
   'made up',
 ];
 
-type Server = Awaited<ReturnType<typeof startRedis>>;
-const STORES: Readonly<Record<string, () => Promise<Server | undefined>>> = {
-  lmdb: () => Promise.resolve(undefined),
-  redis: () => startRedis(),
-};
-
 describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startStore) => {
   standingClock();
   const turns = { fast: createTurns(), engine: createTurns() };
@@ -128,7 +121,7 @@ describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startSto
     moveClock(MINUTE + 1);
     await Promise.all([turns.fast.turn(), turns.engine.turn()]);
   }
-  let server: Server | undefined;
+  let server: RedisServer | undefined;
   let both: BothWays;
   /** The newest of each chain, on each side. */
   let chains: readonly [Record<string, string>, Record<string, string>];
@@ -183,7 +176,7 @@ describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startSto
         expect(stored[0]).toEqual(stored[1]);
         expect(stored[0]).toMatchObject({ rotations: turn, gty: 'authorization_code refresh_token' });
       }
-      await expectSameCounts();
+      await both.expectSameCounts();
     },
   );
 
@@ -197,7 +190,7 @@ describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startSto
         const narrower = await ask(name, client, { scope: 'openid' });
         expect([narrower.isFast, narrower.seen[0]]).toEqual([false, narrower.seen[1]]);
       }
-      await expectSameCounts();
+      await both.expectSameCounts();
     },
   );
 
@@ -211,7 +204,7 @@ describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startSto
     for (const stub of stubs) stub.mockRestore();
     const again = await ask('spare', 'web');
     expect([again.isFast, again.seen[0].status]).toEqual([true, 200]);
-    await expectSameCounts();
+    await both.expectSameCounts();
   });
 
   it('RT-01: what the limit of the client refuses leaves the token as it is, either way', async () => {
@@ -226,22 +219,7 @@ describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startSto
     await nextMinute();
     const { seen, isFast } = await ask('with full ID tokens', 'post');
     expect([isFast, seen[0].status]).toEqual([true, 200]);
-    await expectSameCounts();
-  });
-
-  it('RT-01: of several at once one wins, and the family ends', async () => {
-    await nextMinute();
-    const [{ world }] = both.sides;
-    const answers = await Promise.all(
-      Array.from({ length: 4 }, () => refresh(world, chains[0]['contested'])),
-    );
-    const won = answers.filter(({ status }) => status === 200);
-    const lost = answers.filter(({ status }) => status !== 200);
-    expect(won).toHaveLength(1);
-    for (const { status, body } of lost) expect([status, body['error']]).toEqual([400, 'invalid_grant']);
-    const next = await refresh(world, String(won[0]?.body['refresh_token']));
-    expect([next.status, next.body['error']]).toEqual([400, 'invalid_grant']);
-    both.forget();
+    await both.expectSameCounts();
   });
 
   async function storedOf(side: 0 | 1, name: string): Promise<object> {
@@ -249,12 +227,6 @@ describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startSto
     const key = recordKey(await hashOf(openedStore), 'RefreshToken', chains[side][name] ?? '');
     const record = await openedStore.records.find('RefreshToken', key);
     return JSON.parse(withoutIds(record?.payload ?? '{}')) as object;
-  }
-
-  async function expectSameCounts(): Promise<void> {
-    // Some of it is counted in the background, after the answer.
-    const [fast, engine] = both.sides;
-    await until(() => expect(fast.counted()).toEqual(engine.counted()));
   }
 });
 

@@ -4,7 +4,7 @@ import { authorize, type AuthorizeOptions, exchange, signIn } from '../../world/
 import { MINUTE, moveClock } from '../../world/clock.ts';
 import { newBrowser, signOut } from '../../world/person.ts';
 import { revoke } from '../../world/presented-tokens.ts';
-import { startRedis } from '../../world/servers.ts';
+import { type RedisServer, startRedis } from '../../world/servers.ts';
 import { redeem, refresh } from '../../world/token-endpoint.ts';
 import type { createTurns } from '../../world/turns.ts';
 import { API, type OpenWorld, PEOPLE, type World } from '../../world/world.ts';
@@ -106,7 +106,7 @@ async function lateTokens(world: OpenWorld): Promise<Tokens> {
   };
 }
 
-const PERSON1 = `usr_${'1'.padStart(20, '0')}`;
+export const PERSON1 = `usr_${'1'.padStart(20, '0')}`;
 export const DEAD = [
   'expired',
   'client gone',
@@ -121,8 +121,7 @@ export const DEAD = [
   'person’s everything ended',
 ];
 
-type Server = Awaited<ReturnType<typeof startRedis>>;
-export const STORES: Readonly<Record<string, () => Promise<Server | undefined>>> = {
+export const STORES: Readonly<Record<string, () => Promise<RedisServer | undefined>>> = {
   lmdb: () => Promise.resolve(undefined),
   redis: () => startRedis(),
 };
@@ -137,7 +136,7 @@ export type BothStates = Readonly<{
 }>;
 
 export async function startBothStates(
-  startStore: () => Promise<Server | undefined>,
+  startStore: () => Promise<RedisServer | undefined>,
   turns: Readonly<Record<'fast' | 'engine', Turns>>,
 ): Promise<BothStates> {
   const server = await startStore();

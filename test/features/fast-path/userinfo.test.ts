@@ -2,7 +2,7 @@
 // store, and requests that differ in one thing from a plain one.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/store.ts';
-import { MINUTE, moveClock, standingClock, until } from '../../world/clock.ts';
+import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { createTurns } from '../../world/turns.ts';
 import type { WireRequest } from './both-ways.ts';
 import { type BothStates, DEAD, startBothStates, STORES } from './user-tokens.ts';
@@ -61,8 +61,7 @@ describe.each(Object.entries(STORES))('userinfo without the engine, on %s', (_na
 
   async function expectSameCounts(): Promise<void> {
     const [fast, engine] = states.both.sides;
-    // Some of it is counted in the background, after the answer.
-    await until(() => expect(fast.counted()).toEqual(engine.counted()));
+    await states.both.expectSameCounts();
     expect(await fast.metrics()).toEqual(await engine.metrics());
   }
 
