@@ -1,10 +1,12 @@
-// The package as somebody gets it: packed, installed in an empty folder, started with npx from there.
+// The package as users get it: released, installed in an empty folder and for the whole machine, started, and removed.
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { Browser } from '../world/browser.ts';
+import { freePort } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { get } from '../world/requests.ts';
 import { writeWorldConfig } from '../world/world.ts';
@@ -13,6 +15,124 @@ import { tempFolder } from '../world/temp-folder.ts';
 
 const run = promisify(execFile);
 
+const released = tempFolder();
+const [first, second] = [path.join(released, 'first'), path.join(released, 'second')];
+const printed: string[] = [];
+let tarball: string;
+
+beforeAll(async () => {
+  const copy = await copyProject();
+  // No builder of images works, and then one does.
+  for (const name of ['docker', 'podman', 'buildah']) await putProgram(name, 'exit 1');
+  // The machine's own Node on the path, not the one of this checkout: that is what users have.
+  const env = { ...ownEnvironment(), PATH: `${released}/bin:${ownEnvironment()['PATH']}` };
+  for (const folder of [first, second]) {
+    printed.push((await run('tools/release.sh', [folder], { cwd: copy, env })).stdout);
+    await putProgram('podman', 'echo "$@"');
+  }
+  await rm(copy, { recursive: true });
+  tarball = path.join(first, (await readdir(first)).find((name) => name.endsWith('.tgz')) ?? '');
+}, 240_000);
+
+async function putProgram(name: string, text: string): Promise<void> {
+  await mkdir(path.join(released, 'bin'), { recursive: true });
+  await writeFile(path.join(released, 'bin', name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+}
+
+describe('the release', () => {
+  it('is the same twice, and its checksums are right', async () => {
+    const sums = await readFile(path.join(first, 'SHA256SUMS'), 'utf8');
+    expect(await readFile(path.join(second, 'SHA256SUMS'), 'utf8')).toBe(sums);
+    for (const cwd of [first, second]) await run('sha256sum', ['--check', 'SHA256SUMS'], { cwd });
+  });
+
+  it('builds the image where a builder works, and says so where none does', () => {
+    const version = path.basename(tarball, '.tgz').replace('-', ':');
+    expect(printed[0]).toMatch(/\nNo image: neither docker, podman nor buildah works here\n$/);
+    expect(printed[1]?.split('\n').at(-2)).toBe(`build -f deploy/Dockerfile -t ${version} .`);
+  });
+
+  it('lists in its bill of materials what comes with the package, and nothing that development needs', async () => {
+    const manifest = JSON.parse(await readFile('package.json', 'utf8')) as Record<
+      string,
+      Record<string, string>
+    >;
+    const bill = JSON.parse(await readFile(tarball.replace('.tgz', '.cdx.json'), 'utf8')) as {
+      serialNumber: string;
+      components: { purl: string }[];
+    };
+    expect(bill.serialNumber).toMatch(/^urn:uuid:[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+    const urls = bill.components.map(({ purl }) => decodeURIComponent(purl));
+    const urlOf = ([name, wanted]: [string, string]) =>
+      `pkg:npm/${wanted.replace(/^npm:/, '').replace(/^(?=\d)/, `${name}@`)}`;
+    expect(urls).toEqual(expect.arrayContaining(Object.entries(manifest['dependencies'] ?? {}).map(urlOf)));
+    const forDevelopment = Object.keys(manifest['devDependencies'] ?? {}).map((name) => `pkg:npm/${name}@`);
+    expect(urls.filter((url) => forDevelopment.some((start) => url.startsWith(start)))).toEqual([]);
+  });
+});
+
+describe('the packed package, installed for the whole machine', () => {
+  const prefix = tempFolder();
+  const program = path.join(prefix, 'bin/postern');
+  const npm = (...words: readonly string[]) =>
+    run('npm', [...words, '--prefix', prefix], { cwd: prefix, env: ownEnvironment() });
+  /** PATH with that version first. */
+  async function pathWith(version: string): Promise<string> {
+    const name = `node-linux-${process.arch}`;
+    const own = path.join(prefix, version);
+    const words = ['install', '--no-audit', '--no-fund', '--prefix', own, `${name}@${version}`];
+    await run('npm', words, { cwd: prefix, env: ownEnvironment() });
+    return `${path.join(own, 'node_modules', name, 'bin')}:/usr/bin:/bin`;
+  }
+
+  beforeAll(() => npm('install', '--global', '--no-audit', '--no-fund', tarball), 240_000);
+
+  it.each([process.versions.node, '22.18.0'])(
+    'on Node.js %s: init, a start and a sign-in',
+    async (version) => {
+      const own = version === process.versions.node ? `${path.dirname(process.execPath)}:/bin` : undefined;
+      const PATH = own ?? (await pathWith(version));
+      const folder = path.join(prefix, `service-${version}`);
+      const port = await freePort();
+      const issuer = `http://localhost:${port}`;
+      const { stdout } = await run(program, ['init', folder, '--issuer', issuer], { env: { PATH } });
+      const service = await startProcess(path.join(folder, 'config/postern.yaml'), [program], folder, {
+        PATH,
+      });
+      try {
+        const app = new Browser(`http://localhost:${port + 1}`);
+        const user = new Browser(issuer);
+        const page = await user.open((await app.open(`http://localhost:${port + 1}/try/start`)).url);
+        const consent = await user.submit(page, '/login', { username: 'alice', password: stdout.trim() });
+        const { url } = await user.submit(consent, '/consent');
+        expect((await app.open(url)).text).toContain('The demo app signed you in and verified both tokens.');
+        expect((await run(await readlink(`/proc/${service.pid}/exe`), ['--version'])).stdout).toBe(
+          `v${version}\n`,
+        );
+      } finally {
+        await service.end();
+      }
+    },
+  );
+
+  it('says on Node.js 20 in one line which version it needs', async () => {
+    const env = { PATH: await pathWith('20.19.0') };
+    const failed = {
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^postern needs Node\.js 22\.18 or newer.*\n$/) as string,
+    };
+    await expect(run(program, ['version'], { env })).rejects.toMatchObject(failed);
+  });
+
+  it('is gone once it is removed, and leaves the configuration', async () => {
+    await npm('uninstall', '--global', 'postern');
+    expect(await readdir(path.join(prefix, 'bin'))).toEqual([]);
+    expect(await readdir(path.join(prefix, 'lib/node_modules'))).not.toContain('postern');
+    expect(await readdir(path.join(prefix, 'service-22.18.0'))).toEqual(['config', 'data']);
+  });
+});
+
 describe('the packed package in an empty folder', () => {
   const folder = tempFolder();
   let ownNode: string;
@@ -20,15 +140,10 @@ describe('the packed package in an empty folder', () => {
     (await run('npm', words, { cwd: folder, env: ownEnvironment() })).stdout.trim();
 
   beforeAll(async () => {
-    const copy = await copyProject();
-    // The machine's own Node on the path, not the one of this checkout: that is what somebody has.
-    await run('npm', ['pack', '--pack-destination', folder], { cwd: copy, env: ownEnvironment() });
-    await rm(copy, { recursive: true });
-    const [tarball = ''] = await readdir(folder);
     const scripts = { which: 'node -p process.execPath' };
     await writeFile(path.join(folder, 'package.json'), JSON.stringify({ private: true, scripts }));
     ownNode = await npm('run', '-s', 'which');
-    await npm('install', '--no-audit', '--no-fund', `./${tarball}`);
+    await npm('install', '--no-audit', '--no-fund', tarball);
   }, 240_000);
 
   it("leaves a project that installs it the Node.js of that project's scripts", async () => {
