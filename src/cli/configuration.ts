@@ -1,6 +1,7 @@
 // Shared by the verbs: options, reading the configuration, and how its problems are shown.
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { ConfigError } from '../config/config.ts';
+import { type Config, ConfigError } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
 import { formatProblem } from '../config/problems.ts';
 import { counted, printJson, type CliIo } from './io.ts';
 
@@ -28,6 +29,18 @@ export function checked(faultOf: (value: string) => string | undefined): (value:
     if (fault) throw new InvalidArgumentError(`It ${fault}.`);
     return value;
   };
+}
+
+/** For what must work while the file is broken: faults of clients, APIs and users are warnings. */
+export async function readService(file: string, io: CliIo): Promise<Config> {
+  try {
+    return await loadConfig(file);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const config = await loadConfig(file, { serviceOnly: true }).catch(() => Promise.reject(error));
+    for (const problem of error.problems) io.stderr.write(`warning: ${formatProblem(problem)}\n`);
+    return config;
+  }
 }
 
 /** Every problem on a line of its own, or all of them as JSON. */

@@ -1,9 +1,6 @@
 // `postern keys …`. The verbs work on the configured store directly, so that they do the same with and without a running
 // service.
 import type { Command } from 'commander';
-import { type Config, ConfigError } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
-import { formatProblem } from '../config/problems.ts';
 import { familyOf } from '../keys/families.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { type KeyConfig, keyStoreFor } from '../keys/open-keys.ts';
@@ -14,7 +11,7 @@ import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { confirm, yesOption, type YesOption } from './terminal.ts';
-import { addVerb, type VerbOptions } from './configuration.ts';
+import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, print } from './io.ts';
 import { addListOptions, type ListOptions, printList } from './table.ts';
 
@@ -120,25 +117,13 @@ type KeysContext = Readonly<{
 
 const NO_KEYS = 'there are no signing keys yet: start the service once to create them';
 
-/** A leaked key can't wait for a file that is broken elsewhere: those faults are warnings. */
-async function readOfKeys(file: string): Promise<Config> {
-  try {
-    return await loadConfig(file);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const config = await loadConfig(file, { keysOnly: true }).catch(() => Promise.reject(error));
-    for (const problem of error.problems) process.stderr.write(`warning: ${formatProblem(problem)}\n`);
-    return config;
-  }
-}
-
 /** Throws CommandError before the first start, which creates the ring. `anyIssuer`: also on a store of another issuer. */
 export async function withKeys(
   { config: file }: VerbOptions,
   use: (context: KeysContext) => Promise<void>,
   { anyIssuer = false } = {},
 ): Promise<void> {
-  const config = await readOfKeys(file);
+  const config = await readService(file, process);
   if (!isStoreMade(config.store)) throw new CommandError(NO_KEYS);
   await withStore(config.store, async (store) => {
     const { documents } = store;

@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import type { AuditConfig, Config } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
@@ -19,7 +18,7 @@ import { createUserEvents } from '../users/user-events.ts';
 import { createUserIndex } from '../users/user-index.ts';
 import type { User } from '../users/user.ts';
 import { confirm, yesOption, type YesOption } from './terminal.ts';
-import { addVerb, type VerbOptions } from './configuration.ts';
+import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
 
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
@@ -32,7 +31,7 @@ export async function withUsers(
   use: (context: UserContext) => Promise<void>,
   { mustExist = false } = {},
 ): Promise<void> {
-  const config = await loadConfig(file);
+  const config = await readService(file, process);
   if (mustExist && !isStoreMade(config.store)) {
     throw new CommandError('there is no store yet: start the service once to create it');
   }

@@ -13,7 +13,7 @@ import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from '
 import { hashConfig } from './hash.ts';
 import { entriesOf, findFiles, type Listing, readListing, type SourceList } from './included-files.ts';
 import { isRecord, parse } from './parse-fields.ts';
-import { ProblemList } from './problems.ts';
+import { ProblemList, type Report } from './problems.ts';
 import { withoutRemoved } from './removed-keys.ts';
 import { toConfig } from './resolve.ts';
 import type { Entry } from './rules.ts';
@@ -32,8 +32,8 @@ export type LoadOptions = Readonly<{
   writeKeys?: boolean;
   /** false where the secrets aren't, as in CI: references aren't followed. The result is good for looking at only. */
   readSecrets?: boolean;
-  /** true for the keys in an emergency: all but the issuer, the store and the keys counts as absent. */
-  keysOnly?: boolean;
+  /** true for commands of an emergency: no clients and APIs, and of all else but the issuer, the store and the keys what has no fault. */
+  serviceOnly?: boolean;
   /** Instead of what the file says, for a caller that judges the modes of secret files itself. */
   secretFiles?: SecretFiles;
 }>;
@@ -55,8 +55,10 @@ const MOST_USERS = 16_000;
 
 const ANY_MODE = 'secret_files is any_mode: permissions of files with keys and secrets are not checked.';
 
-/** What the keys of the store are opened and timed by. */
-const OF_KEYS = 'issuer store encryption_keys cookie_keys signing_keys secret_files lifetimes'.split(' ');
+/** What names clients and APIs. */
+const OF_CLIENTS = ['clients', 'clients_from', 'resources'];
+/** What no command can do without. */
+const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
 
 /** What leads to the objects, also in a file with other faults. */
 const listsSchema = z.object({
@@ -77,7 +79,7 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
 
 /** The same, with what a watcher and a comparison need. The ConfigError it throws knows its sources too. */
 export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
-  const { env = process.env, writeKeys = true, readSecrets, keysOnly } = options;
+  const { env = process.env, writeKeys = true, readSecrets, serviceOnly } = options;
   const readAt = Date.now();
   const sources: SourceList = { files: [resolve(file)], patterns: [] };
   const problems = new ProblemList();
@@ -85,7 +87,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const document = await readDocument(file, problems);
   if (!document) throw refusal();
   const content = withoutRemoved(document, problems.notices);
-  const parts = await readParts(document, content, { problems, sources, keysOnly });
+  const parts = await readParts(document, content, { problems, sources, serviceOnly });
   if (!parts) throw refusal();
   const { service } = parts;
   const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
@@ -122,18 +124,21 @@ function usersNotice({ users: { list } }: Parts): readonly string[] {
 type Reading = Readonly<{
   problems: ProblemList;
   sources: SourceList;
-  keysOnly: boolean | undefined;
+  serviceOnly: boolean | undefined;
 }>;
 
 /** Undefined after a fault of the file itself, which all the rest depends on. */
 async function readParts(
   document: SourceDocument,
   whole: unknown,
-  { problems, sources, keysOnly = false }: Reading,
+  { problems, sources, serviceOnly = false }: Reading,
 ): Promise<Parts | undefined> {
   const { file, folder } = document;
-  const report = problems.reporter(document);
-  const content = keysOnly && isRecord(whole) ? keptForKeys(whole) : (whole ?? {});
+  const reportAny = problems.reporter(document);
+  const report: Report = (path, ...problem) => {
+    if (!serviceOnly || NEEDED.includes(String(path[0]))) reportAny(path, ...problem);
+  };
+  const content = serviceOnly && isRecord(whole) ? withoutFaults(whole) : (whole ?? {});
   const value = parse(serviceSchema, content, report);
   const lists = listsSchema.parse(isRecord(content) ? content : {});
   const listings: (Listing | undefined)[] = [{ document, path: ['clients'], items: lists.clients }];
@@ -141,23 +146,29 @@ async function readParts(
     const at = (message: string): void => report(['clients_from', index], message);
     listings.push(await readListing(name, 'clients', problems, at));
   }
+  const heard = serviceOnly ? new ProblemList() : problems;
   const listed: typeof listings = [];
   const usersFrom = lists.users_from === undefined ? [] : [lists.users_from];
   for (const name of (await findFiles(usersFrom, file, sources)).keys()) {
-    listed.push(await readListing(name, 'users', problems, (message) => report(['users_from'], message)));
+    const at = (message: string): void => heard.reporter(document)(['users_from'], message);
+    listed.push(await readListing(name, 'users', heard, at));
   }
   const resources = [{ document, path: ['resources'], items: lists.resources }];
   const entries = {
     clients: entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
     resources: entriesOf(resourceSchema, resources, { problems }),
-    users: entriesOf(userSchema, listed, { problems, labelKey: 'username' }),
+    users: entriesOf(userSchema, listed, { problems: heard, labelKey: 'username' }),
   };
   if (!value) return undefined;
   return { service: { value, report, place: () => `${file}:1`, folder }, ...entries };
 }
 
-const keptForKeys = (content: Readonly<Record<string, unknown>>) =>
-  Object.fromEntries(Object.entries(content).filter(([key]) => OF_KEYS.includes(key)));
+function withoutFaults(content: Readonly<Record<string, unknown>>) {
+  const schemas = new Map<string, z.ZodType>(Object.entries(serviceSchema.shape));
+  const isKept = ([key, value]: [string, unknown]) =>
+    NEEDED.includes(key) || (!OF_CLIENTS.includes(key) && schemas.get(key)?.safeParse(value).success);
+  return Object.fromEntries(Object.entries(content).filter(isKept));
+}
 
 function checkParts(
   { service, clients, resources, users }: Parts,

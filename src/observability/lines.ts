@@ -1,7 +1,7 @@
 // Writes log and audit lines to a file or to one of the process's own streams, in the background and in order, so that
 // a full disk or a slow reader never holds up a request.
 // pino.destination() isn't used: at the exit of the process it retries for ever on a full pipe, and it can't be asked what waits.
-import { closeSync, mkdirSync, openSync, write } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, write, writeSync } from 'node:fs';
 import path from 'node:path';
 
 const MAX_WAITING_BYTES = 1_048_576;
@@ -9,6 +9,7 @@ const MAX_WAITING_BYTES = 1_048_576;
 const MAX_WRITE_BYTES = 4096;
 const RETRY_MS = 200;
 const CLOSE_WITHIN_MS = 1000;
+const NEWLINE = Buffer.from('\n');
 
 export type Writer = { write(line: string): void };
 
@@ -73,10 +74,19 @@ export class Lines implements Writer {
       if (fd !== this.#fd) closeSync(fd);
       if (error !== null) return this.#retry(error);
       this.#hasFailed = false;
-      this.#batch = this.#batch.subarray(written);
-      this.waitingBytes -= written;
+      this.#drop(written);
       this.#writeNext();
     });
+  }
+
+  /** A line of a file that was cut off, by a disk that is full, ends there and is written again: another process may write next. */
+  #drop(written: number): void {
+    const end = this.#batch.lastIndexOf(NEWLINE, written - 1) + 1;
+    const isTorn = typeof this.#to === 'string' && end < written;
+    this.#batch = this.#batch.subarray(isTorn ? end : written);
+    this.waitingBytes -= isTorn ? end : written;
+    if (isTorn) this.#batch = Buffer.concat([NEWLINE, this.#batch]);
+    if (isTorn) this.waitingBytes += 1;
   }
 
   /** Whole lines, as many as fit into one write; at least one. */
@@ -103,5 +113,18 @@ export class Lines implements Writer {
 function open(to: string | number): number {
   if (typeof to === 'number') return to;
   mkdirSync(path.dirname(to), { recursive: true, mode: 0o700 });
-  return openSync(to, 'a', 0o600);
+  const fd = openSync(to, 'a+', 0o600);
+  // What a process that was killed left unfinished.
+  const { size } = fstatSync(fd);
+  const last = Buffer.alloc(1);
+  if (size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && !last.equals(NEWLINE)) endLine(fd);
+  return fd;
+}
+
+function endLine(fd: number): void {
+  try {
+    writeSync(fd, NEWLINE);
+  } catch {
+    // A disk that is still full: what comes next waits for room as well.
+  }
 }

@@ -90,28 +90,31 @@ describe('a service', () => {
   });
 });
 
-it('F1-26: what is broken besides the keys is a warning to their verbs, and refuses all others', async () => {
+it('F1-26: a broken client, API, user or feature is a warning to the commands of an emergency, and what is not broken is found', async () => {
   const own = mkdtempSync(path.join(folder, 'emergency-'));
   const written = await writeWorldConfig(own);
   await seedStore(written.configFile);
   const file = JSON.parse(readFileSync(written.configFile, 'utf8')) as Record<string, unknown>;
+  const people = JSON.parse(readFileSync(path.join(own, 'users.json'), 'utf8')) as { users: object[] };
+  writeFileSync(path.join(own, 'users.json'), JSON.stringify([...people.users, { username: 'carol' }]));
   const broken = {
     ...file,
     clients: [{ client_id: 'web', nonsense: 1 }],
     resources: [7],
-    users_from: 'no.yaml',
+    clients_from: ['no.yaml'],
+    branding: { nam: 1 },
+    sign_in: 7,
+    rate_limit: {},
   };
   writeFileSync(written.configFile, JSON.stringify(broken));
-  const run = (...verb: string[]) => runCli([...verb, '-c', written.configFile]);
-  const { code, stdout, stderr } = await run('keys', 'list', '--json');
-  expect(code, stderr).toBe(0);
-  for (const words of ['nonsense', 'resources', 'no.yaml'])
-    expect(stderr).toMatch(new RegExp(`warning: .*${words}`));
-  const { keys } = JSON.parse(stdout) as { readonly keys: readonly { readonly kid: string }[] };
-  expect(await run('keys', 'compromise', keys[0]?.kid ?? '', '--yes')).toMatchObject({ code: 0 });
-  for (const verb of [['check'], ['user', 'disable', 'alice']])
-    expect(await run(...verb)).toMatchObject({ code: 1 });
+  for (const verb of ['keys list', 'user sign-out alice', 'user disable alice', 'user enable alice']) {
+    const { code, stderr } = await runCli([...verb.split(' '), '-c', written.configFile]);
+    expect([verb, code], stderr).toEqual([verb, 0]);
+    for (const words of ['nonsense', 'resources', 'no.yaml', 'carol', 'nam', 'sign_in', 'rate_limit'])
+      expect(stderr).toMatch(new RegExp(`warning: .*${words}`));
+  }
+  expect(await runCli(['check', '-c', written.configFile])).toMatchObject({ code: 1 });
   writeFileSync(written.configFile, JSON.stringify({ ...broken, issuer: 'nowhere' }));
-  const refused = await run('keys', 'list');
+  const refused = await runCli(['keys', 'list', '-c', written.configFile]);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/issuer/) });
 });

@@ -1,13 +1,12 @@
 // `postern store …`. No URL is printed, because it may hold a password.
 import path from 'node:path';
 import type { Command } from 'commander';
-import { loadConfig } from '../../config/load.ts';
 import { parseRedisUrl, RedisUrlError } from '../../config/redis-url.ts';
 import { resolveArgument } from '../../config/secret-reference.ts';
 import { hasPassword } from '../../config/store-location.ts';
 import { backupFolder, moveToRedis } from '../../store/open.ts';
 import { confirm, withProgress, yesOption, type YesOption } from '../../cli/terminal.ts';
-import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
+import { addVerb, readService, type VerbOptions } from '../../cli/configuration.ts';
 import { CommandError, print, printDone, type CliIo } from '../../cli/io.ts';
 import { withKeys } from '../../cli/keys.ts';
 
@@ -25,7 +24,7 @@ export function registerStore(program: Command, io: CliIo): void {
 }
 
 async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<void> {
-  const { store } = await loadConfig(options.config);
+  const { store } = await readService(options.config, io);
   if (store.engine !== 'lmdb')
     throw new CommandError(
       'only the embedded store can be backed up: for Redis, copy its RDB or AOF file, see docs/backup.md',
@@ -41,7 +40,7 @@ async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<
 /** Signing keys, the pepper, what changed about users: docs/redis.md has what stays. The old store stays as it is. */
 async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo): Promise<void> {
   const to = await resolveTarget(options.to);
-  const { store } = await loadConfig(options.config);
+  const { store } = await readService(options.config, io);
   if (store.engine !== 'lmdb')
     throw new CommandError('only the embedded store can be migrated: to copy Redis, see docs/backup.md');
   const moved = await withProgress(io, 'Copying the store', moveToRedis(store.folder, to));

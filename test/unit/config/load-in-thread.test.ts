@@ -12,8 +12,12 @@ const errorOf = (loading: Promise<unknown>) => loading.catch((error: unknown) =>
 
 describe('a configuration that is loaded in a thread', () => {
   it('is the same as one that is loaded directly, key by key and type by type', async () => {
+    // More than one part, in order.
+    const machines = Array.from({ length: 250 }, (_, index) =>
+      machine({ client_id: `svc-${index}`, client_secret: SECRET }),
+    );
     const file = write(
-      `${HEAD}${RESOURCES}clients:\n${client({ client_secret: SECRET })}${machine({ client_secret: SECRET })}`,
+      `${HEAD}${RESOURCES}clients:\n${client({ client_secret: SECRET })}${machines.join('')}`,
     );
     // The first one generates the keys, and says so.
     await loadConfigWithSources(file);

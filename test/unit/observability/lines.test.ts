@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Lines } from '../../../src/observability/lines.ts';
@@ -36,6 +36,33 @@ describe('RD-32: a disk that is full', () => {
     for (let count = 0; count < 3000; count += 1) lines.write(`${'x'.repeat(1023)}\n`);
     expect(lines.waitingBytes).toBe(1_048_576);
     expect(await lines.close()).toBe(false);
+  });
+});
+
+describe('a file that a full disk cut off', () => {
+  it('has every record whole on a line of its own, also when another process goes on, or it is opened again', async () => {
+    const to = path.join(folder, 'audit.jsonl');
+    const script = path.join(folder, 'writer.ts');
+    const code = `
+      import { Lines } from ${JSON.stringify(path.resolve('src/observability/lines.ts'))};
+      const lines = new Lines(${JSON.stringify(to)});
+      for (let count = 0; count < 9; count += 1) lines.write(JSON.stringify({ count, text: 'x'.repeat(1000) }) + '\\n');
+      process.on('SIGXFSZ', () => {});
+      setTimeout(() => {}, 600);
+    `;
+    writeFileSync(script, code);
+    // Its last write is cut off after 6 KiB: in the middle of a record.
+    execFileSync('bash', ['-c', `ulimit -f 6; exec ${process.execPath} --no-warnings ${script}`]);
+    expect(readFileSync(to, 'utf8').endsWith('\n')).toBe(false);
+    const lines = new Lines(to);
+    lines.write('{"next":1}\n');
+    const moved = `${to}.1`;
+    renameSync(to, moved);
+    lines.reopen();
+    lines.write('{"next":2}\n');
+    expect(await lines.close()).toBe(true);
+    expect(readFileSync(moved, 'utf8').split('\n').slice(-2)).toEqual(['{"next":1}', '']);
+    expect(readFileSync(to, 'utf8')).toBe('{"next":2}\n');
   });
 });
 
