@@ -132,7 +132,7 @@ describe('docs/apps', () => {
       const redirects = [...uris.matchAll(/`(https[^`]+)`/g)].map(([, uri]) => uri).join(', ');
       return `{ client_id: app-${index}, ${secret}token_endpoint_auth_method: ${kind}, require_pkce: ${pkce !== 'no'}, redirect_uris: [${redirects}], scope: ${scope.replaceAll('`', '')} }`;
     });
-    expect(rows).toHaveLength(14);
+    expect(rows).toHaveLength(18);
     const { clients } = await check(`groups: { staff: Employees }\nclients:\n  - ${rows.join('\n  - ')}\n`);
     expect(clients).toHaveLength(rows.length);
   });

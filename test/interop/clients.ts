@@ -58,6 +58,13 @@ const goProgram = (folder: string) => ({
   command: [path.join(CACHE, folder)],
   needs: [{ debian: 'golang-go', file: 'go' }],
 });
+/** `go install` would ask for the list of versions, which not every module proxy has. */
+const goModule = (name: string, module: string, version: string) => [
+  'sh',
+  '-c',
+  `mkdir -p "$CACHE/${name}" && cd "$CACHE/${name}" &&
+  printf 'module built\\ngo 1.23\\nrequire ${module} ${version}\\n' > go.mod && go build -mod=mod -o ${name} ${module}`,
+];
 const verifier = (name: string): Client => ({
   name,
   clientId: 'verifiers',
@@ -216,14 +223,18 @@ export const CLIENTS: readonly Client[] = [
   },
   { name: 'vault', ...goProgram('vault'), port: 3210 },
   {
-    name: 'oauth2-proxy',
-    // `go install` would ask for the list of versions, which not every module proxy has.
-    build: [
-      'sh',
-      '-c',
-      `mkdir -p "$CACHE/oauth2-proxy" && cd "$CACHE/oauth2-proxy" &&
-      printf 'module built\\ngo 1.23\\nrequire ${OAUTH2_PROXY} v7.8.1\\n' > go.mod && go build -mod=mod -o oauth2-proxy ${OAUTH2_PROXY}`,
+    name: 'miniflux',
+    build: goModule('miniflux', 'miniflux.app/v2', 'v2.3.5'),
+    command: ['node', 'miniflux.mjs'],
+    port: 3285,
+    needs: [
+      { debian: 'golang-go', file: 'go' },
+      { debian: 'postgresql', file: '/usr/share/doc/postgresql' },
     ],
+  },
+  {
+    name: 'oauth2-proxy',
+    build: goModule('oauth2-proxy', OAUTH2_PROXY, 'v7.8.1'),
     command: ['node', 'oauth2-proxy.mjs'],
     port: 3280,
     needs: [{ debian: 'golang-go', file: 'go' }],
