@@ -8,7 +8,7 @@ out=${1:-artifacts/release}
 version=$(node -p "require('./package.json').version")
 date=$(sed -n "s/^## $version (\(.*\))$/\1/p" CHANGELOG.md)
 [ -n "$date" ] || { echo "CHANGELOG.md has no section \"## $version (DATE)\"" >&2; exit 1; }
-rm -rf "$out" && mkdir -p "$out" && out=$(cd "$out" && pwd)
+mkdir -p "$out" && out=$(cd "$out" && pwd)
 
 npm pack --silent --pack-destination "$out" > /dev/null
 package=postern-$version.tgz
