@@ -8,6 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST = [
   'features/view-tools/browser',
   'attack/guessing',
+  'fault/package',
   'features/workers/workers',
   'reload/reload',
   'browser/journeys',
@@ -28,7 +29,6 @@ const LONGEST = [
   'pages/same-second',
   'flow/signing-algorithms',
   'features/back-channel-logout/receivers',
-  'fault/package',
   'features/back-channel-logout/races',
   'fault/redis-rolling',
   'keys/rotation',
