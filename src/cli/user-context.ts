@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import type { AuditConfig, Config } from '../config/config.ts';
+import { areNotesHeard } from '../features/index.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
@@ -62,6 +63,7 @@ async function openContext(config: Config, store: Store, audit: Audit) {
     userEvents: createUserEvents(documents, now),
     audit,
     activity: config.account ? createUserIndex(documents, () => Math.floor(now() / 1000)) : undefined,
+    areNotesHeard: areNotesHeard(config),
     storeNow: now,
     /** Undefined before the first start. */
     links: hash && createOneTimeLinks({ records, states, factors, hash, now }),

@@ -1,6 +1,7 @@
 // Reads the configuration file and everything it names, and gives either the whole configuration or every problem at once.
 import { resolve } from 'node:path';
 import * as z from 'zod';
+import { readKeys } from '../features/index.ts';
 import { checkAccess, type Parts } from './check-access.ts';
 import { checkClients } from './check-clients.ts';
 import { checkResources } from './check-resources.ts';
@@ -20,7 +21,7 @@ import type { Entry } from './rules.ts';
 import { type ClientForm, clientSchema, resourceSchema } from './schema-client.ts';
 import { userSchema } from './schema-user.ts';
 import { configSchema } from './schema.ts';
-import type { SecretContext, SecretFiles } from './secret-reference.ts';
+import { resolveReference, type SecretContext, type SecretFiles } from './secret-reference.ts';
 import { digestOf } from './secret-strength.ts';
 import { levelsOf } from './sign-in-levels.ts';
 import { resolveStore } from './store-location.ts';
@@ -95,7 +96,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const noteFile = (secret: string): void => void sources.files.push(secret);
   const secretFiles = options.secretFiles ?? service.value.secret_files;
   const context = { env, noteFile, readSecrets, secretFiles, issuerIsLoopback };
-  const { store, clientSecrets, keys: configured } = await resolveSecrets(parts, context);
+  const { store, clientSecrets, keys: configured, read } = await resolveSecrets(parts, context);
   if (!problems.isEmpty || !store) throw refusal();
   const generatedKeys = KEY_NAMES.filter((name) => configured[name].length === 0);
   // Only now, so that a refused file changes nothing.
@@ -112,7 +113,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
     ...(secretFiles === 'any_mode' ? [ANY_MODE] : []),
     ...usersNotice(parts),
   ];
-  const config = toConfig(parts, { store, clientSecrets, keys, notices });
+  const config = toConfig(parts, { store, clientSecrets, keys, read, notices });
   return { config, sources, hash: hashConfig(config), generatedKeys, readAt };
 }
 
@@ -205,5 +206,21 @@ async function resolveSecrets({ service, clients }: Parts, context: SecretContex
   const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
   for (const client of clients.list)
     clientSecrets.set(client, await resolveClientSecrets(client, context, ofService));
-  return { store, keys, clientSecrets };
+  return { store, keys, clientSecrets, read: await readOfFeatures(service, context) };
+}
+
+/** What the keys of features refer to. */
+function readOfFeatures({ value, folder, report }: Parts['service'], context: SecretContext) {
+  const lookUp = (isSecret: boolean) => async (path: readonly string[], reference: string) => {
+    const { secretFiles } = context;
+    const found = await resolveReference(reference, folder, {
+      ...context,
+      secretFiles: isSecret ? secretFiles : 'any_mode',
+    });
+    if ('fault' in found) report(path, found.fault);
+    else if (isSecret && found.isPlain && !context.issuerIsLoopback)
+      report(path, 'plain text requires an issuer on localhost: use env:NAME or file:PATH');
+    return 'fault' in found ? undefined : found.value;
+  };
+  return readKeys(value, { folder, secret: lookUp(true), open: lookUp(false) });
 }

@@ -13,16 +13,19 @@ type Sources = Readonly<{
   store: StoreConfig;
   clientSecrets: ReadonlyMap<Entry<ClientForm>, readonly ClientSecret[]>;
   keys: Readonly<Record<KeyName, readonly string[]>>;
+  /** What the keys of features refer to. */
+  read: object;
   notices: readonly string[];
 }>;
 
 /** The configuration as the rest of the service sees it. */
 export function toConfig({ service, clients, resources, users }: Parts, sources: Sources): Config {
-  const { store, clientSecrets, keys, notices } = sources;
+  const { store, clientSecrets, keys, read, notices } = sources;
   const { folder, value } = service;
   const { $schema: _, clients_from: _from, users_from: usersFrom, views, ...form } = value;
   return {
     ...camelKeys(form),
+    ...read,
     store,
     audit: toAudit(form.audit, folder, store),
     encryptionKeys: keys.encryption_keys.map((key) => Buffer.from(key, 'base64url')),

@@ -8,7 +8,7 @@ import { GRANT_TYPES } from './grants.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
 import { hashFault } from './secret-strength.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';
-import { emptyFault, labelFault, scopeFault, scopeTokenFault, splitScope, text } from './text.ts';
+import { labelFault, scopeFault, scopeTokenFault, secretReference, splitScope, text } from './text.ts';
 import { redirectUriFault, resourceFault, webUriFault } from './uri.ts';
 
 // RFC 6749 §2.3.1 has both halves of Basic credentials form-encoded, which many clients don't do: characters that would
@@ -21,11 +21,6 @@ function clientIdFault(value: string): string | undefined {
   // A user and a client with one identifier would have the same `sub`.
   return value.startsWith('usr_') ? 'must not start with usr_, the prefix of user IDs' : undefined;
 }
-
-export const secretReference = text(emptyFault).meta({
-  title: 'reference',
-  examples: ['env:NAME', 'file:secrets/NAME'],
-});
 
 const clientSecretSchema = z
   .strictObject({

@@ -4,10 +4,10 @@ import * as z from 'zod';
 import { fold } from '../features/index.ts';
 import { group } from './camel-keys.ts';
 import { dnsNameFault } from './client-id-url.ts';
-import { clientSchema, resourceSchema, secretReference } from './schema-client.ts';
+import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
 import { passwordsSchema, userSchema } from './schema-user.ts';
-import { emptyFault, labelFault, matching, text } from './text.ts';
+import { emptyFault, labelFault, matching, secretReference, text } from './text.ts';
 import {
   hostNameFault,
   imageFault,

@@ -52,6 +52,12 @@ export const lookOf = (name: string): string => canonicalUsername(name.split(INV
 /** For keys that must not be empty. */
 export const emptyFault = matching(/\S/, 'must not be empty');
 
+/** For a secret: secret-reference.ts reads what it points to. */
+export const secretReference = text(emptyFault).meta({
+  title: 'reference',
+  examples: ['env:NAME', 'file:secrets/NAME'],
+});
+
 /** RFC 6749 §3.3: scope = scope-token *( SP scope-token ). */
 export const scopeTokenFault = matching(
   /^[\x21\x23-\x5b\x5d-\x7e]+$/,

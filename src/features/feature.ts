@@ -9,6 +9,17 @@ import type { LimitRow } from '../config/schema-limits.ts';
 
 type Shape = Readonly<Record<string, ZodType>>;
 
+type LookUp = (path: readonly string[], reference: string) => Promise<string | undefined>;
+
+/** `env:` and `file:` references; what is wrong with one is reported at its key. */
+export type Reading = Readonly<{
+  /** Where relative paths start. */
+  folder: string;
+  secret: LookUp;
+  /** Of what anyone may read. */
+  open: LookUp;
+}>;
+
 export type Declaration = Readonly<{
   /** Of its folders, its document and its templates; with `_` for `-`, the prefix of its texts. */
   name: string;
@@ -24,12 +35,16 @@ export type Declaration = Readonly<{
   client?: Shape;
   /** Its keys of an API. */
   resource?: Shape;
+  /** What its keys of `service` refer to, in their place: secrets, files, folders. */
+  read?: (form: never, reading: Reading) => Promise<object>;
   /** Which keys of a client exclude each other. */
   clientRules?: readonly Rule<never, never>[];
   /** Which keys of the file exclude each other. */
   serviceRules?: readonly Rule<never, never>[];
   /** Grants of the token endpoint by which a user allows an app something. */
   grants?: readonly UserGrant[];
+  /** Hears of what users are notified of (users/user-events.ts). */
+  hearsNotes?: true;
   /** Paths that are served while it is on, and answer 404 while it is off. */
   endpoints?: readonly Endpoint[];
   /** Limits by name, which begins with a part of its own. */

@@ -4,9 +4,11 @@ import { account } from './account/feature.ts';
 import { clientDocuments } from './client-documents/feature.ts';
 import { fastPath } from './fast-path/feature.ts';
 import type { Declaration } from './feature.ts';
+import type { Reading } from './feature.ts';
 import { deviceFlow } from './device-flow/feature.ts';
 import { backChannelLogout } from './back-channel-logout/feature.ts';
 import { formPost } from './form-post/feature.ts';
+import { mail } from './mail/feature.ts';
 import { secondFactors } from './second-factors/feature.ts';
 import { tryOut } from './try-out/feature.ts';
 import { workers } from './workers/feature.ts';
@@ -20,6 +22,7 @@ export const FEATURES = [
   formPost,
   clientDocuments,
   backChannelLogout,
+  mail,
   fastPath,
   workers,
 ] as const;
@@ -54,6 +57,14 @@ export function list<
 >(key: K): readonly Item<Declared<K>>[] {
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;
 }
+
+/** Whether users are notified of what happens to their accounts. */
+export const areNotesHeard = (config: object): boolean =>
+  LIST.some(({ hearsNotes = false, isOn }) => hearsNotes && isOn(config as never));
+
+/** What the keys of features refer to. */
+export const readKeys = async (form: object, reading: Reading): Promise<object> =>
+  joinParts(await Promise.all(LIST.map(async ({ read }) => read?.(form as never, reading))));
 
 /** One object. Throws a TypeError where two of them have the same key. */
 export function joinParts<T extends object>(parts: readonly (T | undefined)[]): T {

@@ -5,6 +5,7 @@ import type { Adapter, Configuration, interactionPolicy } from 'oidc-provider';
 import type { ClientMetadataOf, ClientSource } from '../oidc/clients.ts';
 import type { Guard, Narrowing } from '../oidc/guard.ts';
 import type { Job } from '../oidc/job.ts';
+import type { HearOfUser } from '../users/user-events.ts';
 import type { PosternProvider } from '../oidc/seam/provider.ts';
 
 export type Parts = Readonly<{
@@ -30,6 +31,8 @@ export type Parts = Readonly<{
   management?: Middleware;
   /** Changes classes of the engine before the instance serves. */
   seam?: (provider: PosternProvider) => void;
+  /** Hears of what has happened to users, as the lists of their sessions do. It may hear of one thing twice. */
+  hearOfUser?: HearOfUser;
   /** Works besides requests while the application serves. */
   job?: (provider: Provider) => Job;
 }>;

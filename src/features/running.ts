@@ -25,6 +25,7 @@ const RUN: Readonly<Record<string, Load>> = {
   'fast-path': () => import('./fast-path/run.ts'),
   'try-out': () => import('./try-out/run.ts'),
   'back-channel-logout': () => import('./back-channel-logout/run.ts'),
+  mail: () => import('./mail/run.ts'),
   workers: () => import('./workers/run.ts'),
 } satisfies Readonly<Record<(typeof FEATURES)[number]['name'], Load>>;
 

@@ -7,6 +7,7 @@ import { createSparse, originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
+import type { User } from '../users/user.ts';
 import { LINK_PURPOSES, type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { PageModels } from '../views/models.ts';
 import { FormRefusal } from '../views/refusal.ts';
@@ -139,8 +140,13 @@ async function open(
   if (link.isUsed || link.isOver) return { reason: link.isUsed ? 'used' : 'ended', link };
   const generation = toGeneration([link.passwordSince, link.stateSince]);
   const account = await accounts.findLive(link.accountId, { generation });
-  if (account === undefined) return { reason: 'ended', link };
+  if (account === undefined || !isReaderOf(link, account)) return { reason: 'ended', link };
   // It is for the first one; who has one adds further ones by themselves.
   const isOpen = link.purpose !== 'factors' || (await firstFactor?.isMissing(account.id)) === true;
   return isOpen ? { token, link, account } : { reason: 'ended', link };
+}
+
+/** Whether the address that it was sent to is still the user's. */
+function isReaderOf({ mailedTo }: OneTimeLink, { claims }: User): boolean {
+  return mailedTo === undefined || (claims['email'] === mailedTo && claims['email_verified'] !== false);
 }

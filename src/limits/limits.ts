@@ -87,7 +87,7 @@ const isLimit = (name: string): name is LimitName => name in LIMITS;
 export const LIMIT_NAMES: readonly string[] = [...Object.keys(LIMITS), ...SIGN_IN_LIMITS];
 
 /** Whose request met a limit. The client is one of the configuration. */
-export type LimitedRequest = { readonly address: string; readonly client_id?: string };
+export type LimitedRequest = { readonly address?: string | undefined; readonly client_id?: string };
 
 export type Limits = ReturnType<typeof limitsOf>;
 
@@ -223,7 +223,7 @@ function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refu
     return refused === undefined ? taken : refuse(refused, request);
   }
   /** Throws StoreUnavailable where it can't count. */
-  const guess = async (address: string, quotas: readonly Quota[]) =>
+  const guess = async (address: string | undefined, quotas: readonly Quota[]) =>
     (await take(signIn.attempts, { address }, quotas)).takeBack;
 
   return {

@@ -36,6 +36,8 @@ const GAUGES = {
     "Calls to apps' logout receivers that wait for their first try, or failed and are tried again.",
     'state',
   ],
+  mail_waiting: ["Email in the store that isn't sent yet."],
+  mail_oldest_seconds: ['How long the oldest of it has waited.'],
   lines_waiting_bytes: [
     "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
     'to',
@@ -68,6 +70,7 @@ function createInstruments(register: Registry) {
     store: histogram('store_operation', 'Operations of the store.', ['operation']),
     storeErrors: counter('store_errors', 'Operations of the store that failed.', ['operation']),
     damaged: counter('damaged_records', 'Stored records that could not be read.', ['kind']),
+    mail: counter('mail', 'Email that was sent, or is not sent any more.', ['kind', 'outcome']),
     signatures: histogram('signature', 'Signing of access tokens, with the wait for a thread.'),
     workersEnded: counter(
       'workers_ended',
@@ -108,6 +111,7 @@ export function createMetrics() {
       };
     },
     recordDamaged: (kind: string) => of.damaged.inc({ kind }),
+    mailed: (kind: string, outcome: string) => of.mail.inc({ kind, outcome }),
     signed: (seconds: number) => of.signatures.observe(seconds),
     workerEnded(hasCrashed: boolean) {
       of.workersEnded.inc();

@@ -3,6 +3,7 @@
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config, RateLimits } from '../config/config.ts';
 import { levelsOf } from '../config/sign-in-levels.ts';
+import { areNotesHeard } from '../features/index.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
@@ -152,6 +153,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
     held,
     /** Undefined while users can't look. */
     activity: config.account ? held?.index : undefined,
+    areNotesHeard: areNotesHeard(config),
     hearOfUser: createHearOfUser(store, storedUsers, held?.userSessions),
     tokens,
     revoked,

@@ -61,7 +61,7 @@ export function createHearOfUser(
   userSessions: UserSessions | undefined,
 ): HearOfUser {
   return async ({ accountId, what, clientIds }) => {
-    if (what !== 'left') await userSessions?.endVoid(accountId);
+    if (what === 'ended' || what === 'deleted') await userSessions?.endVoid(accountId);
     for (const clientId of clientIds) await userSessions?.leave(accountId, clientId);
     const isGone = what === 'deleted' && (await storedUsers.findById(accountId)) === undefined;
     if (isGone) await removeUserLists(documents, accountId);

@@ -10,7 +10,7 @@ import { createBrowserSessions } from '../oidc/browser-session.ts';
 import { createInteractions } from '../oidc/interactions.ts';
 import { createOwnClient } from '../oidc/own-client.ts';
 import { createEngine } from '../oidc/provider.ts';
-import { createUserEventDelivery } from '../users/user-events.ts';
+import { createUserEventDelivery, type HearOfUser } from '../users/user-events.ts';
 
 export type Application = Awaited<ReturnType<typeof createApplication>>;
 
@@ -32,8 +32,12 @@ export async function createApplication(process: Process, given: ApplicationPart
   };
   /** For the management listener. */
   const more = features.flatMap(({ management = [] }) => management);
+  const hearers = [engine.hearOfUser, ...features.flatMap(({ hearOfUser: hear = [] }) => hear)];
+  const hearOfUser: HearOfUser = async (event) => {
+    for (const hear of hearers) await hear(event);
+  };
   const jobs: readonly Job[] = [
-    createUserEventDelivery(engine),
+    createUserEventDelivery({ ...engine, hearOfUser }),
     ...features.flatMap(({ job }) => job?.(engine.provider) ?? []),
   ];
   return { app: createApp(host, features), ended, jobs, more };

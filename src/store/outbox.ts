@@ -45,7 +45,7 @@ type JobKind<Job> = Readonly<{
   /** False: another process may be able to run it. After a day it is run all the same, and the run says why it fails. */
   canRun: (job: Job) => boolean;
   /** An error that it throws costs a try. */
-  run: (job: Job) => Promise<'done' | JobFailure>;
+  run: (job: Queued<Job>) => Promise<'done' | JobFailure>;
   done: (job: Job) => void;
   /** `isLast`: given up. The reason is `cut_off` where each try ended a process, or ended with it. */
   failed: (job: Queued<Job>, failure: JobFailure, isLast: boolean) => void;

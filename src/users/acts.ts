@@ -23,6 +23,8 @@ export type ActsParts = Readonly<{
   activity: Pick<UserIndex, 'addEvent'> | undefined;
   audit: Audit;
   storeNow: Clock;
+  /** Whether users are notified. */
+  areNotesHeard: boolean;
 }>;
 
 export function recordAct(
@@ -37,14 +39,30 @@ export function recordAct(
 export const noteChange = (parts: ActsParts, actor: Actor, accountId: string, action: string) =>
   recordAct(parts, actor, ['account_changed', 'success'], { account_id: accountId, action });
 
-/** What the user finds in their activity. It happened all the same: an error page would deny it. */
-export async function noteInActivity(
-  { activity }: Pick<ActsParts, 'activity'>,
+type Noting = Pick<ActsParts, 'activity' | 'areNotesHeard' | 'storeNow' | 'userEvents'>;
+
+/** What the user is notified of. It happened all the same: an error page would deny it. */
+export async function notify(
+  { areNotesHeard, storeNow, userEvents }: Omit<Noting, 'activity'>,
   { place }: Pick<Actor, 'place'>,
+  accountId: string,
+  what: string,
+): Promise<void> {
+  if (!areNotesHeard) return;
+  const note = { what, place, at: Math.floor(storeNow() / 1000) };
+  await userEvents.add([{ ...newUserEvent(accountId, 'noted'), note }]).catch(() => undefined);
+}
+
+/** What the user finds in their activity, and is notified of. */
+export async function noteInActivity(
+  parts: Noting,
+  actor: Pick<Actor, 'place'>,
   accountId: string,
   { what, app }: Pick<SecurityEvent, 'what' | 'app'>,
 ): Promise<void> {
-  await activity?.addEvent(accountId, { what, app, place }).catch(() => undefined);
+  const { place } = actor;
+  await parts.activity?.addEvent(accountId, { what, app, place }).catch(() => undefined);
+  await notify(parts, actor, accountId, what);
 }
 
 export const voidAll = (parts: ActsParts, accountId: string, change: Partial<AccountState> = {}) =>
@@ -57,7 +75,9 @@ export const voidAll = (parts: ActsParts, accountId: string, change: Partial<Acc
 function endAll(parts: ActsParts, actor: Actor, accountId: string, change: Partial<AccountState> = {}) {
   return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
     const { validAfter } = await voidAll(parts, accountId, change);
-    noteChange(parts, actor, accountId, change.disabled === true ? 'disable' : 'sign-out');
+    const isDisabled = change.disabled === true;
+    noteChange(parts, actor, accountId, isDisabled ? 'disable' : 'sign-out');
+    if (isDisabled) await notify(parts, actor, accountId, 'disabled');
     await noteInActivity(parts, actor, accountId, { what: 'sessions_ended' });
     return validAfter;
   });
@@ -160,5 +180,7 @@ export async function makeLink(
 ): Promise<string> {
   const token = await links.create(link, seconds);
   noteChange(parts, actor, link.accountId, link.purpose === 'factors' ? 'enrol' : link.purpose);
+  // An invitation is the first that its user hears of.
+  if (link.purpose !== 'invite') await notify(parts, actor, link.accountId, 'link_made');
   return token;
 }

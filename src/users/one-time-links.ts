@@ -25,6 +25,8 @@ export type OneTimeLink = Readonly<{
   stateSince: number;
   /** That of their factors: a link for the first factor is dead once there was one, also if it is gone again. */
   sessionsSince?: number | undefined;
+  /** The address that it was sent to: it is dead once the user has another one. */
+  mailedTo?: string | undefined;
 }>;
 
 type OneTimeLinksParts = Readonly<{
@@ -49,13 +51,14 @@ export function createOneTimeLinks({ records, states, factors, hash, now }: OneT
   const sinceOf = async ({ purpose, accountId }: OneTimeLink) =>
     ENROLLING.includes(purpose) ? (await factors.get(accountId)).sessionsSince : 0;
   return {
-    /** The token of a new link; an older one of the same purpose is gone. */
+    /** The token of a new link. One that is sent stands beside all others; of those that are handed out, an older one of the same purpose is gone. */
     async create(link: OneTimeLink, ttlSeconds: number): Promise<string> {
-      const alias = aliasOf(link.purpose, link.accountId);
+      // Else anyone who asks for an email could end a link of an operator's.
+      const alias = link.mailedTo === undefined ? aliasOf(link.purpose, link.accountId) : undefined;
       const payload = JSON.stringify({ ...link, sessionsSince: await sinceOf(link) });
       for (;;) {
-        const older = await records.findByAlias(KIND, alias);
-        if (older !== undefined) await records.destroy(KIND, older.key);
+        const older = alias && (await records.findByAlias(KIND, alias));
+        if (older) await records.destroy(KIND, older.key);
         const token = randomBytes(32).toString('base64url');
         // It is handed out: where failovers are to be expected, a replica has it first.
         const life = { ttlSeconds, isAwaited: true };

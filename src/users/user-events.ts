@@ -4,15 +4,20 @@ import { randomUUID } from 'node:crypto';
 import type { Log } from '../observability/log.ts';
 import { createJobs, createOutbox, type JobForm } from '../store/outbox.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
+import type { Place } from './user-index.ts';
 
 type UserEvent = Readonly<{
   id: string;
   accountId: string;
-  /** `ended`: sessions and tokens. `left`: apps no longer let the user in. `deleted`: the user is gone. */
-  what: 'ended' | 'left' | 'deleted';
+  /** `ended`: sessions and tokens. `left`: apps no longer let the user in. `deleted`: the user is gone. `noted`: only `note`. */
+  what: 'ended' | 'left' | 'deleted' | 'noted';
   /** The apps. */
   clientIds: readonly string[];
+  note?: Note;
 }>;
+
+/** What a user should hear of. `at`: epoch seconds. */
+export type Note = Readonly<{ what: string; at: number; place?: Place | undefined }>;
 
 /** Checks what is left to do, and does it: events may come twice, or without an act. */
 export type HearOfUser = (event: UserEvent) => Promise<void>;

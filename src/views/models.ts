@@ -81,6 +81,8 @@ const login = z.object({
   cancelCsrf: text,
   /** Where "use another account" came from. */
   backUrl: url.optional(),
+  /** Where users go who forgot their password. */
+  forgotUrl: url.optional(),
   /** A sign-in without a password. */
   passkey: PasskeyModel.optional(),
 });

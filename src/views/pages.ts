@@ -30,6 +30,8 @@ export interface Pages {
   localeFor(wishes: LanguageWishes): string;
   /** A text as the templates get it; undefined for a key that no language has. */
   text(locale: string, key: string): string | undefined;
+  /** What templates say in this language, for what isn't a page. */
+  words(locale: string): Pick<ReturnType<typeof localsOf>, 't' | 'time' | 'browserName'>;
 }
 
 // A message can hold what a user typed; this bounds the memory that messages cost, and how often they are logged.
@@ -74,6 +76,7 @@ export function createPages(options: PagesOptions): Pages {
       renderCustom(name, model, context) ?? render(builtIn, name, model, context),
     localeFor: (wishes) => chooseLocale(wishes, texts.locales),
     text: (locale, key) => texts.find(locale, key),
+    words: (locale) => localsOf(views, locale, report),
   };
 }
 

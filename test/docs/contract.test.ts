@@ -37,7 +37,7 @@ describe('docs/contract.md', () => {
 });
 
 describe('test/cases.md', () => {
-  const ID = /\b(?:AC|AZ|F1|CF|HT|IN|IS|KY|LG|LO|MC|MF|PK|PR|RD|RT|TK)-\d{2}\b/g;
+  const ID = /\b(?:AC|AZ|F1|CF|HT|IN|IS|KY|LG|LO|MC|MF|ML|PK|PR|RD|RT|TK)-\d{2}\b/g;
   const listed = [...readFileSync('test/cases.md', 'utf8').matchAll(/^\| ((?:[A-Z]{2}|F1)-\d{2}) \|/gm)].map(
     ([, id = '']) => id,
   );

@@ -51,7 +51,7 @@ const ALWAYS =
 const STRICTER = /^(users\[\]\.disabled|clients\[\]\.(require_pkce|sign_in(\.require)?))$/;
 /** Keys of which removing or turning off is breaking. */
 const NEEDED =
-  /^(encryption_keys|cookie_keys|trusted_proxies|(cors|features|outgoing|client_documents|sign_in)\b.*|(clients|resources|users|clients\[\]\.client_secrets)\[\]|users\[\]\.password_hash|resources\[\]\.(scopes|default_scopes|clients|introspection_clients)|clients\[\]\.(redirect_uris|post_logout_redirect_uris|grant_types|response_modes|scope|default_scope))$/;
+  /^(encryption_keys|cookie_keys|trusted_proxies|(cors|features|outgoing|client_documents|mail|sign_in)\b.*|(clients|resources|users|clients\[\]\.client_secrets)\[\]|users\[\]\.password_hash|resources\[\]\.(scopes|default_scopes|clients|introspection_clients)|clients\[\]\.(redirect_uris|post_logout_redirect_uris|grant_types|response_modes|scope|default_scope))$/;
 
 const LIST: readonly {
   readonly name: string;
@@ -68,7 +68,8 @@ function isBreaking({ path, rule, to }: Difference, { config }: PlanSide): boole
 }
 
 /** Secret or private: their values are not printed. */
-const HIDDEN = /^(store|encryption_keys|cookie_keys|users\[\]\.(password_hash|claims).*)$/;
+const HIDDEN =
+  /^(store|mail\.(password|ca)|encryption_keys|cookie_keys|users\[\]\.(password_hash|claims).*)$/;
 
 function toItem(difference: Difference, next: PlanSide): PlanItem {
   const { path } = difference;

@@ -188,8 +188,8 @@ function statesOf(name: PageName): readonly PageState[] {
       ),
     ];
     return all.map(([label, model]) => {
-      const outcome = typeof model === 'object' && model && 'outcome' in model ? model.outcome : '';
-      const title = [...new Set([name, outcome, label])].join(' ').trim().replace('  ', ' ');
+      const { outcome = '', kind = outcome } = model as { outcome?: string; kind?: string };
+      const title = [...new Set([name, kind, label])].join(' ').trim().replace('  ', ' ');
       return { title, name, model } as PageState;
     });
   });

@@ -4,7 +4,6 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createPages } from '../../../src/views/pages.ts';
 import type { Pages, PagesOptions, ViewProblem } from '../../../src/views/pages.ts';
-import { PAGE_NAMES } from '../../../src/views/models.ts';
 import { htmlProblems } from './html-problems.ts';
 import { PAGE_STATES, type PageState } from '../../../src/features/view-tools/page-samples.ts';
 import { originalOf, parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
@@ -63,10 +62,13 @@ function withText(model: PageState['model'], text: string): PageState['model'] {
   return JSON.parse(JSON.stringify(model, (_, value: unknown) => (typeof value === 'string' ? text : value)));
 }
 
+/** Without email, which is no page. */
+const ON_PAGES = PAGE_STATES.filter(({ title }) => !title.startsWith('letter'));
+
 describe('every state of every page', () => {
   it('is valid HTML that the CSP lets through', () => {
     const pages = pagesWith();
-    for (const state of PAGE_STATES) {
+    for (const state of ON_PAGES) {
       const html = renderState(pages, state);
       expect(htmlProblems(html), state.title).toEqual([]);
       expect(html.replace(SCRIPTS, ''), state.title).not.toMatch(/<script|<style|undefined|\[object/);
@@ -78,7 +80,7 @@ describe('every state of every page', () => {
     const uris = { privacyUri: 'https://x/p', termsUri: 'https://x/t', imprintUri: 'https://x/i' };
     const branding = { name: 'Acme', ...uris, supportUri: 'https://x/s', accountUri: 'https://x/account' };
     const pages = pagesWith({ branding });
-    for (const state of PAGE_STATES) {
+    for (const state of ON_PAGES) {
       const html = renderState(pages, state);
       const [footer = ''] = /<footer[\s\S]*<\/footer>/.exec(html) ?? [];
       expect(footer.match(/rel="noreferrer"/g), state.title).toHaveLength(3);
@@ -93,7 +95,11 @@ describe('every state of every page', () => {
     const pages = pagesWith({ branding: { name: ATTACK, logo: `https://x/${ATTACK}`, color: ATTACK } });
     for (const { name, title, model } of PAGE_STATES) {
       const html = pages.render(name, withText(model, ATTACK), { locale: ATTACK });
-      expect(htmlProblems(html), title).toEqual([]);
+      const isEmail = title.startsWith('letter');
+      expect(
+        htmlProblems(html).filter((one) => !isEmail || !one.includes('style')),
+        title,
+      ).toEqual([]);
       expect(html.replace(SCRIPTS, ''), title).not.toContain('<script');
       expect(html, title).toContain('&lt;script&gt;');
     }
@@ -280,7 +286,9 @@ describe('a broken template of an operator', () => {
     const pages = pagesWith(override({ 'partials/head.ejs': '<%= nope.nope %>' }));
     const builtIn = pagesWith();
     for (const state of PAGE_STATES) expect(renderState(pages, state)).toBe(renderState(builtIn, state));
-    expect(new Set(problems.map(({ file }) => file)).size).toBe(PAGE_NAMES.length);
+    expect(new Set(problems.map(({ file }) => file)).size).toBe(
+      new Set(ON_PAGES.map(({ name }) => name)).size,
+    );
   });
 
   it('that does not compile leaves the other files in force', () => {

@@ -1,0 +1,125 @@
+// Email to users: forgotten passwords, invitations and notices (docs/mail.md). Off without `mail`.
+import path from 'node:path';
+import { domainToASCII } from 'node:url';
+import type * as z from 'zod';
+import { group } from '../../config/camel-keys.ts';
+import { PAGE } from '../../config/endpoint-rows.ts';
+import { DAY, HOUR, MINUTE } from '../../config/notation.ts';
+import { emptyFault, labelFault, secretReference, text } from '../../config/text.ts';
+import type { Declaration, Reading } from '../feature.ts';
+import { forgot, letter } from './models.ts';
+
+export const FORGOT_PATH = '/forgot';
+export const FORGOT_SENT_PATH = '/forgot/sent';
+
+const ATOM = "[\\w!#$%&'*+/=?^`{|}~-]+";
+const ADDRESS = new RegExp(`^(?=.{1,64}@)(${ATOM}(?:\\.${ATOM})*)@([\\p{L}\\p{M}\\p{N}.-]+)$`, 'u');
+const DOMAIN = /^(?!-)(?:[a-z\d-]{1,63}\.)*(?=[a-z\d-]*[a-z])[a-z\d-]{1,63}(?<!-)$/;
+
+/**
+ * The address of one mailbox, with its domain in ASCII; undefined for anything else. Stricter than RFC 5321: nodemailer takes a text for a
+ * list of addresses, each with a name, a comment or quotes.
+ */
+export function mailAddress(value: unknown): string | undefined {
+  const [, local = '', host = ''] = (typeof value === 'string' && ADDRESS.exec(value)) || [];
+  const domain = domainToASCII(host);
+  const address = `${local}@${domain}`;
+  return local !== '' && DOMAIN.test(domain) && address.length <= 254 ? address : undefined;
+}
+
+/** `"Name" <address>`, `Name <address>` or an address. */
+export function parseSender(value: string) {
+  const [, name = '', inBrackets] = /^"?([^"<>\\]*?)"? ?<([^<>]*)>$/.exec(value) ?? [];
+  const address = mailAddress(inBrackets ?? value);
+  return address !== undefined && (name === '' || labelFault(name) === undefined)
+    ? { name, address }
+    : undefined;
+}
+
+type Target =
+  | { readonly folder: string }
+  | { readonly folder?: undefined; readonly host: string; readonly port: number; readonly isTls: boolean };
+
+/** Where mail goes: a server, or a folder. */
+export function parseServer(value: string): Target | undefined {
+  if (/^folder:./.test(value)) return { folder: value.slice('folder:'.length) };
+  const url = /^smtps?:\/\/[^/\s?#@]+$/.test(value) ? URL.parse(value) : null;
+  if (!url?.hostname) return undefined;
+  const isTls = url.protocol === 'smtps:';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return { host, port: Number(url.port) || (isTls ? 465 : 587), isTls };
+}
+
+const faultUnless = (fits: (value: string) => unknown, message: string) => (value: string) =>
+  fits(value) === undefined ? message : undefined;
+const senderFault = faultUnless(
+  parseSender,
+  'must be an email address, or a name and an address, such as \'"Acme" <no-reply@acme.example>\'',
+);
+
+const mailSchema = group({
+  from: text(senderFault).describe('Sender of all email: an address, or "Name" <address>.'),
+  server: text(
+    faultUnless(parseServer, 'must be smtp://HOST, smtps://HOST or folder:PATH, without a user name'),
+  ).describe(
+    'smtp://HOST (port 587, requires STARTTLS), smtps://HOST (port 465, TLS), or folder:PATH, which writes .eml files instead.',
+  ),
+  username: text(emptyFault).optional().describe('Username at the server.'),
+  password: secretReference.optional().describe('Password at the server: env:NAME or file:PATH.'),
+  ca: secretReference
+    .optional()
+    .describe("file:PATH with the certificates (PEM) that sign the server's. Default: those of Node.js."),
+  reply_to: text(senderFault).optional().describe('Where replies go. Default: from.'),
+});
+
+export type MailSettings = z.output<typeof mailSchema>;
+type Settings = { readonly mail?: MailSettings | undefined };
+
+export const mail = {
+  name: 'mail',
+  service: {
+    mail: mailSchema
+      .optional()
+      .describe('Email to users: password resets, invitations and security notices. Default: off.'),
+  },
+  serviceRules: [
+    {
+      at: 'mail',
+      fault: ({ mail: settings }: Settings) =>
+        (settings?.username === undefined) === (settings?.password === undefined)
+          ? undefined
+          : 'needs both username and password, or neither',
+    },
+  ],
+  async read({ mail: settings }: Settings, { folder, secret, open }: Reading) {
+    if (settings === undefined) return {};
+    const { folder: target } = parseServer(settings.server) ?? {};
+    return {
+      mail: {
+        ...settings,
+        server: target === undefined ? settings.server : `folder:${path.resolve(folder, target)}`,
+        password: settings.password && (await secret(['mail', 'password'], settings.password)),
+        ca: settings.ca && (await open(['mail', 'ca'], settings.ca)),
+      },
+    };
+  },
+  endpoints: [
+    { ...PAGE, name: 'forgot', path: FORGOT_PATH },
+    { ...PAGE, name: 'forgot', path: FORGOT_SENT_PATH, methods: ['GET'] },
+  ],
+  limits: {
+    'mail.address': { limit: 5, windowSeconds: 10 * MINUTE },
+    'mail.network': { limit: 50, windowSeconds: 10 * MINUTE },
+    // Of one mailbox, for what strangers ask for. They are counted before it is sent, and none is sent beyond them.
+    'mail.recipient': { limit: 3, windowSeconds: HOUR },
+    'mail.recipient_day': { limit: 10, windowSeconds: DAY },
+    'mail.notices': { limit: 20, windowSeconds: DAY },
+    // These delay. What strangers ask for can't use up what there is for all others.
+    'mail.sent': { limit: 600, windowSeconds: 10 * MINUTE },
+    'mail.asked': { limit: 500, windowSeconds: 10 * MINUTE },
+  },
+  audit: ['mail'],
+  pages: { forgot, letter },
+  hearsNotes: true,
+  isOn: ({ mail: settings }: Settings) => settings !== undefined,
+} as const satisfies Declaration;

@@ -1,0 +1,41 @@
+// The outbox of email: what is to be sent to whom, never a link or a text. An email is composed when it is due.
+import { randomUUID } from 'node:crypto';
+import { createJobs, type JobForm } from '../../store/outbox.ts';
+import type { Store } from '../../store/store.ts';
+import type { Note } from '../../users/user-events.ts';
+import type { User } from '../../users/user.ts';
+import { mailAddress } from './feature.ts';
+import type { NOTICES } from './models.ts';
+
+export type MailJob = Readonly<{
+  id: string;
+  /** forgot: the email is still to be found out. link: a reset or an invitation, as the user has a password or not. */
+  what: 'forgot' | 'link' | (typeof NOTICES)[number];
+  /** Of forgot: a username or an address. */
+  typed?: string;
+  accountId?: string;
+  /** Of the page where it was asked for. */
+  locale?: string | undefined;
+  /** Of a notice. */
+  note?: Note | undefined;
+  /** By someone who proved nothing. */
+  isAsked?: boolean;
+}>;
+
+const FORM: JobForm<MailJob> = {
+  collection: 'mail',
+  keyOf: ({ id }) => id,
+  isJob: (form): form is typeof form & MailJob =>
+    [form['id'], form['what']].every((member) => typeof member === 'string'),
+};
+
+export type MailJobs = ReturnType<typeof createMailJobs>;
+
+export const createMailJobs = ({ documents, clock }: Pick<Store, 'documents' | 'clock'>) =>
+  createJobs(documents, clock.now, FORM);
+
+export const newJob = (job: Omit<MailJob, 'id'>): MailJob => ({ id: randomUUID(), ...job });
+
+/** Where email of the user goes. An address that the user isn't proved to have gets none. */
+export const addressOf = ({ claims }: Pick<User, 'claims'>): string | undefined =>
+  claims['email_verified'] === false ? undefined : mailAddress(claims['email']);

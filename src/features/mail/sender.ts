@@ -1,0 +1,146 @@
+// Sends what the outbox has. Who exists, limits, links and texts are looked at here, not where an email is asked for: the answer there is
+// the same for every name, and takes the same time.
+import { TooManyRequests } from '../../limits/limits.ts';
+import { createSparse } from '../../observability/audit.ts';
+import type { App } from '../../oidc/app.ts';
+import type { Job } from '../../oidc/job.ts';
+import { createOutbox, type JobFailure } from '../../store/outbox.ts';
+import type { MailSettings } from './feature.ts';
+import { addressOf, type MailJob, type MailJobs } from './jobs.ts';
+import { composeLetter } from './letter.ts';
+import { kindOf, textClaim, toModel } from './letter-model.ts';
+import { findByName } from './recipients.ts';
+import { sendMessage, toFailure } from './transport.ts';
+
+const MINUTE_MS = 60_000;
+/** From the start of each try to the next: one minute, two, four, up to a quarter of an hour. A try takes less than the first. */
+const WAITS_MS = Array.from({ length: 110 }, (_, tries) => MINUTE_MS * Math.min(15, 2 ** tries));
+const LIFE_MS = 24 * 60 * MINUTE_MS;
+/** Of what someone asked for who proved nothing. */
+const ASKED_LIFE_MS = 30 * MINUTE_MS;
+
+type Result = 'done' | JobFailure;
+type LimitName = 'sent' | 'asked' | 'recipient' | 'recipient_day' | 'notices';
+
+/** Resolves for how many seconds there have been too many; 0 where it is counted. Throws StoreUnavailable. */
+async function take({ limits }: App, subject: string, names: readonly LimitName[]): Promise<number> {
+  try {
+    const quotas = names.map((name) => limits.quotaOf(`mail.${name}`, subject));
+    await limits.guess(undefined, quotas);
+    return 0;
+  } catch (error) {
+    if (error instanceof TooManyRequests) return error.retryAfterSeconds;
+    throw error;
+  }
+}
+
+/** The end of an email. */
+function record({ audit, metrics }: App, kind: string, accountId: string | undefined, reason?: string): void {
+  metrics.mailed(kind, reason ?? 'sent');
+  const outcome = reason === undefined ? 'success' : 'failure';
+  audit.record('mail', outcome, { account_id: accountId, action: kind, reason });
+}
+
+/** Resolves an email for each user who is meant, unless their mailbox has had too many. */
+async function findLetters(app: App, { id, typed = '', locale }: MailJob): Promise<readonly MailJob[]> {
+  const found: MailJob[] = [];
+  for (const { id: accountId } of await findByName(app, typed)) {
+    const user = await app.accounts.findLiveNow(accountId);
+    const address = user && addressOf(user);
+    if (address === undefined) continue;
+    const isLimited = (await take(app, address.toLowerCase(), ['recipient', 'recipient_day'])) > 0;
+    if (isLimited) record(app, 'link', accountId, 'limited');
+    // After a crash it has the same id.
+    else found.push({ id: `${id}.${accountId}`, what: 'link', accountId, locale, isAsked: true });
+  }
+  return found;
+}
+
+/** Undefined: nobody has to get it any more. */
+async function findReader({ accounts }: App, { what, accountId = '' }: MailJob) {
+  // Who is disabled is sent that alone. A username may be spelled like an id.
+  const user = await (what === 'disabled' ? accounts.lookUp(accountId) : accounts.findLiveNow(accountId));
+  const address = user?.id === accountId ? addressOf(user) : undefined;
+  return user && address ? { user, address } : undefined;
+}
+
+/** `delay`: for so many seconds. */
+async function sendLetter(
+  app: App,
+  settings: MailSettings,
+  job: MailJob,
+  delay: (seconds: number) => Result,
+) {
+  const { accountId = '', note, isAsked = false } = job;
+  const reader = await findReader(app, job);
+  if (reader === undefined) return 'done';
+  const { user, address } = reader;
+  const kind = await kindOf(app, job, user);
+  if (note !== undefined && (await take(app, accountId, ['notices'])) > 0) {
+    record(app, kind, accountId, 'limited');
+    return 'done';
+  }
+  const seconds = await take(app, '', isAsked ? ['sent', 'asked'] : ['sent']);
+  if (seconds > 0) return delay(seconds);
+  const locale = app.pages.localeFor({ chosen: job.locale ?? textClaim(user.claims['locale']) });
+  const content = composeLetter(app, await toModel(app, job, kind, user), locale);
+  try {
+    await sendMessage(settings, { id: job.id, to: address, ...content });
+  } catch (error) {
+    return toFailure(error);
+  }
+  record(app, kind, accountId);
+  return 'done';
+}
+
+/** What was asked for by strangers delays nothing else. */
+const laneOf = ({ isAsked = false }: MailJob) => (isAsked ? 'asked' : 'others');
+
+export function createSender(app: App, settings: MailSettings, jobs: MailJobs): Job {
+  const { log, storeNow: now } = app;
+  const timesToSay = createSparse(now);
+  /** What waits for a limit. */
+  const pausedUntil = { asked: 0, others: 0 };
+
+  const outbox = createOutbox(jobs, now, {
+    targetOf: laneOf,
+    waitsMs: WAITS_MS,
+    mayRun: () => true,
+    canRun: (job) => now() >= pausedUntil[laneOf(job)],
+    async run(job) {
+      if (now() - job.since > (job.isAsked ? ASKED_LIFE_MS : LIFE_MS))
+        return { reason: 'expired', mayPass: false };
+      if (job.what === 'forgot') {
+        await jobs.add(await findLetters(app, job));
+        return 'done';
+      }
+      return sendLetter(app, settings, job, (seconds) => {
+        pausedUntil[laneOf(job)] = now() + seconds * 1000;
+        return { reason: 'delayed', mayPass: true };
+      });
+    },
+    done: () => undefined,
+    failed({ what, accountId, failures }, { reason, detail = reason }, isLast) {
+      if (isLast) record(app, what, accountId, reason);
+      const times = reason === 'delayed' ? undefined : timesToSay(`${reason}${isLast}`);
+      if (times === undefined) return;
+      const fields = { email: what, accountId, tries: failures, reason, detail, times };
+      if (isLast) log.warn(fields, 'gave up sending an email');
+      else log.warn(fields, 'could not send an email, will retry');
+    },
+    broke: (error) => log.error({ err: error }, 'an email could not be composed'),
+  });
+  return {
+    ...outbox,
+    /** Nothing while the store can't be asked. */
+    async snapshot() {
+      const waiting = await jobs.list().catch(() => undefined);
+      if (waiting === undefined) return [];
+      const oldest = Math.min(now(), ...waiting.map(({ job }) => job.since));
+      return [
+        ['mail_waiting', waiting.length],
+        ['mail_oldest_seconds', (now() - oldest) / 1000],
+      ];
+    },
+  };
+}

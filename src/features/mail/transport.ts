@@ -1,0 +1,89 @@
+// Hands one email over: to the server, or to the folder of the configuration.
+import { createHash } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { JobFailure } from '../../store/outbox.ts';
+import { type MailSettings, mailAddress, parseSender, parseServer } from './feature.ts';
+
+/** All of them together are less than a job is held for (sender.ts). */
+const TIMES = { dnsTimeout: 8000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
+/** No message can name a file or a URL as its content. */
+const CLOSED = { disableFileAccess: true, disableUrlAccess: true };
+
+export type Message = Readonly<{
+  /** Names the email: the same for each try. */
+  id: string;
+  to: string;
+  subject: string;
+  text: string;
+  html: string | undefined;
+}>;
+
+/** By codes of nodemailer. */
+const REASONS: Readonly<Record<string, string>> = {
+  EAUTH: 'auth',
+  ETLS: 'tls',
+  EDNS: 'name',
+  ETIMEDOUT: 'timeout',
+  EENVELOPE: 'sender',
+};
+
+type SmtpError = Error & {
+  readonly code?: string;
+  readonly responseCode?: number;
+  readonly command?: string;
+};
+
+/** Only what the server says of this recipient or text is final: 535 for a wrong password may be one that is being rotated. */
+export function toFailure(error: unknown): JobFailure {
+  const { code = '', responseCode = 0, command = '', message } = error as SmtpError;
+  const isFinal = responseCode >= 500 && (command === 'RCPT TO' || command === 'DATA');
+  const other = /certificate|SSL|TLS/i.test(message) ? 'tls' : (REASONS[code] ?? 'connection');
+  return { reason: isFinal ? 'refused' : other, detail: message.split('\n', 1)[0] ?? '', mayPass: !isFinal };
+}
+
+/** Rejects with an error for `toFailure`. At the first email, not at the start, nodemailer is loaded. */
+async function openServer({ server, username, password, ca }: MailSettings) {
+  const { createTransport } = await import('nodemailer');
+  const { host, port, isTls } = parseServer(server) as { host: string; port: number; isTls: boolean };
+  return createTransport({
+    ...CLOSED,
+    ...TIMES,
+    host,
+    port,
+    secure: isTls,
+    // Without it a server that offers no STARTTLS gets password and email in clear text.
+    requireTLS: !isTls,
+    tls: { minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
+    ...(username !== undefined && { auth: { user: username, pass: password ?? '' } }),
+  });
+}
+
+async function writeTo(folder: string, name: string, message: object): Promise<void> {
+  const { createTransport } = await import('nodemailer');
+  const made = await createTransport({ ...CLOSED, streamTransport: true, buffer: true }).sendMail(message);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const file = path.join(folder, `${name}.eml`);
+  await writeFile(`${file}.new`, made.message as Buffer, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+export async function sendMessage(settings: MailSettings, { id, to, ...content }: Message): Promise<void> {
+  const [address, from] = [mailAddress(to), parseSender(settings.from)];
+  if (address === undefined || from === undefined) throw new TypeError('not an address');
+  const name = createHash('sha256').update(id).digest('hex').slice(0, 32);
+  const message = {
+    ...content,
+    // Not as text, which is parsed as a list, and without a name.
+    envelope: { from: from.address, to: [address] },
+    from,
+    to: { name: '', address },
+    replyTo: settings.replyTo && parseSender(settings.replyTo),
+    messageId: `<${name}@${from.address.split('@')[1]}>`,
+    // RFC 3834 §5: no vacation notice answers it.
+    headers: { 'Auto-Submitted': 'auto-generated' },
+  };
+  const { folder } = parseServer(settings.server) ?? {};
+  if (folder !== undefined) await writeTo(folder, name, message);
+  else await (await openServer(settings)).sendMail(message);
+}

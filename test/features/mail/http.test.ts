@@ -1,0 +1,191 @@
+// Forgotten passwords over HTTP and SMTP: one answer for every name, and an email for whom it is about.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../../world/clock.ts';
+import { eachStore } from '../../world/each-store.ts';
+import { newLink } from '../../world/one-time-link.ts';
+import { begin, newBrowser, tryPassword } from '../../world/person.ts';
+import { get, post } from '../../world/requests.ts';
+import { newAuthenticatorApp, factorsOf } from '../../world/second-factors.ts';
+import { startMailServer } from './mail-server.ts';
+import { addPeople, askFor, fieldOf, idOfStored, OLD_PASSWORD } from './people.ts';
+
+const server = await startMailServer();
+afterAll(() => server.stop());
+const config = { mail: server.mail, trusted_proxies: ['127.0.0.1'], sign_in: { one_time_codes: true } };
+
+let addresses = 0;
+/** Each from another network: limits have tests of their own. */
+const fromElsewhere = () => ({ headers: { 'x-forwarded-for': `198.${(addresses += 1)}.100.7` } });
+/** Emails with a link, to one mailbox. */
+const linksTo = (address: string) => server.sentTo(address).filter(({ link }) => link !== undefined);
+async function letterTo(address: string, count = 1) {
+  await until(() => expect(linksTo(address)).toHaveLength(count));
+  const [letter] = linksTo(address).slice(-1);
+  if (letter === undefined) throw new Error('no email');
+  return letter;
+}
+
+eachStore(
+  'a forgotten password',
+  (world) => {
+    beforeAll(async () => {
+      server.letters.splice(0);
+      await addPeople(world());
+    });
+
+    const choose = async (link: string, password: string) => {
+      const browser = newBrowser(world());
+      const csrf = fieldOf((await browser.open(link)).text, 'csrf');
+      return browser.open(link, {
+        method: 'POST',
+        body: new URLSearchParams({ csrf, password, again: password }),
+      });
+    };
+
+    it('has a link on the sign-in page', async () => {
+      const { page } = await begin(world());
+      expect(page.text).toContain(`${world().issuer}/forgot`);
+    });
+
+    it('is answered alike for every name (ML-01), and who is there and may have one gets an email (ML-02)', async () => {
+      const names = [
+        'anna',
+        'ben',
+        'dora',
+        'eve',
+        'nick',
+        'alice',
+        'nobody',
+        'bob@example.com',
+        'x'.repeat(300),
+      ];
+      const answers = [];
+      for (const name of names) {
+        const { status, text, headers } = await askFor(world(), name, fromElsewhere());
+        answers.push([status, text, headers.get('location')]);
+      }
+      const [first] = answers;
+      expect(first).toMatchObject([303, expect.any(String), `${world().issuer}/forgot/sent`]);
+      expect(answers).toEqual(answers.map(() => first));
+      await until(() => expect(server.letters).toHaveLength(4));
+      await until(async () => expect(await world().openedStore.documents.list('mail')).toEqual([]));
+      const subjects = server.letters
+        .map(({ to, headers }) => `${to.join()}: ${headers['subject']}`)
+        .toSorted();
+      expect(subjects).toEqual([
+        'alice@example.com: Your password for Postern',
+        expect.stringContaining('anna@acme.example: Reset your password for Postern'),
+        'bob@example.com: Your password for Postern',
+        'dora@acme.example: Your invitation to Postern',
+      ]);
+      expect(server.sentTo('alice@example.com')[0]?.link).toBeUndefined();
+    });
+
+    it('has headers that no program answers, one recipient, and text beside the HTML', async () => {
+      const { raw, headers, to, text, link } = await letterTo('anna@acme.example');
+      expect(to).toEqual(['anna@acme.example']);
+      expect(headers).toMatchObject({
+        from: '"Acme sign-in" <no-reply@acme.example>',
+        to: 'anna@acme.example',
+        'auto-submitted': 'auto-generated',
+        'message-id': expect.stringMatching(/^<[\da-f]{32}@acme\.example>$/),
+      });
+      expect(raw).toMatch(/multipart\/alternative/);
+      expect(raw).not.toMatch(/<(?:img|script|link)\b/i);
+      expect(text).toContain('anna');
+      expect(link).toContain(`${world().issuer}/interaction/link/`);
+    });
+
+    it('is over with the first use of its link, by POST alone (ML-07); links of an operator end with it (ML-06)', async () => {
+      const { link = '' } = await letterTo('anna@acme.example');
+      const byOperator = await newLink(world(), 'reset', idOfStored('anna'));
+      await askFor(world(), 'ANNA', fromElsewhere());
+      const { link: second = '' } = await letterTo('anna@acme.example', 2);
+      const all = [link, second, `${world().issuer}/interaction/link/${byOperator}`];
+      const statuses = async () =>
+        Promise.all(all.map(async (one) => (await newBrowser(world()).request(one)).status));
+      for (let times = 0; times < 3; times += 1) expect(await statuses()).toEqual([200, 200, 200]);
+      const done = await choose(link, 'a-new-password-of-anna');
+      expect(done.url).toBe(`${world().issuer}/interaction/done/reset`);
+      expect(await statuses()).toEqual([410, 410, 410]);
+      expect((await tryPassword(world(), 'anna', OLD_PASSWORD)).status).toBe(401);
+    });
+
+    it('keeps the second factor (ML-09)', async () => {
+      const app = newAuthenticatorApp('alice');
+      const factors = await factorsOf(world());
+      await factors.change(idOfStored('lou'), () => ({ oneTimeCode: app.factor }));
+      await askFor(world(), 'lou', fromElsewhere());
+      const { link = '' } = await letterTo('lou@acme.example');
+      await choose(link, 'a-new-password-of-lou');
+      const page = await tryPassword(world(), 'lou', 'a-new-password-of-lou');
+      expect(page.text).toContain('name="code"');
+      expect((await factors.get(idOfStored('lou'))).oneTimeCode).toBeDefined();
+    });
+
+    it('sends links that begin with the issuer, whatever a request says (ML-10)', async () => {
+      const headers = {
+        ...fromElsewhere().headers,
+        'x-forwarded-host': 'evil.example',
+        forwarded: 'host=evil.example',
+      };
+      await askFor(world(), 'anna', { headers });
+      const letter = await letterTo('anna@acme.example', 3);
+      expect(letter.raw).not.toContain('evil.example');
+      expect(letter.link).toContain(world().issuer);
+    });
+
+    it('sends one mailbox three in an hour (T1)', async () => {
+      await askFor(world(), 'anna', fromElsewhere());
+      await until(() =>
+        expect(
+          world()
+            .recorded.audit('mail')
+            .filter(({ reason }) => reason === 'limited'),
+        ).toHaveLength(1),
+      );
+      expect(linksTo('anna@acme.example')).toHaveLength(3);
+    });
+
+    it('refuses forms that are not its own (ML-19)', async () => {
+      const from = fromElsewhere().headers;
+      const send = (form: string, headers: Record<string, string> = {}) =>
+        post(world(), '/forgot', form, { ...from, ...headers });
+      expect((await send('username=anna', { origin: 'https://evil.example' })).status).toBe(403);
+      expect((await send('username=anna')).status).toBe(403);
+      expect((await send('{}', { 'content-type': 'application/json' })).status).toBe(415);
+      const browser = newBrowser(world());
+      const csrf = fieldOf((await browser.request(`${world().issuer}/forgot`)).text, 'csrf');
+      const twice = `csrf=${csrf}&username=anna&username=ben`;
+      const init = { method: 'POST', body: new URLSearchParams(twice), headers: from };
+      expect((await browser.request(`${world().issuer}/forgot`, init)).status).toBe(400);
+      const queued = await world().openedStore.documents.list('mail');
+      expect(queued.filter(({ value }) => value.includes('"forgot"'))).toEqual([]);
+    });
+
+    it('can be asked for five times in ten minutes by one address (ML-05)', async () => {
+      const from = fromElsewhere();
+      for (let times = 0; times < 5; times += 1)
+        expect((await askFor(world(), 'zoe', from)).status).toBe(303);
+      const refused = await askFor(world(), 'zoe', from);
+      expect([refused.status, refused.headers.has('retry-after')]).toEqual([429, true]);
+      expect(refused.text).toContain('<h1>');
+    });
+
+    it('leaves no token, link or typed name in the store (ML-18)', async () => {
+      const { documents } = world().openedStore;
+      await until(async () => expect(await documents.list('mail')).toEqual([]));
+      expect((await get(world(), '/forgot/sent')).status).toBe(200);
+    });
+  },
+  { config },
+);
+
+describe('without mail', () => {
+  eachStore('a forgotten password', (world) => {
+    it('has no page and no link', async () => {
+      expect((await get(world(), '/forgot', { accept: 'text/html' })).status).toBe(404);
+      expect((await begin(world())).page.text).not.toContain('/forgot');
+    });
+  });
+});
