@@ -163,6 +163,46 @@ describe('postern user import', () => {
 
   it.each([
     [
+      'authelia',
+      'users:',
+      (name: string, more?: string) => `  "${name}": { groups: [staff]${more ?? ''} }`,
+      '',
+    ],
+    [
+      'keycloak',
+      '{"users":[',
+      (name: string, more?: string) => `{"username":"${name}"${more ?? ''}},`,
+      '{"username":"last"}]}',
+    ],
+  ] as const)('lists what is wrong in line 9,999 of %s, and of others', async (from, first, line, last) => {
+    const rows = Array.from({ length: 10_000 }, (_, index) => line(`user${index}`));
+    const content = (changed: Readonly<Record<number, string>>) =>
+      [first, ...Object.assign([...rows], changed), last].join('\n');
+    const refused = async (changed: Readonly<Record<number, string>>) => {
+      const { code, stdout, stderr } = await imported(content(changed), '--from', from);
+      expect([code, stdout]).toEqual([1, '']);
+      return stderr.split('\n').filter(Boolean);
+    };
+    const broken = await refused({ 9997: line('broken', ', "email": "x') });
+    expect(broken[0]).toMatch(/^users:(9999|10000):\d+ is not valid YAML: /);
+    const wrong = {
+      5: [line('a\\u202eb'), 'the username must not contain control characters'],
+      6: [line('one', ', "email": "filed@example.com"'), 'the email address is already that of "filed"'],
+      7: [line('two', ', "email": "two@example.com"'), ''],
+      8: [line('TWO'), '"two" is already used at users:9'],
+      9996: [line('three', ', "email": "Two@example.com"'), 'the email address is already that of "two"'],
+      9997: [line('four', ', "email": "x"'), 'email: must be an email address'],
+    } as const;
+    const listed = await refused(Object.fromEntries(Object.entries(wrong).map(([at, [row]]) => [at, row])));
+    const expected = Object.entries(wrong).filter(([, [, message]]) => message !== '');
+    expect(listed.slice(0, -1).map((text) => text.replace(/:\d+ users\S+: /, ' '))).toEqual(
+      expected.map(([at, [, message]]) => `users:${Number(at) + 2} ${message}`),
+    );
+    expect(await stored()).toEqual([]);
+  });
+
+  it.each([
+    [
       'csv',
       'username,shoe,password_hash\nanna,42,x\nben,,\n',
       ['has unknown columns: "shoe". Known are username, groups', 'password_hash must be an argon2id hash'],
