@@ -1,11 +1,12 @@
-// A store that fails while a code, a refresh token or a consent is used up: that is no success, and nothing pays twice.
-import { describe, expect, it } from 'vitest';
+// A store that fails while a sign-in or a refresh token is used up: that is no success, and nothing pays twice. Codes are in proofs.test.ts
+// and outage-truth.test.ts.
+import { expect, it } from 'vitest';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { signIn, takeCode } from '../world/app.ts';
+import { signIn } from '../world/app.ts';
 import { begin } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import type { Answer } from '../world/requests.ts';
-import { redeem, refresh } from '../world/token-endpoint.ts';
+import { refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS } from '../world/world.ts';
 import { eachStore } from '../world/each-store.ts';
 
@@ -57,44 +58,17 @@ function expectNothingGiven({ status, headers, body, text }: Answer): void {
 eachStore(
   'a use that the store can’t answer',
   (running) => {
-    describe.each<[When, number]>([
-      ['before it is used up', 200],
-      ['after it is used up', 400],
-    ])('%s', (when, afterwards) => {
-      it('of a code is 503, however often it is tried, and pays once at most', async () => {
-        const world = running();
-        const ticket = await takeCode(world);
-        await failingUses(when, async () => {
-          const answers = await Promise.all([1, 2, 3].map(() => redeem(world, ticket)));
-          // One that comes after a use that went through finds it used.
-          for (const answer of answers) if (answer.status !== 400) expectNothingGiven(answer);
-          expect(answers.map(({ status }) => status)).not.toContain(200);
-        });
-        const statuses = [];
-        for (let turn = 0; turn < 2; turn += 1) statuses.push((await redeem(world, ticket)).status);
-        expect(statuses).toEqual([afterwards, 400]);
-      });
-
-      it('of a refresh token is 503, and pays once at most', async () => {
-        const world = running();
-        const { tokens } = await signIn(world);
-        await failingUses(when, async () => expectNothingGiven(await refresh(world, tokens.refresh_token)));
-        const statuses = [];
-        for (let turn = 0; turn < 2; turn += 1)
-          statuses.push((await refresh(world, tokens.refresh_token)).status);
-        expect(statuses).toEqual([afterwards, 400]);
-        expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
-      });
-
-      it('of a sign-in form is 503, and signs nobody in', async () => {
+    it.each<When>(['before it is used up', 'after it is used up'])(
+      '%s: of a sign-in form is 503, and signs nobody in',
+      async (when) => {
         const world = running();
         const { browser, page } = await begin(world);
         const fields = { username: 'alice', password: PASSWORDS.alice };
         const answer = await failingUses(when, () => browser.submit(page, '/login', fields));
         expect([answer.status, answer.headers.get('location')]).toEqual([503, null]);
         expect(browser.cookies.some(({ name }) => name === 'postern_session')).toBe(false);
-      });
-    });
+      },
+    );
 
     it('RT-12: a refresh token that was used up without a successor ends its family, which is counted', async () => {
       const world = running();

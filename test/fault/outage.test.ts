@@ -128,41 +128,6 @@ it("RD-14: while Redis is dead, 503 comes at once: nobody waits for an answer th
   expect(await untilActive(world, person.tokens.access_token)).toBeLessThan(RECOVERY_MS);
 });
 
-it('RD-05: what is stored with another type is 503 at each endpoint that needs it, and no token is handed out', async () => {
-  const pending = await untilAuthorized(world);
-  const keys = [...(await raw.keys('postern:record:*')), ...(await raw.keys('postern:{grant:*'))];
-  const saved = await Promise.all(keys.map(async (key) => [key, await raw.dumpBuffer(key)] as const));
-  for (const key of keys) {
-    await raw.del(key);
-    await raw.rpush(key, 'not ours');
-  }
-  const {
-    refresh: refreshing,
-    introspection: asking,
-    userinfo,
-    revocation,
-  } = stateful(world, person, machine);
-  const asked = { refreshing, asking, userinfo, revocation, redeeming: () => redeem(world, pending) };
-  for (const [name, ask] of Object.entries(asked)) {
-    const result = await timed(ask());
-    expect([name, result.answer.status]).toEqual([name, 503]);
-    expectUnavailable(result);
-  }
-  for (const [key, value] of saved) await raw.restore(key, 60_000, value, 'REPLACE');
-  expect((await redeem(world, pending)).status).toBe(200);
-  expect((await refresh(world, person.tokens.refresh_token)).status).toBe(200);
-});
-
-it("RD-05: what can't be added to the index of a sign-in is not handed out", async () => {
-  const keys = await raw.keys('postern:{grant:*}:index');
-  for (const key of keys) {
-    await raw.del(key);
-    await raw.rpush(key, 'not ours');
-  }
-  expectUnavailable(await timed(refresh(world, person.tokens.refresh_token)));
-  await raw.del(keys);
-});
-
 describe('while Redis refuses to write', () => {
   it.each<readonly [string, Fault]>([
     [

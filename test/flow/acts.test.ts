@@ -35,6 +35,7 @@ const RENEWED = ['postern_session /', 'postern_session.sig /'];
 
 const session = ({ browser }: SignedIn): Living => ({ session: browser });
 const tokens = (app: SignedIn): Living => ({ tokens: app });
+const all = (...apps: readonly SignedIn[]) => apps.flatMap((app) => [session(app), tokens(app)]);
 
 eachStore(
   'acts on users',
@@ -93,8 +94,7 @@ eachStore(
       reason: 'ended_by_the_person',
     });
 
-    const expectNothing = (act: Act) =>
-      expectOf(act, { answer: {}, audit: [], activity: [], cookies: [], apps: [], alive: [], dead: [] });
+    const expectNothing = (act: Act) => expectOf(act, { answer: {}, audit: [], alive: [], dead: [] });
 
     it.each(['sign-out', 'disable', 'password'])(
       '%s by an operator ends everything of the user',
@@ -106,10 +106,9 @@ eachStore(
             answer: { id, username },
             audit: [changed(id, 'command_line', verb)],
             activity: [verb === 'password' ? 'password_changed' : 'sessions_ended'],
-            cookies: [],
             apps: [here, there],
             alive: [],
-            dead: [here, there].flatMap((app) => [session(app), tokens(app)]),
+            dead: all(here, there),
           },
         );
       },
@@ -122,9 +121,6 @@ eachStore(
         {
           answer: { id, disabled: false },
           audit: [changed(id, 'command_line', 'enable')],
-          activity: [],
-          cookies: [],
-          apps: [],
           alive: [session(here), tokens(here)],
           dead: [],
         },
@@ -139,10 +135,9 @@ eachStore(
           answer: { id, disabled: false },
           audit: ['disable', 'enable'].map((verb) => changed(id, 'command_line', verb)),
           activity: ['sessions_ended'],
-          cookies: [],
           apps: [here, there],
           alive: [],
-          dead: [here, there].flatMap((app) => [session(app), tokens(app)]),
+          dead: all(here, there),
         },
       );
       await enter('web');
@@ -161,11 +156,9 @@ eachStore(
         {
           answer: { id, deleted: true },
           audit: [changed(id, 'command_line', 'delete')],
-          activity: [],
-          cookies: [],
           apps: [here, there],
           alive: [],
-          dead: [here, there].flatMap((app) => [session(app), tokens(app)]),
+          dead: all(here, there),
         },
       );
       const { documents } = world.openedStore;
@@ -181,8 +174,6 @@ eachStore(
         {
           answer: { id, groups: [] },
           audit: [changed(id, 'command_line', 'set')],
-          activity: [],
-          cookies: [],
           apps: [staff],
           alive: [session(here), tokens(here)],
           dead: [tokens(staff)],
@@ -225,7 +216,7 @@ eachStore(
           cookies: ['postern_device /'],
           apps: [here, there],
           alive: [],
-          dead: [here, there].flatMap((app) => [session(app), tokens(app)]),
+          dead: all(here, there),
         },
       );
     });
@@ -237,9 +228,6 @@ eachStore(
         {
           answer: { id, link: expect.stringContaining('/interaction/link/') as string },
           audit: [changed(id, 'command_line', verb)],
-          activity: [],
-          cookies: [],
-          apps: [],
           alive: [session(here), tokens(here)],
           dead: [],
         },
@@ -263,9 +251,6 @@ eachStore(
             ...changed('', 'command_line', action),
             account_id: expect.stringMatching(/^usr_/) as string,
           })),
-          activity: [],
-          cookies: [],
-          apps: [],
           alive: [],
           dead: [],
         },
@@ -290,7 +275,6 @@ eachStore(
           audit: [factor(id, 'user', 'added', 'one_time_code'), factor(id, 'user', 'made', 'recovery_codes')],
           activity: ['factor_added', 'recovery_codes_made'],
           cookies: RENEWED,
-          apps: [],
           alive: [session(here), tokens(here), tokens(there)],
           dead: [session(there)],
         },
@@ -302,8 +286,6 @@ eachStore(
           answer: { status: 200 },
           audit: [factor(id, 'user', 'made', 'recovery_codes')],
           activity: ['recovery_codes_made'],
-          cookies: [],
-          apps: [],
           alive: [session(here), tokens(here)],
           dead: [],
         },
@@ -323,7 +305,6 @@ eachStore(
           audit: [factor(id, 'user', 'removed', 'one_time_code')],
           activity: ['factor_removed'],
           cookies: RENEWED,
-          apps: [],
           alive: [session(here), tokens(here)],
           dead: [],
         },
@@ -341,8 +322,6 @@ eachStore(
           answer: { id, passkeys: [] },
           audit: [changed(id, 'command_line', 'factors')],
           activity: ['factor_removed'],
-          cookies: [],
-          apps: [],
           alive: [tokens(here)],
           dead: [],
         },
@@ -363,11 +342,9 @@ eachStore(
         {
           answer: { id, passkeys: [] },
           audit: [changed(id, 'command_line', 'factors')],
-          activity: [],
-          cookies: [],
           apps: [here, there],
           alive: [],
-          dead: [here, there].flatMap((app) => [session(app), tokens(app)]),
+          dead: all(here, there),
         },
       );
     });
@@ -385,7 +362,6 @@ eachStore(
           audit: [factor(id, 'link', 'added', 'one_time_code'), used(id, 'factors')],
           activity: ['factor_added'],
           cookies: ['postern_device /', ...RENEWED],
-          apps: [],
           // That of this browser goes on, and is asked for the factor.
           alive: [tokens(here), tokens(there)],
           dead: [session(there)],
@@ -404,7 +380,6 @@ eachStore(
           answer: { status: 200 },
           audit: [ended(id)],
           activity: [act === 'end-session' ? 'session_ended' : 'sessions_ended'],
-          cookies: [],
           apps: [there],
           alive: [session(here), tokens(here)],
           dead: [session(there)],
@@ -432,7 +407,6 @@ eachStore(
             },
           ],
           activity: ['app_withdrawn web'],
-          cookies: [],
           apps: [here, there],
           alive: [session(here), session(there)],
           dead: [tokens(here), tokens(there)],

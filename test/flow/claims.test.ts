@@ -103,17 +103,6 @@ const everywhere = (value: unknown) => Object.fromEntries(PLACES.map((at) => [at
 anyStore(
   'groups',
   (world) => {
-    it('AC-15: appear nowhere without their scope', async () => {
-      const scope = 'openid profile offline_access reports.read';
-      for (const client of ['web', 'web2'] as const) {
-        const { first, second } = await seenByAll(world(), { client, scope });
-        expect([pick(first, 'groups'), pick(second, 'groups')]).toEqual([
-          everywhere(undefined),
-          everywhere(undefined),
-        ]);
-      }
-    });
-
     it('AC-15: appear nowhere without their scope, also to an app that had it before', async () => {
       const { browser } = await signIn(world(), { scope: EVERYTHING });
       const { tokens } = await signIn(world(), { browser, scope: 'openid offline_access reports.read' });

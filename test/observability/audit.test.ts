@@ -5,7 +5,7 @@ import * as oidc from 'openid-client';
 import { list } from '../../src/features/index.ts';
 import { AUDIT_EVENTS } from '../../src/observability/audit.ts';
 import { createLog } from '../../src/observability/log.ts';
-import { authorize, connect, machineToken, signIn } from '../world/app.ts';
+import { authorize, machineToken, signIn } from '../world/app.ts';
 import { formOf, type Page } from '../world/browser.ts';
 import { moveClock, standingClock } from '../world/clock.ts';
 import { begin, newBrowser, signInAs } from '../world/person.ts';
@@ -43,16 +43,7 @@ describe('CF-15: the audit trail', () => {
 
   it('has a sign-in that failed, with who was meant where that is somebody, and never what was typed', async () => {
     async function fail(username: string) {
-      const browser = newBrowser(world());
-      const configuration = await connect(world(), 'web');
-      const url = oidc.buildAuthorizationUrl(configuration, {
-        redirect_uri: 'https://app.example/cb',
-        scope: 'openid',
-        code_challenge: 'x'.repeat(43),
-        code_challenge_method: 'S256',
-        response_type: 'code',
-      });
-      const page = await browser.open(url.href);
+      const { browser, page } = await begin(world());
       await browser.submit(page, '/login', { username, password: 'canary-wrong-password' });
     }
     const records = await recordsOf(async () => {
@@ -70,19 +61,9 @@ describe('CF-15: the audit trail', () => {
   });
 
   it('has a consent that was declined', async () => {
-    const browser = newBrowser(world());
-    const configuration = await connect(world(), 'web');
-    const verifier = oidc.randomPKCECodeVerifier();
-    const url = oidc.buildAuthorizationUrl(configuration, {
-      redirect_uri: 'https://app.example/cb',
-      scope: 'openid',
-      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-    });
     const records = await recordsOf(async () => {
-      const page = await browser.open(url.href);
-      const consent = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
-      await browser.submit(consent, '/cancel');
+      const { browser, page } = await begin(world(), { scope: 'openid' });
+      await browser.submit(await signInAs(browser, page, 'bob'), '/cancel');
     });
     expect(records.map(shapeOf)).toEqual(['sign_in success', 'consent failure']);
     expect(records[1]).toMatchObject({ account_id: PEOPLE.bob, client_id: 'web', reason: 'declined' });
@@ -377,33 +358,20 @@ describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
 });
 
 describe('IN-08: the search for secrets in what is reported', () => {
-  it.each([
-    [
-      'a client secret',
-      (recorded: ReturnType<typeof listen>) => recorded.telemetry.log.info({ note: SECRETS.web }, 'x'),
-    ],
-    [
-      'a token',
-      (reported: ReturnType<typeof listen>) =>
-        reported.telemetry.log.info(`got eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.x`),
-    ],
-    [
-      'a code',
-      (reported: ReturnType<typeof listen>) =>
-        reported.telemetry.log.info({ path: '/cb?code=Zk3vT8xZ5kN1rB7yL9wC2sD6fH4jP0aQm' }, 'x'),
-    ],
+  it.each<[what: string, tell: (telemetry: ReturnType<typeof listen>['telemetry']) => void]>([
+    ['a client secret', ({ log }) => log.info({ note: SECRETS.web }, 'x')],
+    ['a token', ({ log }) => log.info('got eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.x')],
+    ['a code', ({ log }) => log.info({ path: '/cb?code=Zk3vT8xZ5kN1rB7yL9wC2sD6fH4jP0aQm' }, 'x')],
     [
       'a refresh token in a record',
-      (reported: ReturnType<typeof listen>) =>
-        reported.telemetry.audit.record('token_revoked', 'success', {
-          reason: 'Zk3vT8xZ5kN1rB7yL9wC2sD6fH4jP0aQm',
-        }),
+      ({ audit }) =>
+        audit.record('token_revoked', 'success', { reason: 'Zk3vT8xZ5kN1rB7yL9wC2sD6fH4jP0aQm' }),
     ],
   ])('finds %s', (_what, tell) => {
     const recorded = listen();
     recorded.telemetry.log.info({ requestId: crypto.randomUUID(), clientId: 'web' }, 'nothing to see');
     expect(() => assertNoSecrets(recorded, Object.values(SECRETS))).not.toThrow();
-    tell(recorded);
+    tell(recorded.telemetry);
     expect(() => assertNoSecrets(recorded, Object.values(SECRETS))).toThrow('IN-08');
   });
 

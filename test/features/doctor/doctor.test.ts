@@ -133,24 +133,19 @@ describe('a proxy that is wrong about paths and addresses', () => {
 });
 
 describe('a proxy that changes answers', () => {
-  it('strips cookies, or changes their attributes', async () => {
-    expect(await behind({ location: 'proxy_hide_header Set-Cookie;' })).toEqual(['cookies-altered']);
-    // A __Host- cookie may have no other path than /: a browser refuses it.
-    expect(await behind({ location: 'proxy_cookie_path / /elsewhere/;' })).toEqual([
-      'cookies-altered',
-      'cookies-lost',
-    ]);
-  });
-
-  it('does not pass cookies on', async () => {
-    expect(await behind({ location: 'proxy_set_header Cookie "";' })).toEqual(['cookies-lost']);
-  });
-
-  it('refuses a step of the sign-in', async () => {
-    expect(await behind({ server: 'location = /oauth/authorize { return 403; }' })).toEqual([
-      'sign-in-refused',
-    ]);
-    expect(await behind({ server: 'location /interaction/ { return 403; }' })).toEqual(['sign-in-refused']);
+  it.each([
+    ['does not pass cookies on', { location: 'proxy_set_header Cookie "";' }, ['cookies-lost']],
+    ['refuses a step', { server: 'location = /oauth/authorize { return 403; }' }, ['sign-in-refused']],
+    ['refuses a page', { server: 'location /interaction/ { return 403; }' }, ['sign-in-refused']],
+    ['strips cookies', { location: 'proxy_hide_header Set-Cookie;' }, ['cookies-altered']],
+    [
+      // A __Host- cookie may have no other path than /: a browser refuses it.
+      'changes the attributes of cookies',
+      { location: 'proxy_cookie_path / /elsewhere/;' },
+      ['cookies-altered', 'cookies-lost'],
+    ],
+  ])('%s', async (_what, configuration, faults) => {
+    expect(await behind(configuration)).toEqual(faults);
   });
 
   it('rewrites bodies', async () => {

@@ -7,7 +7,7 @@ import { machineToken, signIn } from '../../world/app.ts';
 import { introspection, revoke } from '../../world/presented-tokens.ts';
 import { get } from '../../world/requests.ts';
 import { refresh } from '../../world/token-endpoint.ts';
-import { PEOPLE, type World, writeWorldConfig } from '../../world/world.ts';
+import { type World, writeWorldConfig } from '../../world/world.ts';
 import { runVerb } from '../../world/command-line.ts';
 import { startProcess, type ServiceProcess } from '../../world/process.ts';
 import { tempFolder } from '../../world/temp-folder.ts';
@@ -74,13 +74,6 @@ describe('the backup of a store that is in use', () => {
     // Its grant isn't in the copy: refused, not guessed.
     expect(await isActive(after.tokens.access_token, 'web')).toBe(false);
     expect((await refresh(world, after.tokens.refresh_token)).body['error']).toBe('invalid_grant');
-  });
-
-  it('can be followed by signing a person out everywhere, for what a restore brought back', async () => {
-    const { tokens } = await signIn(world);
-    const done = await runVerb(['user', 'sign-out', 'alice', '--json', '--config', world.configFile]);
-    expect(JSON.parse(done.stdout)).toMatchObject({ id: PEOPLE.alice });
-    expect((await refresh(world, tokens.refresh_token)).body['error']).toBe('invalid_grant');
   });
 
   it('never overwrites anything', async () => {

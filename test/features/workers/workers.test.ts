@@ -210,25 +210,6 @@ describe('two workers', () => {
     expect((await refresh(world, tokens.refresh_token)).status).toBe(400);
   });
 
-  it('KY-19: are both rid of a compromised key within five seconds', async () => {
-    const { world } = two();
-    const token = await machineToken(world);
-    const { kid } = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as {
-      kid: string;
-    };
-    const { code } = await runCli(['keys', 'compromise', kid, '--config', world.configFile]);
-    expect(code).toBe(0);
-    await findWithin('both are rid of it', 5, async () => {
-      const sets = await times(10, async () => requestAnew(`${world.base}/oauth/jwks.json`));
-      const kids = sets.flatMap(({ body }) => (body['keys'] as { kid: string }[]).map((key) => key.kid));
-      return !kids.includes(kid);
-    });
-    const answers = await times(10, async () =>
-      requestAnew(`${world.base}/oauth/introspect`, { token }, { authorization: basic('svc') }),
-    );
-    expect(new Set(answers.map(({ body }) => JSON.stringify(body)))).toEqual(new Set(['{"active":false}']));
-  });
-
   it('of which one hangs make the service unready, by name, and nothing else waits for it', async () => {
     const { world } = two();
     const [, second] = await workersOf(world);

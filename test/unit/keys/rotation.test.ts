@@ -71,6 +71,13 @@ function createJob(world: World, keyStore: KeyStore = world.process()): Job {
   return job;
 }
 
+async function startJob() {
+  const world = createWorld();
+  const job = createJob(world);
+  await job.start();
+  return { world, job };
+}
+
 function createGate(): { readonly passed: Promise<void>; open(): void } {
   const listeners: (() => void)[] = [];
   return {
@@ -81,9 +88,7 @@ function createGate(): { readonly passed: Promise<void>; open(): void } {
 
 describe('the rotation job', () => {
   it('KY-13: keeps an appointment while the store is away', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
+    const { world, job } = await startJob();
     world.clock.now += DAY;
     await job.turn();
     await rotateByHand(world.process(), world.now);
@@ -117,9 +122,7 @@ describe('the rotation job', () => {
   });
 
   it("goes on with the old key set, and tries again, when the new one can't be swapped in", async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
+    const { world, job } = await startJob();
     await compromiseKey(world.process(), 'k1', world.now);
     job.failSwap = true;
     await job.turn();
@@ -133,9 +136,7 @@ describe('the rotation job', () => {
   });
 
   it('KY-21: asks the store for ring and pepper once a turn', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
+    const { world, job } = await startJob();
     const before = world.documents.reads;
     await job.turn();
     expect(world.documents.reads).toBe(before + 2);
@@ -172,9 +173,7 @@ describe('the lease on signing', () => {
   });
 
   it("KY-12: ends for a key set that can't be replaced", async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
+    const { world, job } = await startJob();
     await compromiseKey(world.process(), 'k1', world.now);
     job.failSwap = true;
     world.clock.now += 10 * MINUTE + 1;
@@ -183,17 +182,13 @@ describe('the lease on signing', () => {
   });
 
   it('KY-13: ends on a clock that was set back', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
+    const { world, job } = await startJob();
     world.clock.now -= DAY;
     expect(job.rotation.signingAllowed()).toBe(false);
   });
 
   it('KY-13: holds a cut-off node’s JWKS still, because its plan may have been cancelled', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
+    const { world, job } = await startJob();
     world.clock.now += DAY;
     await rotateByHand(world.process(), world.now);
     await job.turn();
@@ -206,9 +201,7 @@ describe('the lease on signing', () => {
 
 describe('what keeps a node from being ready', () => {
   it('is a new generation that it has not followed for more than 15 s', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
+    const { world, job } = await startJob();
     await compromiseKey(world.process(), 'k1', world.now);
     job.failSwap = true;
     world.clock.now += 15 * SECOND;
@@ -224,9 +217,7 @@ describe('what keeps a node from being ready', () => {
 
 describe('the timer of the rotation job', () => {
   it('is silent after the stop, which waits for the turn under way', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
+    const { world, job } = await startJob();
     await compromiseKey(world.process(), 'k1', world.now);
     job.timers[0]?.fire();
     await job.rotation.stop();

@@ -216,19 +216,6 @@ describe('a second factor', () => {
     ...changes,
   });
 
-  it('MF-22: is tried twenty times an hour for a person, over all sign-ins and addresses', async () => {
-    const limits = newLimits();
-    let sign = 0;
-    const next = (changes = {}) => limits.takeCode(code(`uid ${(sign += 1)}`, changes));
-    expect(await passing(30, () => next({ address: `192.0.2.${sign % 7}` }))).toBe(20);
-    expect(reported.at(-1)).toContain('second_factor.account');
-    // A browser of the person, and another person, have their own.
-    expect(await passing(30, () => next({ device: 'laptop' }))).toBe(20);
-    expect(await passing(1, () => next({ accountId: 'usr_bob' }))).toBe(1);
-    moveClock(60 * 60);
-    expect(await passing(1, next)).toBe(1);
-  });
-
   it('LG-42: ends the sign-in after five, and a right one takes back its own count alone', async () => {
     const limits = newLimits();
     const taken = [];

@@ -14,15 +14,6 @@ describe('passwords', () => {
     expect(one).not.toBe(other);
   });
 
-  it('match themselves and nothing else', async () => {
-    const passwords = createPasswords(2, 10);
-    const hash = await hashPassword('correct horse');
-    expect(await passwords.verify(hash, 'correct horse')).toBe(true);
-    for (const wrong of ['Correct horse', 'correct horse ', '', 'correct horse\u0000']) {
-      expect(await passwords.verify(hash, wrong)).toBe(false);
-    }
-  });
-
   it('of nobody match nothing, not even what the dummy hash was made of', async () => {
     const passwords = createPasswords(2, 10);
     for (const typed of ['', 'password', 'nobody', 'dummy']) {
