@@ -46,8 +46,8 @@ const idOf = ({ client_id: id }: Client) => String.raw`\b${id}\b`;
 describe('docs/apps', () => {
   const config = configFolder();
   const check = (yaml: string) => {
-    const head =
-      'issuer: https://id.example.com\nencryption_keys: [env:NOT_SET]\ncookie_keys: [env:NOT_SET]\n';
+    const issuer = /localhost:(8080|5173)/.test(yaml) ? 'http://localhost:3000' : 'https://id.example.com';
+    const head = `issuer: ${issuer}\nencryption_keys: [env:NOT_SET]\ncookie_keys: [env:NOT_SET]\n`;
     const whole = (yaml.includes('issuer:') ? yaml : head + yaml).replaceAll(
       'sha256:…',
       `sha256:${'0123'.repeat(16)}`,
@@ -109,6 +109,19 @@ describe('docs/apps', () => {
         kinds: expect.arrayContaining([kindOf(fixture)]),
       });
     }
+  });
+
+  it('installs the versions that are run', () => {
+    const texts = GUIDES.map(({ text }) => text).join('\n');
+    const pinned = [...texts.matchAll(/^(?:npm|venv\/bin\/pip) install (.*\d)$/gm)].flatMap(([, list = '']) =>
+      list.split(' '),
+    );
+    const run = ['examples/flask/requirements.txt', `${PROGRAMS}/web-python/requirements.txt`]
+      .concat(`${PROGRAMS}/nextjs/package.json`)
+      .map((file) => readFileSync(file, 'utf8').replaceAll(/"(.*)": "(.*)"/g, '$1@$2'))
+      .join('\n');
+    expect(pinned).toContain('next-auth@5.0.0-beta.32');
+    expect(pinned.filter((one) => !run.includes(one))).toEqual([]);
   });
 
   it.each(GUIDES)('$name has clients that are valid', async ({ printed }) => {

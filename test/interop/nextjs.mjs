@@ -16,7 +16,7 @@ for (const name of await writeFilesOf('nextjs.md', folder)) {
   const text = await readFile(join(folder, name), 'utf8');
   await writeFile(
     join(folder, name),
-    text.replaceAll('http://localhost:8080', app).replaceAll('my-app', clientId),
+    text.replaceAll('http://localhost:8080', app).replaceAll('next-app', clientId),
   );
 }
 Object.assign(process.env, {

@@ -1,9 +1,9 @@
 #!/bin/sh
 set -e
 built="$CACHE/nextjs"
-cmp -s nextjs/package-lock.json "$built/built-from.json" && exit
 mkdir -p "$built"
 cp nextjs/package.json nextjs/package-lock.json nextjs/.npmrc "$built/"
 cd "$built"
+cmp -s package-lock.json built-from.json && exit
 npm ci
 cp package-lock.json built-from.json
