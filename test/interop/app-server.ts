@@ -6,7 +6,7 @@ const READY_MS = 120_000;
 
 export type AppServer = { stop(): Promise<void> };
 
-/** Resolves when `readyPath` of the app answers, whatever it answers. */
+/** Resolves when `readyPath` of the app, or another URL, answers, whatever it answers. */
 export async function startApp(
   command: readonly string[],
   folder: string,
@@ -26,7 +26,7 @@ export async function startApp(
   const deadline = Date.now() + READY_MS;
   for (;;) {
     try {
-      await fetch(`${settings.app}${readyPath}`, { redirect: 'manual' });
+      await fetch(new URL(readyPath, settings.app), { redirect: 'manual' });
       return { stop };
     } catch (cause) {
       if (child.exitCode !== null || Date.now() > deadline)

@@ -216,6 +216,12 @@ export const CLIENTS: readonly Client[] = [
     ],
   },
   {
+    name: 'dex-migration',
+    build: ['sh', 'dex/build.sh'],
+    command: ['node', 'dex.ts'],
+    needs: [{ debian: 'golang-go', file: 'go' }],
+  },
+  {
     name: 'kube-apiserver',
     clientId: 'kubernetes',
     ...goProgram('kube-apiserver'),

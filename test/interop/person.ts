@@ -16,7 +16,7 @@ export class Person {
   /** Of an authenticator app. */
   code: (() => string) | undefined;
 
-  constructor(username: 'ida' | 'otto' | 'nora' | 'nils' = 'ida') {
+  constructor(username: 'ida' | 'ida@example.com' | 'otto' | 'nora' | 'nils' = 'ida') {
     this.#username = username;
   }
 
@@ -52,6 +52,11 @@ export class Person {
       return this.#post(new URL(form.action, page.url).href, { ...form.fields, ...fields });
     };
     if (page.status !== 200) return undefined;
+    if (page.text.includes('name="again"'))
+      return fill(new URL(page.url).pathname, { password: FIXTURE_PASSWORD, again: FIXTURE_PASSWORD });
+    // Of Dex.
+    if (page.text.includes('name="login"'))
+      return this.#post(page.url, { login: this.#username, password: FIXTURE_PASSWORD });
     if (page.text.includes('name="password"')) {
       return fill('/login', { username: this.#username, password: FIXTURE_PASSWORD });
     }
