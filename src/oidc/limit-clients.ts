@@ -21,8 +21,6 @@ type State = { clientRequest?: CountedRequest };
 export const hasClient = ({ state }: Pick<Context, 'state'>): boolean =>
   (state as State).clientRequest !== undefined;
 
-export type ClientLimits = ReturnType<typeof createClientLimits>;
-
 export function createClientLimits(limits: Limits) {
   async function take(request: CountedRequest): Promise<void> {
     request.isCounted = true;

@@ -20,6 +20,7 @@ import { newUserEvent } from '../users/user-events.ts';
 import { viewsOf } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
 import type { ApplicationParts, Process } from '../oidc/app.ts';
+import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { type Application, createApplication } from './application.ts';
 import type { ConfigurationStatus } from './configuration-status.ts';
 
@@ -139,6 +140,10 @@ async function applyUsers(
   await keepCredentials(changed, states);
   // It ends nothing: the file may be an older one, or half of one.
   await inBatches(removed, (id) => states.update(id, { removed: true }));
+  for (const { clientId, consent } of config.clients) {
+    const isNoted = consent !== 'implicit' || (await store.documents.get(ONCE_IMPLICIT, clientId));
+    if (!isNoted) await store.documents.put(ONCE_IMPLICIT, clientId, '{}', 0);
+  }
 }
 
 function reportKeys({ active, published }: KeySet, areNew: boolean, { log, audit }: Process): void {

@@ -211,15 +211,15 @@ eachStore(
   'a client that loses consent: implicit',
   (world) => {
     const byFile = { parameters: { prompt: 'login' } };
-    const works = async ({ tokens }: Awaited<ReturnType<typeof signIn>>) => {
-      const { active } = await introspect(world(), tokens.access_token, 'web');
-      return [active, (await refresh(world(), tokens.refresh_token)).status];
+    const works = async ({ tokens }: Awaited<ReturnType<typeof signIn>>, caller: 'web' | 'web2' = 'web') => {
+      const { active } = await introspect(world(), tokens.access_token, caller);
+      return [active, (await refresh(world(), tokens.refresh_token, {}, caller)).status];
     };
 
     it('F1-21: loses what the file allowed it, for good, and no more than that', async () => {
       const own = await signIn(world(), byFile);
       isEarlier = true;
-      const unnamed = await signIn(world(), byFile);
+      const [unnamed, other] = [await signIn(world(), byFile), await signIn(world(), { client: 'web2' })];
       isEarlier = false;
       const code = await takeCode(world(), byFile);
       const asked = await signIn(world(), { person: 'bob', scope: 'openid offline_access' });
@@ -228,7 +228,8 @@ eachStore(
 
       await world().reload({ ...OWN, clients: worldClients() });
       expect(await works(own)).toEqual([false, 400]);
-      expect(await works(unnamed)).toEqual([true, 200]);
+      expect(await works(unnamed)).toEqual([false, 400]);
+      expect(await works(other, 'web2')).toEqual([true, 200]);
       await expect(exchange(code)).rejects.toThrow();
       expect(await introspect(world(), wider.tokens.access_token, 'web')).toEqual({ active: false });
       expect(await works(asked)).toEqual([true, 200]);

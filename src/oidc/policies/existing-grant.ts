@@ -33,9 +33,6 @@ export async function findGrant(
   return isOf && generationOf(grant) === of.generation ? grant : undefined;
 }
 
-/** A grant of an earlier version doesn't say: it counts as the user's, so that an upgrade signs no one out. */
-const giverOf = (grant: object) => (grant as Partial<GrantOf>).consent ?? 'explicit';
-
 /** `existing` or a new one, with what was allowed; not saved. What the user allowed stays apart from what the file does. */
 export function grantWith(
   provider: Provider,
@@ -43,7 +40,9 @@ export function grantWith(
   allowed: AskedFor,
   { accountId, clientId, generation, consent }: GrantOf,
 ): Grant {
-  const isOfSame = existing !== undefined && giverOf(existing) === consent;
+  // Undefined of what an earlier version made.
+  const { consent: before = 'explicit' } = (existing ?? {}) as Partial<GrantOf>;
+  const isOfSame = existing !== undefined && before === consent;
   const grant = isOfSame
     ? existing
     : Object.assign(new provider.Grant({ accountId, clientId }), { generation, consent });
@@ -51,16 +50,23 @@ export function grantWith(
   return grant;
 }
 
+/** Documents that name the clients which had `consent: implicit` once: there, a grant that doesn't say may be the file's. */
+export const ONCE_IMPLICIT = 'implicit-clients';
+
 /** Revokes what the file allowed a client that has to ask now, and what a user allowed a document that is no longer pinned. */
-export function endImplicitGrants(adapter: Adapter, { clients }: Pick<App, 'clients'>): Adapter {
+export function endImplicitGrants(
+  adapter: Adapter,
+  { clients, records }: Pick<App, 'clients' | 'records'>,
+): Adapter {
   return {
     ...adapter,
     async find(id) {
       const grant = await adapter.find(id);
-      if (!grant || giverOf(grant) === 'explicit') return grant;
-      const { clientId = '' } = grant;
+      if (!grant || grant['consent'] === 'explicit') return grant;
+      const { clientId = '', consent } = grant;
+      if (consent === undefined && !(await records.documents.get(ONCE_IMPLICIT, clientId))) return grant;
       const isKept =
-        giverOf(grant) === 'pinned'
+        consent === 'pinned'
           ? clients.find(clientId)
           : (await clients.load(clientId))?.consent !== 'explicit';
       if (isKept) return grant;

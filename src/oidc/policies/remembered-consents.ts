@@ -21,8 +21,6 @@ type ConsentParts = Readonly<{
   records: RecordStore;
 }>;
 
-export type RememberedConsents = ReturnType<typeof createRememberedConsents>;
-
 /** `lifetimeSeconds`: 0 remembers nothing. */
 export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: number) {
   const { records, hash, clock, onDamaged, findLive } = parts;
