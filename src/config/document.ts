@@ -44,7 +44,7 @@ export async function readText(file: string, report: (message: string) => void):
 
 /** Why a file can't be read, in plain words. */
 export function readFault(error: unknown): string {
-  if (error instanceof NotRegular) return error.words;
+  if (error instanceof NotRegular) return error.message;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'does not exist';
   if (code === 'EACCES' || code === 'EPERM') return "can't be read: check its owner and permissions";

@@ -2,21 +2,13 @@
 import { constants, type Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 
-/** `words` say why a file isn't read, and follow its name. */
-export class NotRegular extends Error {
-  readonly words: string;
-
-  constructor(file: string, words: string) {
-    super(`${file} ${words}`);
-    this.words = words;
-  }
-}
+/** Its message says why a file isn't read, and follows the name of the file. */
+export class NotRegular extends Error {}
 
 export async function statRegular(file: string): Promise<Stats> {
   const found = await stat(file);
   if (found.isFile()) return found;
   throw new NotRegular(
-    file,
     found.isDirectory() ? 'is a folder, not a file' : 'is a pipe, a device or a socket, not a file',
   );
 }

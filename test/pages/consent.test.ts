@@ -227,8 +227,7 @@ eachStore(
       const wider = await signIn(world(), { ...byFile, browser, person: 'bob', scope: 'openid profile' });
 
       await world().reload({ ...OWN, clients: worldClients() });
-      expect(await works(own)).toEqual([false, 400]);
-      expect(await works(unnamed)).toEqual([false, 400]);
+      for (const one of [own, unnamed]) expect(await works(one)).toEqual([false, 400]);
       expect(await works(other, 'web2')).toEqual([true, 200]);
       await expect(exchange(code)).rejects.toThrow();
       expect(await introspect(world(), wider.tokens.access_token, 'web')).toEqual({ active: false });

@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { fetchDocument } from './fetch-document.ts';
 import { type ClientDocument, vetClientDocument, type VettedDocument } from './vet.ts';
 import { clientIdUrlFault } from '../../config/client-id-url.ts';
+import { readFault } from '../../config/document.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Client, Config } from '../../config/config.ts';
 import { parseJsonObject } from '../../config/parse-fields.ts';
@@ -52,8 +53,10 @@ async function vetPublished(url: string, config: Config, vet: Vet) {
 }
 
 async function vetFile(file: string, vet: Vet) {
-  await statRegular(file);
-  const body = await readRegular(file);
+  const read = statRegular(file).then(() => readRegular(file));
+  const body = await read.catch((error: unknown) => {
+    throw new CommandError(`${file} ${readFault(error)}`, { cause: error });
+  });
   const clientId = parseJsonObject(body.toString())?.['client_id'];
   const fault = typeof clientId === 'string' ? clientIdUrlFault(clientId) : 'is missing';
   if (typeof clientId !== 'string' || fault) throw new CommandError(`${file}: client_id: ${fault}`);

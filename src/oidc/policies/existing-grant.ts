@@ -54,10 +54,7 @@ export function grantWith(
 export const ONCE_IMPLICIT = 'implicit-clients';
 
 /** Revokes what the file allowed a client that has to ask now, and what a user allowed a document that is no longer pinned. */
-export function endImplicitGrants(
-  adapter: Adapter,
-  { clients, records }: Pick<App, 'clients' | 'records'>,
-): Adapter {
+export function endImplicitGrants(adapter: Adapter, { clients, records }: App): Adapter {
   return {
     ...adapter,
     async find(id) {
