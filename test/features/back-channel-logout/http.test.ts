@@ -185,22 +185,6 @@ describe('an app that refuses a logout token', () => {
   });
 });
 
-describe('what nobody can read', () => {
-  const world = useWorld({ config });
-
-  it('of the jobs in the store keeps no other waiting, and stays', async () => {
-    const { documents } = world().openedStore;
-    await documents.put('logouts', 'damaged', 'x', 0);
-    await documents.put('logouts', 'newer', '{"v":99}', 0);
-    const app = await signIn(world());
-    await signOut(world(), app.browser);
-    await receiver.wait(sidOf(app));
-    expect((await documents.list('logouts')).map(({ id }) => id)).toEqual(
-      expect.arrayContaining(['damaged', 'newer']),
-    );
-  });
-});
-
 describe('jobs that another version or process left', () => {
   const world = useWorld({ config });
 

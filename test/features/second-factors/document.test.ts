@@ -1,34 +1,30 @@
 // docs/second-factors.md: its settings are a configuration, and its commands run as printed, in their order, beside a running service.
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { levelsOf } from '../../../src/config/sign-in-levels.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { useEnvironment } from '../../world/terminal.ts';
-import { startWorld, type World, WORLD_ENV } from '../../world/world.ts';
+import { WORLD_ENV } from '../../world/world.ts';
 import { blocksOf, runPrinted } from '../../world/document.ts';
+import { useWorld } from '../../world/each-store.ts';
 
 const DOCUMENT = 'docs/second-factors.md';
 
 useEnvironment(() => WORLD_ENV);
 
 describe(DOCUMENT, () => {
-  let text: string;
-  let world: World;
-  beforeAll(async () => {
-    text = await readFile(DOCUMENT, 'utf8');
-    const [signIn = ''] = blocksOf(text, 'yaml');
-    world = await startWorld({ config: parse(signIn) as Record<string, unknown> });
-  });
-  afterAll(() => world.stop());
+  const text = readFileSync(DOCUMENT, 'utf8');
+  const world = useWorld({ config: parse(blocksOf(text, 'yaml')[0] ?? '') as Record<string, unknown> });
 
   it('has settings that are a configuration', async () => {
     const settings = blocksOf(text, 'yaml').map((block) => parse(block) as Record<string, unknown>);
     const [signIn, { clients }] = settings as [object, { clients: object[] }];
     const redirect = () => ({ redirect_uris: ['https://app.example/cb'], scope: 'openid' });
     const own = clients.map((client) => ({ ...client, ...redirect(), token_endpoint_auth_method: 'none' }));
-    const file = path.join(path.dirname(world.configFile), 'of-the-document.yaml');
+    const file = path.join(path.dirname(world().configFile), 'of-the-document.yaml');
     const rest = { issuer: 'http://localhost:3000', clients: own };
     await writeFile(file, stringify({ ...rest, ...signIn }));
     const config = await loadConfig(file);
@@ -42,6 +38,6 @@ describe(DOCUMENT, () => {
   });
 
   it('has commands that run, and names the ones that there are', async () => {
-    expect(await runPrinted(blocksOf(text, '')[0], world)).toBeGreaterThan(3);
+    expect(await runPrinted(blocksOf(text, '')[0], world())).toBeGreaterThan(3);
   });
 });

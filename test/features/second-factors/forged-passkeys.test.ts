@@ -212,10 +212,9 @@ describe('the counter of a passkey', () => {
   it('MF-07: may be 0 for ever, and never 0 again', async () => {
     const world = place();
     const key = await givePasskey(world);
-    expect(isLogin(await signInBy(world, key, { counter: 0 }))).toBe(false);
-    expect(isLogin(await signInBy(world, key, { counter: 0 }))).toBe(false);
-    expect(isLogin(await signInBy(world, key, { counter: 7 }))).toBe(false);
-    expect(isLogin(await signInBy(world, key, { counter: 7 }))).toBe(true);
+    const refused = [];
+    for (const counter of [0, 0, 7, 7]) refused.push(isLogin(await signInBy(world, key, { counter })));
+    expect(refused).toEqual([false, false, false, true]);
     expect((await ownFactors(world)).passkeys[0]?.suspect).toBe(undefined);
     expect(isLogin(await signInBy(world, key, { counter: 0 }))).toBe(true);
     const { passkeys, notices } = await ownFactors(world);

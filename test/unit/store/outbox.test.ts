@@ -181,20 +181,6 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     await stopAll();
   });
 
-  it('try again what may pass, after each wait, and give it up after the last try', async () => {
-    await jobsOf(made.store).add([...jobs(1), ...jobs(1, 'refused')]);
-    const passing = { reason: 'busy', mayPass: true };
-    serve(1, async (name) => (name === 'web0' ? passing : { reason: 'no', mayPass: false }));
-    await until(() => expect(told.toSorted()).toEqual(['refused0 no 1 given up', 'web0 busy 1']));
-    for (const [tries, wait] of WAITS_MS.slice(0, 3).entries()) {
-      now += wait;
-      await until(() => expect(told.at(-1)).toMatch(`web0 busy ${tries + 2}`));
-    }
-    expect(told.at(-1)).toBe('web0 busy 4 given up');
-    await isEmpty();
-    await stopAll();
-  });
-
   it('count a try that throws, tell the error, and go on with the others', async () => {
     await jobsOf(made.store).add(jobs(2));
     serve(1, async (name) => (name === 'web0' ? Promise.reject(new Error('broken')) : 'done'));
