@@ -121,8 +121,8 @@ export async function inLoops(
   };
 }
 
-/** `rate` requests a second, however long they take; each is timed from when it was due. */
-export async function paced(request: Request, rate: number, seconds: number): Promise<Figures> {
+/** `send` so many times a second, however long it takes; each is timed from when it was due. */
+export async function paced(send: () => Promise<unknown>, rate: number, seconds: number): Promise<Figures> {
   const startedAt = performance.now();
   const times: number[] = [];
   const sent: Promise<unknown>[] = [];
@@ -131,7 +131,7 @@ export async function paced(request: Request, rate: number, seconds: number): Pr
     await sleep(Math.max(0, due - performance.now()));
     // Timers of this process are early or late by a millisecond, which isn't the service's doing.
     const from = Math.min(performance.now(), Math.max(due, performance.now() - 1));
-    sent.push(ask(request).then(() => times.push(performance.now() - from)));
+    sent.push(send().then(() => times.push(performance.now() - from)));
   }
   await Promise.all(sent);
   const sorted = times.toSorted((a, b) => a - b);

@@ -9,6 +9,7 @@ import { differences, format, keep, readResults, write } from './results.ts';
 import type { Section } from './section.ts';
 import { expiry } from './sections/expiry.ts';
 import { clients, grants, people, resources } from './sections/growth.ts';
+import { lists } from './sections/lists.ts';
 import { crowd, stall, start, trips } from './sections/process.ts';
 import {
   documents,
@@ -32,6 +33,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   exchange,
   flow,
   crowd,
+  lists,
   trips,
   stall,
   expiry,

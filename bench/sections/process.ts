@@ -30,7 +30,7 @@ export const crowd: Section = async (stage) => {
   const workerData = { service: { name, issuer, pid }, crowd: CROWD, people } as unknown as CrowdOptions;
   const worker = new Worker(new URL('../crowd.ts', import.meta.url), { workerData });
   stage.later(() => worker.terminate());
-  const tokens = () => paced(tokenRequest(service), RATE, seconds);
+  const tokens = () => paced(() => ask(tokenRequest(service)), RATE, seconds);
   const [idle, beside] = [`${name}, idle`, `${name}, beside ${CROWD} sign-ins at once`];
   const crowded: Subject = {
     name: beside,
