@@ -326,46 +326,44 @@ describe('origins', () => {
   });
 });
 
-describe('headers and errors', () => {
-  it('HT-31: every answer has the security headers and says nothing of what serves it', async () => {
-    const browser = newBrowser(world());
-    const login = await browser.open(authorizationUrl(world()));
-    const token = await machineToken(world(), 'reports.read');
-    const style = /href="([^"]+\.css)"/.exec(login.text)?.[1] ?? '';
-    const answers: Record<string, { status: number; headers: Headers }> = {
-      login,
-      style: await browser.request(style),
-      redirect: await browser.request(authorizationUrl(world())),
-      refused: await browser.request(authorizationUrl(world(), { redirect_uri: 'x' })),
-      logout: await browser.request(`${ISSUER}/oauth/logout`),
-      discovery: await get(world(), DISCOVERY),
-      jwks: await get(world(), '/oauth/jwks.json'),
-      token: await post(world(), '/oauth/token', 'grant_type=client_credentials', {
-        authorization: basic('svc'),
-      }),
-      'token error': await post(world(), '/oauth/token', ''),
-      introspection: await introspection(world(), token),
-      revocation: await revoke(world(), 'x', 'svc'),
-      userinfo: await get(world(), '/oauth/userinfo'),
-      'not found': await get(world(), '/nothing'),
-      'wrong method': await get(world(), '/oauth/token'),
-      preflight: await askWith('/oauth/token', 'OPTIONS', { origin: ALLOWED }),
-      'interaction of nobody': await get(world(), `/interaction/${'x'.repeat(43)}`),
-      'too large': await post(world(), '/oauth/token', `grant_type=${'x'.repeat(80_000)}`),
-    };
-    for (const [name, { headers }] of Object.entries(answers)) {
-      expect(headers.get('strict-transport-security'), name).toBe('max-age=31536000');
-      expect(headers.get('x-content-type-options'), name).toBe('nosniff');
-      expect(headers.get('x-frame-options'), name).toBe('DENY');
-      expect(headers.get('referrer-policy'), name).toBe('same-origin');
-      expect(headers.get('content-security-policy'), name).toContain("default-src 'none'");
-      expect(headers.get('server'), name).toBeNull();
-      expect(headers.get('x-powered-by'), name).toBeNull();
-    }
-    // In their order.
-    expect(Object.values(answers).map(({ status }) => status)).toEqual([
-      200, 200, 303, 400, 200, 200, 200, 200, 401, 200, 200, 401, 404, 405, 204, 400, 413,
-    ]);
-    expect(answers['interaction of nobody']?.headers.get('cross-origin-opener-policy')).toBe('same-origin');
-  });
+it('HT-31: every answer has the security headers and says nothing of what serves it', async () => {
+  const browser = newBrowser(world());
+  const login = await browser.open(authorizationUrl(world()));
+  const token = await machineToken(world(), 'reports.read');
+  const style = /href="([^"]+\.css)"/.exec(login.text)?.[1] ?? '';
+  const answers: Record<string, { status: number; headers: Headers }> = {
+    login,
+    style: await browser.request(style),
+    redirect: await browser.request(authorizationUrl(world())),
+    refused: await browser.request(authorizationUrl(world(), { redirect_uri: 'x' })),
+    logout: await browser.request(`${ISSUER}/oauth/logout`),
+    discovery: await get(world(), DISCOVERY),
+    jwks: await get(world(), '/oauth/jwks.json'),
+    token: await post(world(), '/oauth/token', 'grant_type=client_credentials', {
+      authorization: basic('svc'),
+    }),
+    'token error': await post(world(), '/oauth/token', ''),
+    introspection: await introspection(world(), token),
+    revocation: await revoke(world(), 'x', 'svc'),
+    userinfo: await get(world(), '/oauth/userinfo'),
+    'not found': await get(world(), '/nothing'),
+    'wrong method': await get(world(), '/oauth/token'),
+    preflight: await askWith('/oauth/token', 'OPTIONS', { origin: ALLOWED }),
+    'interaction of nobody': await get(world(), `/interaction/${'x'.repeat(43)}`),
+    'too large': await post(world(), '/oauth/token', `grant_type=${'x'.repeat(80_000)}`),
+  };
+  for (const [name, { headers }] of Object.entries(answers)) {
+    expect(headers.get('strict-transport-security'), name).toBe('max-age=31536000');
+    expect(headers.get('x-content-type-options'), name).toBe('nosniff');
+    expect(headers.get('x-frame-options'), name).toBe('DENY');
+    expect(headers.get('referrer-policy'), name).toBe('same-origin');
+    expect(headers.get('content-security-policy'), name).toContain("default-src 'none'");
+    expect(headers.get('server'), name).toBeNull();
+    expect(headers.get('x-powered-by'), name).toBeNull();
+  }
+  // In their order.
+  expect(Object.values(answers).map(({ status }) => status)).toEqual([
+    200, 200, 303, 400, 200, 200, 200, 200, 401, 200, 200, 401, 404, 405, 204, 400, 413,
+  ]);
+  expect(answers['interaction of nobody']?.headers.get('cross-origin-opener-policy')).toBe('same-origin');
 });

@@ -34,18 +34,16 @@ async function statesOf(at: World, { refreshToken, accessToken }: Family) {
 
 const DEAD = { accessToken: false, refreshToken: false };
 
-describe('reuse', () => {
-  it('RT-01: the end of one family leaves the family of another app and another person alone', async () => {
-    const victim = await newFamily(world());
-    const others = [
-      await newFamily(world(), { client: 'web2' }),
-      await newFamily(world(), { person: 'bob' }),
-    ] as const;
-    await refresh(world(), victim.refreshToken);
-    await refresh(world(), victim.refreshToken);
-    expect((await refresh(world(), others[0].refreshToken, {}, 'web2')).status).toBe(200);
-    expect((await refresh(world(), others[1].refreshToken)).status).toBe(200);
-  });
+it('RT-01: the end of one family leaves the family of another app and another person alone', async () => {
+  const victim = await newFamily(world());
+  const others = [
+    await newFamily(world(), { client: 'web2' }),
+    await newFamily(world(), { person: 'bob' }),
+  ] as const;
+  await refresh(world(), victim.refreshToken);
+  await refresh(world(), victim.refreshToken);
+  expect((await refresh(world(), others[0].refreshToken, {}, 'web2')).status).toBe(200);
+  expect((await refresh(world(), others[1].refreshToken)).status).toBe(200);
 });
 
 describe('whose token it is', () => {
@@ -120,15 +118,13 @@ describe('whose token it is', () => {
   });
 });
 
-describe('for whom', () => {
-  it('RT-09: a disabled person gets nothing, and the token works again when they are let in', async () => {
-    const { refreshToken } = await newFamily(world(), { person: 'bob' });
-    await changeAccount(world(), PEOPLE.bob, { disabled: true });
-    const refused = await refresh(world(), refreshToken);
-    expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
-    await changeAccount(world(), PEOPLE.bob, { disabled: false });
-    expect((await refresh(world(), refreshToken)).status).toBe(200);
-  });
+it('RT-09: a disabled person gets nothing, and the token works again when they are let in', async () => {
+  const { refreshToken } = await newFamily(world(), { person: 'bob' });
+  await changeAccount(world(), PEOPLE.bob, { disabled: true });
+  const refused = await refresh(world(), refreshToken);
+  expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+  await changeAccount(world(), PEOPLE.bob, { disabled: false });
+  expect((await refresh(world(), refreshToken)).status).toBe(200);
 });
 
 describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) => {

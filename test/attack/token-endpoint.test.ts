@@ -136,13 +136,11 @@ describe('grants', () => {
   });
 });
 
-describe('answers', () => {
-  it('TK-29: credentials and grant in the query are not read', async () => {
-    const query = new URLSearchParams({
-      ...MACHINE,
-      client_id: 'post',
-      client_secret: SECRETS.post,
-    }).toString();
-    expectRefusal(await post(world(), `/oauth/token?${query}`, ''), 401, 'invalid_client');
-  });
+it('TK-29: credentials and a grant in the query are not read', async () => {
+  const query = new URLSearchParams({
+    ...MACHINE,
+    client_id: 'post',
+    client_secret: SECRETS.post,
+  }).toString();
+  expectRefusal(await post(world(), `/oauth/token?${query}`, ''), 401, 'invalid_client');
 });

@@ -67,34 +67,32 @@ describe('by mouse', () => {
   });
 });
 
-describe('the keyboard alone', () => {
-  it('goes from the app through sign-in and consent and back, and sees the focus all the way', async () => {
-    const page = await place.visit();
-    await page.goto(urlAtHome());
-    await typeIn(page, 'alice');
+it('the keyboard alone goes from the app through sign-in and consent and back, and sees the focus all the way', async () => {
+  const page = await place.visit();
+  await page.goto(urlAtHome());
+  await typeIn(page, 'alice');
+  await page.keyboard.press('Tab');
+  await typeIn(page, 'wrong');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').waitFor();
+  // Where typing goes on, with the error as its description.
+  expect(await page.evaluate('document.activeElement.id')).toBe('password');
+  expect(await page.evaluate('document.activeElement.getAttribute("aria-describedby")')).toContain(
+    'sign-in-error',
+  );
+  await typeIn(page, PASSWORDS.alice);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
+  const seen: unknown[] = [];
+  for (let step = 0; step < 3; step += 1) {
     await page.keyboard.press('Tab');
-    await typeIn(page, 'wrong');
-    await page.keyboard.press('Enter');
-    await page.getByRole('alert').waitFor();
-    // Where typing goes on, with the error as its description.
-    expect(await page.evaluate('document.activeElement.id')).toBe('password');
-    expect(await page.evaluate('document.activeElement.getAttribute("aria-describedby")')).toContain(
-      'sign-in-error',
-    );
-    await typeIn(page, PASSWORDS.alice);
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
-    const seen: unknown[] = [];
-    for (let step = 0; step < 3; step += 1) {
-      await page.keyboard.press('Tab');
-      seen.push(await page.evaluate('document.activeElement.textContent.trim()'));
-      expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
-    }
-    expect(seen).toEqual(['Use another account', 'Allow', 'Don’t allow']);
-    await page.keyboard.press('Shift+Tab');
-    await page.keyboard.press('Enter');
-    expect((await atTheApp(page)).get('code')).not.toBeNull();
-  });
+    seen.push(await page.evaluate('document.activeElement.textContent.trim()'));
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+  }
+  expect(seen).toEqual(['Use another account', 'Allow', 'Don’t allow']);
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Enter');
+  expect((await atTheApp(page)).get('code')).not.toBeNull();
 });
 
 /** Signs in and allows what is still to be allowed. */
@@ -156,14 +154,12 @@ describe('tabs that are opened together', () => {
   });
 });
 
-describe('two tabs and an impatient hand', () => {
-  it('a double click signs in once, and is no error', async () => {
-    const page = await place.visit();
-    await page.goto(urlAtHome());
-    await page.getByLabel('Username').fill('alice');
-    await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
-    await page.getByRole('button', { name: 'Sign in' }).dblclick();
-    await page.getByRole('button', { name: 'Allow', exact: true }).dblclick();
-    expect((await atTheApp(page)).get('code')).not.toBeNull();
-  });
+it('a double click signs in once, and is no error', async () => {
+  const page = await place.visit();
+  await page.goto(urlAtHome());
+  await page.getByLabel('Username').fill('alice');
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
+  await page.getByRole('button', { name: 'Sign in' }).dblclick();
+  await page.getByRole('button', { name: 'Allow', exact: true }).dblclick();
+  expect((await atTheApp(page)).get('code')).not.toBeNull();
 });

@@ -184,81 +184,73 @@ describe.each(ENDPOINTS)('%s %s', (method, path) => {
   });
 });
 
-describe('any target', () => {
-  it('is one of ours or is not found', async () => {
-    const segment = fc.oneof(
-      nasty.map(inTarget),
-      fc.constantFrom(...'oauth token authorize .well-known interaction assets .. . %2e%2e ;x'.split(' ')),
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom('GET', 'POST', 'OPTIONS', 'HEAD', 'PUT'),
-        fc.array(segment, { maxLength: 5 }),
-        async (method, segments) => {
-          const answer = await askHarmless(
-            toBytes({ method, target: `/${segments.join('/')}`, headers: ['Accept: text/html'] }),
-          );
-          expect([200, 204, 303, 400, 401, 404, 405, 413, 415, 431]).toContain(answer.status);
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
+it('any target is one of ours or is not found', async () => {
+  const segment = fc.oneof(
+    nasty.map(inTarget),
+    fc.constantFrom(...'oauth token authorize .well-known interaction assets .. . %2e%2e ;x'.split(' ')),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('GET', 'POST', 'OPTIONS', 'HEAD', 'PUT'),
+      fc.array(segment, { maxLength: 5 }),
+      async (method, segments) => {
+        const answer = await askHarmless(
+          toBytes({ method, target: `/${segments.join('/')}`, headers: ['Accept: text/html'] }),
+        );
+        expect([200, 204, 303, 400, 401, 404, 405, 413, 415, 431]).toContain(answer.status);
+      },
+    ),
+    { numRuns: 300 },
+  );
 });
 
-describe('any bytes', () => {
-  it('are answered or refused, and the service lives on', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ minLength: 4, maxLength: 300 }), async (bytes) => {
-        const text = Buffer.from(bytes).toString('latin1');
-        const answer = await sendBytes(world().base, `${text}\r\n\r\n\r\n\r\n`);
-        expect(answer.status).toBe(400);
-        expect(answer.text).not.toContain(text);
-      }),
-      { numRuns: 200 },
-    );
-  });
+it('any bytes are answered or refused, and the service lives on', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ minLength: 4, maxLength: 300 }), async (bytes) => {
+      const text = Buffer.from(bytes).toString('latin1');
+      const answer = await sendBytes(world().base, `${text}\r\n\r\n\r\n\r\n`);
+      expect(answer.status).toBe(400);
+      expect(answer.text).not.toContain(text);
+    }),
+    { numRuns: 200 },
+  );
 });
 
-describe('a Basic header of any bytes', () => {
-  it('is refused without a fault', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 100 }), fc.boolean(), async (bytes, colon) => {
-        const encoded = Buffer.concat([
-          Buffer.from(bytes),
-          Buffer.from(colon ? ':' : ''),
-          Buffer.from(bytes),
-        ]).toString('base64');
-        const request = {
-          method: 'POST',
-          target: '/oauth/token',
-          headers: [`Authorization: Basic ${encoded}`, FORM],
-          body: 'grant_type=client_credentials',
-        };
-        const answer = await askHarmless(toBytes(request));
-        expect([400, 401]).toContain(answer.status);
-      }),
-      { numRuns: 200 },
-    );
-  });
+it('a Basic header of any bytes is refused without a fault', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ maxLength: 100 }), fc.boolean(), async (bytes, colon) => {
+      const encoded = Buffer.concat([
+        Buffer.from(bytes),
+        Buffer.from(colon ? ':' : ''),
+        Buffer.from(bytes),
+      ]).toString('base64');
+      const request = {
+        method: 'POST',
+        target: '/oauth/token',
+        headers: [`Authorization: Basic ${encoded}`, FORM],
+        body: 'grant_type=client_credentials',
+      };
+      const answer = await askHarmless(toBytes(request));
+      expect([400, 401]).toContain(answer.status);
+    }),
+    { numRuns: 200 },
+  );
 });
 
-describe('an address rule', () => {
-  it('HT-07: gives something bounded for any X-Forwarded-For', () => {
-    const rule = createClientAddress(['10.0.0.0/8', '::1']);
-    const hop = fc.oneof(
-      fc.ipV4(),
-      fc.ipV6(),
-      nasty,
-      fc.ipV4().map((ip) => `::ffff:${ip}`),
-      fc.ipV6().map((ip) => `[${ip}]:443`),
-    );
-    fc.assert(
-      fc.property(fc.array(hop, { maxLength: 8 }), (hops) => {
-        const address = rule('10.1.2.3', hops.join(', '));
-        expect(address).toMatch(/^[\d.]{7,15}$|^[\da-f:]+::\/64$/);
-      }),
-      { numRuns: 1000 },
-    );
-  });
+it('HT-07: an address rule gives something bounded for any X-Forwarded-For', () => {
+  const rule = createClientAddress(['10.0.0.0/8', '::1']);
+  const hop = fc.oneof(
+    fc.ipV4(),
+    fc.ipV6(),
+    nasty,
+    fc.ipV4().map((ip) => `::ffff:${ip}`),
+    fc.ipV6().map((ip) => `[${ip}]:443`),
+  );
+  fc.assert(
+    fc.property(fc.array(hop, { maxLength: 8 }), (hops) => {
+      const address = rule('10.1.2.3', hops.join(', '));
+      expect(address).toMatch(/^[\d.]{7,15}$|^[\da-f:]+::\/64$/);
+    }),
+    { numRuns: 1000 },
+  );
 });

@@ -69,35 +69,33 @@ const OUTAGES: readonly (readonly [string, Outage])[] = [
   ],
 ];
 
-describe('while Redis is', () => {
-  it.each(OUTAGES)(
-    '%s: 503 in time where state is needed, the rest goes on, and back in time',
-    async (_, fault) => {
-      await fault.begin();
-      for (const [name, ask] of Object.entries(stateful(world, person, machine))) {
-        const result = await timed(ask());
-        expect([name, result.answer.status]).toEqual([name, 503]);
-        expectUnavailable(result);
-      }
-      await expectStateless(world);
-      const { status, problems, ms } = await timedReadiness(world);
-      expect([status, problems]).toEqual([503, [expect.stringMatching(fault.reason)]]);
-      expect(ms).toBeLessThan(DEADLINE_MS);
-      expect(JSON.stringify(problems)).not.toContain(PASSWORD);
+it.each(OUTAGES)(
+  'while Redis is %s: 503 in time where state is needed, the rest goes on, and back in time',
+  async (_, fault) => {
+    await fault.begin();
+    for (const [name, ask] of Object.entries(stateful(world, person, machine))) {
+      const result = await timed(ask());
+      expect([name, result.answer.status]).toEqual([name, 503]);
+      expectUnavailable(result);
+    }
+    await expectStateless(world);
+    const { status, problems, ms } = await timedReadiness(world);
+    expect([status, problems]).toEqual([503, [expect.stringMatching(fault.reason)]]);
+    expect(ms).toBeLessThan(DEADLINE_MS);
+    expect(JSON.stringify(problems)).not.toContain(PASSWORD);
 
-      await fault.end();
-      if (fault.isReached !== true) {
-        expect(await untilActive(world, person.tokens.access_token)).toBeLessThan(RECOVERY_MS);
-        expect(await introspection(world, machine)).toMatchObject({ body: { active: true } });
-        // Neither the refresh token nor any grant was used up or revoked by what was asked in vain.
-        expect((await refresh(world, person.tokens.refresh_token)).status).toBe(200);
-      }
-      await expect.poll(async () => (await readiness(world)).status, { timeout: RECOVERY_MS }).toBe(200);
-      await untilSignedIn(world);
-      expectLoggedOnce(place(), fault.reason);
-    },
-  );
-});
+    await fault.end();
+    if (fault.isReached !== true) {
+      expect(await untilActive(world, person.tokens.access_token)).toBeLessThan(RECOVERY_MS);
+      expect(await introspection(world, machine)).toMatchObject({ body: { active: true } });
+      // Neither the refresh token nor any grant was used up or revoked by what was asked in vain.
+      expect((await refresh(world, person.tokens.refresh_token)).status).toBe(200);
+    }
+    await expect.poll(async () => (await readiness(world)).status, { timeout: RECOVERY_MS }).toBe(200);
+    await untilSignedIn(world);
+    expectLoggedOnce(place(), fault.reason);
+  },
+);
 
 it('RD-13: a frozen Redis gives no answer in time, also once its connection is given up', async () => {
   server.pause();

@@ -93,14 +93,12 @@ describe('a Redis that takes no writes is not ready', () => {
   });
 });
 
-describe('a Redis that answers with an error', () => {
-  it('because its user lost the right to read is not ready, and not "out of reach"', async () => {
-    const problem = /^the store returned an error: NOPERM .*hmget/i;
-    await place().raw.acl('SETUSER', 'default', '-hmget');
-    await expectNamed(problem);
-    await place().raw.acl('SETUSER', 'default', '+@all');
-    await expectOver(problem);
-  });
+it('a Redis that answers with an error because its user lost the right to read is not ready, and not "out of reach"', async () => {
+  const problem = /^the store returned an error: NOPERM .*hmget/i;
+  await place().raw.acl('SETUSER', 'default', '-hmget');
+  await expectNamed(problem);
+  await place().raw.acl('SETUSER', 'default', '+@all');
+  await expectOver(problem);
 });
 
 describe('a Redis whose writes must be confirmed', () => {

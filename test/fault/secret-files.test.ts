@@ -110,29 +110,27 @@ describe('files that file: references name', () => {
   });
 });
 
-describe('the data folder and its files', () => {
-  it('stop the start while every user may write them, but not for a group, or with any_mode', async () => {
-    const { configFile } = await writeConfigHere({ ...PLAIN, clients: [] });
-    service = await startProcess(configFile);
-    await service.end();
-    const modes = { data: 0o777, 'data/data.mdb': 0o666, 'data/lock.mdb': 0o602 };
-    for (const [name, mode] of Object.entries(modes)) await chmod(inFolder(name), mode);
-    const { code, stderr } = await runCli(['serve', '--config', configFile]);
-    expect(code).toBe(1);
-    const commands = [...stderr.matchAll(/store: all users can write to .*: run (chmod .*)$/gm)];
-    expect(commands.map(([, command]) => command)).toEqual(
-      Object.keys(modes).map((name) => `chmod o-w ${inFolder(name)}`),
-    );
-    const check = () => runCli(['check', '--config', configFile]);
-    expect((await check()).code).toBe(1);
-    for (const [, command = ''] of commands) await promisify(execFile)('sh', ['-c', command]);
-    await chmod(inFolder('data'), 0o2775);
-    await chmod(inFolder('data/data.mdb'), 0o660);
-    expect(await check()).toMatchObject({ code: 0, stderr: '' });
-    await chmod(inFolder('data'), 0o777);
-    await writeConfigHere({ ...PLAIN, clients: [], secret_files: 'any_mode' });
-    expect((await check()).code).toBe(0);
-  });
+it('the data folder and its files stop the start while every user may write them, but not for a group, or with any_mode', async () => {
+  const { configFile } = await writeConfigHere({ ...PLAIN, clients: [] });
+  service = await startProcess(configFile);
+  await service.end();
+  const modes = { data: 0o777, 'data/data.mdb': 0o666, 'data/lock.mdb': 0o602 };
+  for (const [name, mode] of Object.entries(modes)) await chmod(inFolder(name), mode);
+  const { code, stderr } = await runCli(['serve', '--config', configFile]);
+  expect(code).toBe(1);
+  const commands = [...stderr.matchAll(/store: all users can write to .*: run (chmod .*)$/gm)];
+  expect(commands.map(([, command]) => command)).toEqual(
+    Object.keys(modes).map((name) => `chmod o-w ${inFolder(name)}`),
+  );
+  const check = () => runCli(['check', '--config', configFile]);
+  expect((await check()).code).toBe(1);
+  for (const [, command = ''] of commands) await promisify(execFile)('sh', ['-c', command]);
+  await chmod(inFolder('data'), 0o2775);
+  await chmod(inFolder('data/data.mdb'), 0o660);
+  expect(await check()).toMatchObject({ code: 0, stderr: '' });
+  await chmod(inFolder('data'), 0o777);
+  await writeConfigHere({ ...PLAIN, clients: [], secret_files: 'any_mode' });
+  expect((await check()).code).toBe(0);
 });
 
 describe('keys that were generated', () => {

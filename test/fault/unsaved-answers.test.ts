@@ -174,24 +174,22 @@ describe('what an answer speaks of', () => {
   );
 });
 
-describe('LG-11: a consent whose session ends while it is being given', () => {
-  it('is a sign-in that is over, and no fault', async () => {
-    const { browser, page } = await begin(world());
-    const consent = await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
-    // Without the session's cookie the service finds the session by its second name alone, each time it needs it.
-    const cookie = browser.cookies.find(({ name }) => name === 'postern_session');
-    if (cookie === undefined) throw new Error('nobody is signed in');
-    browser.setCookie({ ...cookie, value: 'x'.repeat(21) });
-    const { records } = world().openedStore;
-    const findByAlias = records.findByAlias.bind(records);
-    let asked = 0;
-    // It is there while the interaction is opened, and gone when it is finished.
-    records.findByAlias = async (...name) => ((asked += 1) > 2 ? undefined : findByAlias(...name));
-    const answer = await browser.submit(consent, '/consent');
-    Object.assign(records, { findByAlias });
-    expect(asked).toBe(3);
-    expect(answer.url).toContain('/consent');
-    expect(answer.status).toBe(400);
-    expect(answer.text).toContain('has expired');
-  });
+it('LG-11: a consent whose session ends while it is being given is a sign-in that is over, and no fault', async () => {
+  const { browser, page } = await begin(world());
+  const consent = await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
+  // Without the session's cookie the service finds the session by its second name alone, each time it needs it.
+  const cookie = browser.cookies.find(({ name }) => name === 'postern_session');
+  if (cookie === undefined) throw new Error('nobody is signed in');
+  browser.setCookie({ ...cookie, value: 'x'.repeat(21) });
+  const { records } = world().openedStore;
+  const findByAlias = records.findByAlias.bind(records);
+  let asked = 0;
+  // It is there while the interaction is opened, and gone when it is finished.
+  records.findByAlias = async (...name) => ((asked += 1) > 2 ? undefined : findByAlias(...name));
+  const answer = await browser.submit(consent, '/consent');
+  Object.assign(records, { findByAlias });
+  expect(asked).toBe(3);
+  expect(answer.url).toContain('/consent');
+  expect(answer.status).toBe(400);
+  expect(answer.text).toContain('has expired');
 });

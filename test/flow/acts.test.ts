@@ -342,7 +342,7 @@ eachStore(
       );
     });
 
-    it('a first factor by a link ends the sessions of other browsers', async () => {
+    it('MF-26: a first factor by a link ends the sessions of other browsers', async () => {
       const { world, id, username, here, there } = await newUser();
       const link = String((await user(world, 'enrol', username))['link']);
       const { browser } = here;

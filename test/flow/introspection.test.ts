@@ -111,43 +111,41 @@ describe('introspection and time', () => {
   });
 });
 
-describe('a token for an API that is gone from the configuration', () => {
-  it('is inactive for everybody, its own client included, and for who asks before and after', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'postern-gone-'));
-    const issuer = `http://127.0.0.1:${await freePort()}`;
-    const start = (resource: string) =>
-      startWorld({
-        issuer,
-        store: `lmdb:${path.join(folder, 'data')}`,
-        config: {
-          resources: [
-            { resource, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
-            { resource: OTHER_API, scopes: ['other.read'], introspection_clients: ['rs1'] },
-          ],
-        },
-      });
-    const before = await start(API);
-    const person = await signIn(before, { scope: 'openid reports.read' });
-    const bound = await signIn(before, { scope: 'openid reports.read', parameters: { resource: API } });
-    const machine = await machineToken(before, 'reports.read');
-    const gone = [bound.tokens.access_token, machine];
-    for (const token of gone) expect(await introspect(before, token)).toMatchObject({ active: true });
-    await before.stop();
+it('a token for an API that is gone from the configuration is inactive for everybody, its own client included, and for who asks before and after', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-gone-'));
+  const issuer = `http://127.0.0.1:${await freePort()}`;
+  const start = (resource: string) =>
+    startWorld({
+      issuer,
+      store: `lmdb:${path.join(folder, 'data')}`,
+      config: {
+        resources: [
+          { resource, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
+          { resource: OTHER_API, scopes: ['other.read'], introspection_clients: ['rs1'] },
+        ],
+      },
+    });
+  const before = await start(API);
+  const person = await signIn(before, { scope: 'openid reports.read' });
+  const bound = await signIn(before, { scope: 'openid reports.read', parameters: { resource: API } });
+  const machine = await machineToken(before, 'reports.read');
+  const gone = [bound.tokens.access_token, machine];
+  for (const token of gone) expect(await introspect(before, token)).toMatchObject({ active: true });
+  await before.stop();
 
-    const after = await start('urn:example:renamed');
-    for (const token of gone) {
-      for (const caller of ['rs1', 'web', 'svc'] as const) {
-        // Twice: once by the engine, once by what is in front of it.
-        for (let turn = 0; turn < 3; turn += 1)
-          expect(await introspect(after, token, caller)).toEqual(INACTIVE);
-      }
+  const after = await start('urn:example:renamed');
+  for (const token of gone) {
+    for (const caller of ['rs1', 'web', 'svc'] as const) {
+      // Twice: once by the engine, once by what is in front of it.
+      for (let turn = 0; turn < 3; turn += 1)
+        expect(await introspect(after, token, caller)).toEqual(INACTIVE);
     }
-    // The issuer is still there, the other audience isn't.
-    expect(await introspect(after, person.tokens.access_token, 'web')).toEqual(INACTIVE);
-    expect((await userinfo(after, person.tokens.access_token)).status).toBe(401);
-    await after.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  }
+  // The issuer is still there, the other audience isn't.
+  expect(await introspect(after, person.tokens.access_token, 'web')).toEqual(INACTIVE);
+  expect((await userinfo(after, person.tokens.access_token)).status).toBe(401);
+  await after.stop();
+  await rm(folder, { recursive: true, force: true });
 });
 
 describe('a token whose client', () => {

@@ -112,97 +112,93 @@ describe('a start on stored keys that are not as they were', () => {
   });
 });
 
-describe('the files of the store', () => {
-  it('KY-18: hold no private part in the clear, nor any encryption key', async () => {
-    await copyStore();
-    const world = await restart(FAMILIES);
-    await machineToken(world, 'reports.read');
-    const keySet = await withKeys(world, async ({ keyStore }) => keyStore.toKeySet(await keyStore.load()));
-    await stop();
-    const bytes = (await readFile(path.join(folder, 'data', 'data.mdb'))).toString('latin1');
-    expect(bytes).toContain(keySet.active.kid);
-    const secrets = [keySet.active, ...keySet.others, ...keySet.reserve].flatMap(
-      ({ privateJwk: { d, p, q, dp, dq, qi } }) =>
-        [d, p, q, dp, dq, qi].filter((member) => member !== undefined),
-    );
-    // Three of RSA, and one each of the two curves.
-    expect(secrets).toHaveLength(3 * 6 + 2);
-    for (const secret of [...secrets, WORLD_ENV.TEST_ENCRYPTION_KEY]) {
-      expect(secret.length).toBeGreaterThan(40);
-      // Also as bytes, and when lmdb cut the text into pages.
-      expect(bytes).not.toContain(secret.slice(0, 40));
-      expect(bytes).not.toContain(Buffer.from(secret, 'base64url').toString('latin1').slice(0, 24));
-    }
-  });
+it('KY-18: the files of the store hold no private part in the clear, nor any encryption key', async () => {
+  await copyStore();
+  const world = await restart(FAMILIES);
+  await machineToken(world, 'reports.read');
+  const keySet = await withKeys(world, async ({ keyStore }) => keyStore.toKeySet(await keyStore.load()));
+  await stop();
+  const bytes = (await readFile(path.join(folder, 'data', 'data.mdb'))).toString('latin1');
+  expect(bytes).toContain(keySet.active.kid);
+  const secrets = [keySet.active, ...keySet.others, ...keySet.reserve].flatMap(
+    ({ privateJwk: { d, p, q, dp, dq, qi } }) =>
+      [d, p, q, dp, dq, qi].filter((member) => member !== undefined),
+  );
+  // Three of RSA, and one each of the two curves.
+  expect(secrets).toHaveLength(3 * 6 + 2);
+  for (const secret of [...secrets, WORLD_ENV.TEST_ENCRYPTION_KEY]) {
+    expect(secret.length).toBeGreaterThan(40);
+    // Also as bytes, and when lmdb cut the text into pages.
+    expect(bytes).not.toContain(secret.slice(0, 40));
+    expect(bytes).not.toContain(Buffer.from(secret, 'base64url').toString('latin1').slice(0, 24));
+  }
 });
 
-describe('a change of the encryption key', () => {
-  it('KY-17: keeps sessions, tokens, kids and authenticator apps through [old], [old, new], [new, old], [new]', async () => {
-    const [old, fresh, lost] = [await keyFile('old'), await keyFile('fresh'), await keyFile('lost')];
-    let world = await restart({ ...FAMILIES, encryption_keys: [old] });
-    await expect.poll(() => publishedKids(world), { timeout: 30_000 }).toHaveLength(8);
-    const kids = await publishedKids(world);
-    let { refresh_token: refreshToken } = (await signIn(world)).tokens;
-    const machine = await machineToken(world, 'reports.read');
-    await stop();
-    const secret = randomBytes(20);
-    const kekOf = async (reference: string) =>
-      Buffer.from(await readFile(reference.slice('file:'.length), 'utf8'), 'base64url');
-    const withFactors = <Result>(use: (factors: FactorStore) => Promise<Result>) =>
-      inStore(({ documents }) => use(createFactorStore(documents, () => 'none')));
-    await withFactors(async (factors) => {
-      for (const [id, reference] of [
-        [PEOPLE.bob, lost],
-        [PEOPLE.alice, old],
-      ] as const) {
-        const sealed = new Vault([await kekOf(reference)]).seal(secret, sealedFor(id));
-        await factors.change(id, () => ({ oneTimeCode: { sealed, lastStep: 7, createdAt: 0 } }));
-      }
-    });
-
-    for (const encryption_keys of [[old, fresh], [fresh, old], [fresh]]) {
-      world = await restart({ ...FAMILIES, encryption_keys });
-      expect(await publishedKids(world)).toEqual(kids);
-      expect(await introspect(world, machine)).toMatchObject({ active: true });
-      const { status, body } = await refresh(world, refreshToken);
-      expect(status).toBe(200);
-      refreshToken = String(body['refresh_token']);
+it('KY-17: a change of the encryption key keeps sessions, tokens, kids and authenticator apps through [old], [old, new], [new, old], [new]', async () => {
+  const [old, fresh, lost] = [await keyFile('old'), await keyFile('fresh'), await keyFile('lost')];
+  let world = await restart({ ...FAMILIES, encryption_keys: [old] });
+  await expect.poll(() => publishedKids(world), { timeout: 30_000 }).toHaveLength(8);
+  const kids = await publishedKids(world);
+  let { refresh_token: refreshToken } = (await signIn(world)).tokens;
+  const machine = await machineToken(world, 'reports.read');
+  await stop();
+  const secret = randomBytes(20);
+  const kekOf = async (reference: string) =>
+    Buffer.from(await readFile(reference.slice('file:'.length), 'utf8'), 'base64url');
+  const withFactors = <Result>(use: (factors: FactorStore) => Promise<Result>) =>
+    inStore(({ documents }) => use(createFactorStore(documents, () => 'none')));
+  await withFactors(async (factors) => {
+    for (const [id, reference] of [
+      [PEOPLE.bob, lost],
+      [PEOPLE.alice, old],
+    ] as const) {
+      const sealed = new Vault([await kekOf(reference)]).seal(secret, sealedFor(id));
+      await factors.change(id, () => ({ oneTimeCode: { sealed, lastStep: 7, createdAt: 0 } }));
     }
-    await stop();
-    expect(await startFails({ encryption_keys: [old] })).toContain(toKekId(await kekOf(fresh)));
-    const alice = await withFactors((factors) => factors.get(PEOPLE.alice));
-    expect(alice.oneTimeCode?.lastStep).toBe(7);
-    const sealed = alice.oneTimeCode?.sealed ?? '';
-    expect(new Vault([await kekOf(fresh)]).open(sealed, sealedFor(PEOPLE.alice))).toEqual(secret);
-
-    // What a key still opens is named until it is gone: that of bob, and what another node sealed meanwhile.
-    const seal = async (id: string, reference: string) => {
-      const again = new Vault([await kekOf(reference)]).seal(secret, sealedFor(id));
-      await withFactors((factors) =>
-        factors.change(id, () => ({ oneTimeCode: { sealed: again, lastStep: 7, createdAt: 0 } })),
-      );
-    };
-    const expectMissing = async (references: readonly string[]) => {
-      world = await restart({ ...FAMILIES, encryption_keys: [fresh] });
-      const { warning } = (await (await fetch(`${world.management}/readyz`)).json()) as { warning?: string };
-      const { code, stderr } = await postern(['check', '--config', world.configFile]);
-      expect(code).toBe(0);
-      await stop();
-      if (references.length === 0) expect([warning, stderr]).toEqual([undefined, '']);
-      for (const reference of references) {
-        expect(warning).toContain(toKekId(await kekOf(reference)));
-        expect(stderr).toContain(warning);
-      }
-    };
-    await expectMissing([lost]);
-    world = await restart({ ...FAMILIES, encryption_keys: [fresh, old] });
-    await stop();
-    await seal(PEOPLE.alice, old);
-    await expectMissing([lost, old]);
-    for (const id of [PEOPLE.alice, PEOPLE.bob]) await seal(id, fresh);
-    await expectMissing([]);
-    await expectMissing([]);
   });
+
+  for (const encryption_keys of [[old, fresh], [fresh, old], [fresh]]) {
+    world = await restart({ ...FAMILIES, encryption_keys });
+    expect(await publishedKids(world)).toEqual(kids);
+    expect(await introspect(world, machine)).toMatchObject({ active: true });
+    const { status, body } = await refresh(world, refreshToken);
+    expect(status).toBe(200);
+    refreshToken = String(body['refresh_token']);
+  }
+  await stop();
+  expect(await startFails({ encryption_keys: [old] })).toContain(toKekId(await kekOf(fresh)));
+  const alice = await withFactors((factors) => factors.get(PEOPLE.alice));
+  expect(alice.oneTimeCode?.lastStep).toBe(7);
+  const sealed = alice.oneTimeCode?.sealed ?? '';
+  expect(new Vault([await kekOf(fresh)]).open(sealed, sealedFor(PEOPLE.alice))).toEqual(secret);
+
+  // What a key still opens is named until it is gone: that of bob, and what another node sealed meanwhile.
+  const seal = async (id: string, reference: string) => {
+    const again = new Vault([await kekOf(reference)]).seal(secret, sealedFor(id));
+    await withFactors((factors) =>
+      factors.change(id, () => ({ oneTimeCode: { sealed: again, lastStep: 7, createdAt: 0 } })),
+    );
+  };
+  const expectMissing = async (references: readonly string[]) => {
+    world = await restart({ ...FAMILIES, encryption_keys: [fresh] });
+    const { warning } = (await (await fetch(`${world.management}/readyz`)).json()) as { warning?: string };
+    const { code, stderr } = await postern(['check', '--config', world.configFile]);
+    expect(code).toBe(0);
+    await stop();
+    if (references.length === 0) expect([warning, stderr]).toEqual([undefined, '']);
+    for (const reference of references) {
+      expect(warning).toContain(toKekId(await kekOf(reference)));
+      expect(stderr).toContain(warning);
+    }
+  };
+  await expectMissing([lost]);
+  world = await restart({ ...FAMILIES, encryption_keys: [fresh, old] });
+  await stop();
+  await seal(PEOPLE.alice, old);
+  await expectMissing([lost, old]);
+  for (const id of [PEOPLE.alice, PEOPLE.bob]) await seal(id, fresh);
+  await expectMissing([]);
+  await expectMissing([]);
 });
 
 async function getsCode(world: World, browser: Browser): Promise<boolean> {
@@ -211,26 +207,24 @@ async function getsCode(world: World, browser: Browser): Promise<boolean> {
   return callback.searchParams.has('code');
 }
 
-describe('a change of the cookie key', () => {
-  it('signs with the first and takes all: nobody is signed out by [new, old]', async () => {
-    const [old, fresh] = [await keyFile('cookie-old'), await keyFile('cookie-fresh')];
-    let world = await restart({ cookie_keys: [old] });
-    const { browser } = await signIn(world, { scope: 'openid' });
-    expect(await getsCode(world, browser)).toBe(true);
+it('a change of the cookie key signs with the first and takes all: nobody is signed out by [new, old]', async () => {
+  const [old, fresh] = [await keyFile('cookie-old'), await keyFile('cookie-fresh')];
+  let world = await restart({ cookie_keys: [old] });
+  const { browser } = await signIn(world, { scope: 'openid' });
+  expect(await getsCode(world, browser)).toBe(true);
 
-    world = await restart({ cookie_keys: [fresh, old] });
-    expect(await getsCode(world, browser)).toBe(true);
-    world = await restart({ cookie_keys: [fresh] });
-    expect(await getsCode(world, browser)).toBe(true);
-    world = await restart({ cookie_keys: [fresh, old] });
-    const { browser: later } = await signIn(world, { scope: 'openid' });
+  world = await restart({ cookie_keys: [fresh, old] });
+  expect(await getsCode(world, browser)).toBe(true);
+  world = await restart({ cookie_keys: [fresh] });
+  expect(await getsCode(world, browser)).toBe(true);
+  world = await restart({ cookie_keys: [fresh, old] });
+  const { browser: later } = await signIn(world, { scope: 'openid' });
 
-    world = await restart({ cookie_keys: [fresh] });
-    expect(await getsCode(world, later)).toBe(true);
-    // A browser that never came by meanwhile has only what the old key signed.
-    const asleep = await restart({ cookie_keys: [old] });
-    const { browser: away } = await signIn(asleep, { scope: 'openid' });
-    world = await restart({ cookie_keys: [fresh] });
-    expect(await getsCode(world, away)).toBe(false);
-  });
+  world = await restart({ cookie_keys: [fresh] });
+  expect(await getsCode(world, later)).toBe(true);
+  // A browser that never came by meanwhile has only what the old key signed.
+  const asleep = await restart({ cookie_keys: [old] });
+  const { browser: away } = await signIn(asleep, { scope: 'openid' });
+  world = await restart({ cookie_keys: [fresh] });
+  expect(await getsCode(world, away)).toBe(false);
 });

@@ -130,28 +130,26 @@ describe('/metrics', () => {
   });
 });
 
-describe('the metrics of several workers', () => {
-  it("are summed where that says something, and kept apart where it doesn't", async () => {
-    const [one, two] = [createMetrics(), createMetrics()];
-    one.tokenIssued('refresh_token');
-    two.tokenIssued('refresh_token');
-    two.request('token', 200, 0.002);
-    one.request('token', 200, 0.2);
-    const text = await toText(
-      new Map([
-        ['1', await one.read()],
-        ['2', await two.read()],
-      ]),
-    );
-    expect(valueOf(text, 'postern_tokens_issued_total', { grant_type: 'refresh_token' })).toBe(2);
-    const bucket = 'postern_http_request_duration_seconds_bucket';
-    expect(valueOf(text, bucket, { le: '0.0025' })).toBe(1);
-    expect(valueOf(text, bucket, { le: '+Inf' })).toBe(2);
-    for (const worker of ['1', '2']) {
-      expect(valueOf(text, 'process_resident_memory_bytes', { worker })).toBeGreaterThan(1e6);
-      expect(valueOf(text, 'nodejs_eventloop_lag_p99_seconds', { worker })).toBeGreaterThanOrEqual(0);
-    }
-  });
+it("the metrics of several workers are summed where that says something, and kept apart where it doesn't", async () => {
+  const [one, two] = [createMetrics(), createMetrics()];
+  one.tokenIssued('refresh_token');
+  two.tokenIssued('refresh_token');
+  two.request('token', 200, 0.002);
+  one.request('token', 200, 0.2);
+  const text = await toText(
+    new Map([
+      ['1', await one.read()],
+      ['2', await two.read()],
+    ]),
+  );
+  expect(valueOf(text, 'postern_tokens_issued_total', { grant_type: 'refresh_token' })).toBe(2);
+  const bucket = 'postern_http_request_duration_seconds_bucket';
+  expect(valueOf(text, bucket, { le: '0.0025' })).toBe(1);
+  expect(valueOf(text, bucket, { le: '+Inf' })).toBe(2);
+  for (const worker of ['1', '2']) {
+    expect(valueOf(text, 'process_resident_memory_bytes', { worker })).toBeGreaterThan(1e6);
+    expect(valueOf(text, 'nodejs_eventloop_lag_p99_seconds', { worker })).toBeGreaterThanOrEqual(0);
+  }
 });
 
 describe('what is built on the metrics', () => {

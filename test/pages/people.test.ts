@@ -216,20 +216,4 @@ describe('people of the store and the store itself', () => {
       await rm(folder, { recursive: true, force: true });
     }
   });
-
-  it("HT-16: get 503 while the store can't be asked, and are never taken for nobody", async () => {
-    const redis = await startRedis();
-    const world = await startWorld({ store: redis.url });
-    try {
-      await add(world, 'kim');
-      const { tokens } = await tokensOfUser(world, 'kim');
-      const open = await begin(world, { scope: 'openid' });
-      await redis.stop();
-      expect((await userinfo(world, tokens.access_token)).status).toBe(503);
-      const answer = await open.browser.submit(open.page, '/login', { username: 'kim', password: PASSWORD });
-      expect(answer.status).toBe(503);
-    } finally {
-      await world.stop();
-    }
-  });
 });

@@ -1,6 +1,6 @@
 // What a change of the users file means for what people have: an entry that goes and returns, and a login name that it takes from a person of
 // the store.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
@@ -86,36 +86,34 @@ eachStore(
   { config: CONFIG },
 );
 
-describe('an entry that one of two nodes lacks', () => {
-  it('F1-20: ends nothing by that, and everything once when it returns there, also by a restart', async () => {
-    const redis = await startRedis();
-    const first = await startWorld({ store: redis.url });
-    const { issuer } = first;
-    const startOlder = async (people: object) => startWorld({ store: redis.url, issuer, people });
-    let older = await startOlder(GONE);
-    try {
-      // Each is asked once: a second use of a refresh token ends its family.
-      const [one, two] = [await signIn(first), await signIn(first)];
-      expect(await introspect(older, one.tokens.access_token, 'web')).toEqual({ active: false });
-      await first.reload({ branding: { name: 'Other' } });
-      expect(await alive(first, one)).toEqual(EVERYTHING);
+it('F1-20: an entry that one of two nodes lacks ends nothing by that, and everything once when it returns there, also by a restart', async () => {
+  const redis = await startRedis();
+  const first = await startWorld({ store: redis.url });
+  const { issuer } = first;
+  const startOlder = async (people: object) => startWorld({ store: redis.url, issuer, people });
+  let older = await startOlder(GONE);
+  try {
+    // Each is asked once: a second use of a refresh token ends its family.
+    const [one, two] = [await signIn(first), await signIn(first)];
+    expect(await introspect(older, one.tokens.access_token, 'web')).toEqual({ active: false });
+    await first.reload({ branding: { name: 'Other' } });
+    expect(await alive(first, one)).toEqual(EVERYTHING);
 
-      await older.reload({}, {});
-      expect(await alive(first, two)).toEqual(NOTHING);
-      const [three, four] = [await signIn(first), await signIn(first)];
-      await first.reload({});
-      await older.reload({ branding: { name: 'Other' } }, {});
-      expect(await alive(first, three)).toEqual(EVERYTHING);
+    await older.reload({}, {});
+    expect(await alive(first, two)).toEqual(NOTHING);
+    const [three, four] = [await signIn(first), await signIn(first)];
+    await first.reload({});
+    await older.reload({ branding: { name: 'Other' } }, {});
+    expect(await alive(first, three)).toEqual(EVERYTHING);
 
-      await older.reload({}, GONE);
-      expect(await introspect(first, four.tokens.access_token, 'web')).toMatchObject({ active: true });
-      await older.stop();
-      older = await startOlder({});
-      expect(await alive(first, four)).toEqual(NOTHING);
-    } finally {
-      await older.stop();
-      await first.stop();
-      await redis.stop();
-    }
-  });
+    await older.reload({}, GONE);
+    expect(await introspect(first, four.tokens.access_token, 'web')).toMatchObject({ active: true });
+    await older.stop();
+    older = await startOlder({});
+    expect(await alive(first, four)).toEqual(NOTHING);
+  } finally {
+    await older.stop();
+    await first.stop();
+    await redis.stop();
+  }
 });

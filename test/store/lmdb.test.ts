@@ -33,13 +33,11 @@ describe('the lmdb store', () => {
   testStore((now) => openLmdb({ folder: join(base, 'shared.d'), now }));
 });
 
-describe('the folder of the lmdb store', () => {
-  it('is named when what lies in it is no store', async () => {
-    const folder = newFolder();
-    await (await openLmdb({ folder, now: Date.now })).close();
-    await writeFile(join(folder, 'data.mdb'), 'no store '.repeat(2000));
-    await expect(openLmdb({ folder, now: Date.now })).rejects.toThrow(`${folder} can't be opened: `);
-  });
+it('the folder of the lmdb store is named when what lies in it is no store', async () => {
+  const folder = newFolder();
+  await (await openLmdb({ folder, now: Date.now })).close();
+  await writeFile(join(folder, 'data.mdb'), 'no store '.repeat(2000));
+  await expect(openLmdb({ folder, now: Date.now })).rejects.toThrow(`${folder} can't be opened: `);
 });
 
 describe('a closed lmdb store', () => {
@@ -84,27 +82,25 @@ describe('a closed lmdb store', () => {
   });
 });
 
-describe('a look at the lmdb store', () => {
-  it('writes once a second, however many ask', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    const folder = newFolder();
-    const store = await openLmdb({ folder, now: Date.now });
-    const changedAt = async () => [
-      (await stat(join(folder, 'data.mdb'), { bigint: true })).mtimeNs,
-      (await stat(folder, { bigint: true })).mtimeNs,
-    ];
-    await store.ping();
-    const first = await changedAt();
-    for (let look = 0; look < 20; look += 1) await store.ping();
-    expect(await changedAt()).toEqual(first);
-    vi.advanceTimersByTime(1000);
-    await store.ping();
-    const [data, files] = await changedAt();
-    expect(data).toBeGreaterThan(first[0] ?? 0n);
-    expect(files).toBeGreaterThan(first[1] ?? 0n);
-    await store.close();
-    vi.useRealTimers();
-  });
+it('a look at the lmdb store writes once a second, however many ask', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const folder = newFolder();
+  const store = await openLmdb({ folder, now: Date.now });
+  const changedAt = async () => [
+    (await stat(join(folder, 'data.mdb'), { bigint: true })).mtimeNs,
+    (await stat(folder, { bigint: true })).mtimeNs,
+  ];
+  await store.ping();
+  const first = await changedAt();
+  for (let look = 0; look < 20; look += 1) await store.ping();
+  expect(await changedAt()).toEqual(first);
+  vi.advanceTimersByTime(1000);
+  await store.ping();
+  const [data, files] = await changedAt();
+  expect(data).toBeGreaterThan(first[0] ?? 0n);
+  expect(files).toBeGreaterThan(first[1] ?? 0n);
+  await store.close();
+  vi.useRealTimers();
 });
 
 describe('the sweep of the lmdb store', () => {

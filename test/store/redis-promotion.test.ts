@@ -2,7 +2,7 @@
 // nothing that was acknowledged is lost. The old master goes on taking writes for about a second, and its other replica goes on
 // confirming them.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { askRedis, type SentinelGroup, startSentinel, untilTrue } from '../world/redis-groups.ts';
@@ -164,35 +164,31 @@ async function freezeUntilPromoted(): Promise<void> {
   await untilReplaced(old);
 }
 
-describe('nothing that was acknowledged is lost', () => {
-  it.each([
-    ['RD-18: by SENTINEL FAILOVER', promote],
-    ['RD-20: to a master that was frozen and is back before its replicas know', freezeUntilPromoted],
-  ])(
-    '%s',
-    async (_, failOver) => {
-      for (let round = 0; round < ROUNDS; round += 1) {
-        await untilInSync();
-        const written = await writeDuring(failOver);
-        await untilInSync();
-        expect(await lostOf(written)).toEqual([]);
-      }
-    },
-    300_000,
-  );
-});
+it.each([
+  ['RD-18: by SENTINEL FAILOVER', promote],
+  ['RD-20: to a master that was frozen and is back before its replicas know', freezeUntilPromoted],
+])(
+  'nothing that was acknowledged is lost %s',
+  async (_, failOver) => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await untilInSync();
+      const written = await writeDuring(failOver);
+      await untilInSync();
+      expect(await lostOf(written)).toEqual([]);
+    }
+  },
+  300_000,
+);
 
-describe('a replica that is gone', () => {
-  it('is waited for until a client would have noticed a failover, and then the others are enough', async () => {
-    const [replica] = await group.replicas();
-    let killedAt = 0;
-    const written = await writeDuring(async (before) => {
-      await replica?.kill();
-      killedAt = performance.now();
-      await untilSome(before, killedAt + 2900);
-    });
-    // What was confirmed before may be answered a moment later.
-    expect(countSince(written, killedAt + 1000) - countSince(written, killedAt + 2900)).toBe(0);
-    expect(await lostOf(written)).toEqual([]);
+it('a replica that is gone is waited for until a client would have noticed a failover, and then the others are enough', async () => {
+  const [replica] = await group.replicas();
+  let killedAt = 0;
+  const written = await writeDuring(async (before) => {
+    await replica?.kill();
+    killedAt = performance.now();
+    await untilSome(before, killedAt + 2900);
   });
+  // What was confirmed before may be answered a moment later.
+  expect(countSince(written, killedAt + 1000) - countSince(written, killedAt + 2900)).toBe(0);
+  expect(await lostOf(written)).toEqual([]);
 });

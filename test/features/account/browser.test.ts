@@ -8,11 +8,11 @@ import { addCarol, CAROL, openAccount } from '../../world/account-page.ts';
 import { authorizationUrl } from '../../world/authorization-request.ts';
 import { signIn as signInAtApp } from '../../world/app.ts';
 import { launchChromium } from '../../world/chromium.ts';
-import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { moveClock, standingClock } from '../../world/clock.ts';
 import { newBrowser, silently } from '../../world/person.ts';
 import { CODE_PERIOD } from '../../world/second-factors.ts';
 import { freePort } from '../../world/servers.ts';
-import { heading, press, fillSignIn } from '../../world/visitors.ts';
+import { heading, fillSignIn } from '../../world/visitors.ts';
 import { NEVER } from '../../world/turns.ts';
 import { GENEROUS, type OpenWorld, startWorld, worldClients } from '../../world/world.ts';
 
@@ -79,55 +79,6 @@ describe('the account page without JavaScript', () => {
       expect.stringContaining('This browser'),
     ]);
     for (const one of elsewhere) expect(await silently(world, one.browser)).toBe('login_required');
-  });
-
-  it('asks for a sign-in before a change, of a page that was left open too', async () => {
-    const other = await atApp();
-    await page.reload();
-    moveClock(6 * MINUTE);
-    await press(page, 'Sign out everywhere else');
-    await heading(page, 'Sign in again');
-    await picture(page, 'stale');
-    await page.getByRole('link', { name: 'Sign in' }).click();
-    await signIn(page);
-    await heading(page, 'Your account');
-    expect(await silently(world, other.browser, { client_id: 'web' })).not.toBe('login_required');
-    moveClock(6 * MINUTE);
-    await page.reload();
-    expect(await page.locator('form').count()).toBe(0);
-    await picture(page, 'not fresh');
-    await page.getByRole('link', { name: 'Sign in again' }).click();
-    await signIn(page);
-    await press(page, 'Sign out everywhere else');
-    await page.getByRole('status').waitFor();
-  });
-
-  it('leads to the factors, and shows what happened to them', async () => {
-    await page.getByRole('link', { name: 'Set up Authenticator app' }).click();
-    await heading(page, 'Set up an authenticator app');
-    const totp = new TOTP({ secret: Secret.fromBase32(await page.locator('.secret').innerText()) });
-    const code = () => totp.generate({ timestamp: Date.now() });
-    await page.getByLabel('Code from your authenticator app').fill(code());
-    await press(page, 'Turn on');
-    await heading(page, 'Your recovery codes');
-    await page.getByRole('link', { name: 'I’ve saved my codes' }).click();
-    await page.getByRole('link', { name: 'Your account' }).click();
-    await page.getByRole('link', { name: 'Manage Recovery codes' }).waitFor();
-    const events = section(page, 'Activity');
-    await events.getByText('A passkey or authenticator app was added.').waitFor();
-    await events.getByText('New recovery codes were generated.').waitFor();
-    // From now on a change asks for the code as well.
-    moveClock(6 * MINUTE);
-    await page.reload();
-    await page.getByRole('link', { name: 'Sign in again' }).click();
-    await signIn(page);
-    await heading(page, 'Verify it’s you');
-    moveClock(CODE_PERIOD);
-    await page.getByLabel('Code from your authenticator app').fill(code());
-    await press(page, 'Sign in');
-    await heading(page, 'Your account');
-    expect(await page.getByLabel('Current password').count()).toBe(1);
-    await picture(page, 'with a factor');
   });
 });
 

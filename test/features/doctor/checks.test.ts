@@ -78,30 +78,26 @@ describe('cookies', () => {
   });
 });
 
-describe('the store', () => {
-  it('is judged by what its server says of itself', async () => {
-    const redis = await startRedis({ settings: ['--maxmemory-policy', 'allkeys-lru'] });
-    const look = () => runCheck('store', (report) => checkStore({ engine: 'redis', url: redis.url }, report));
-    const results = await look();
-    await redis.stop();
-    expect(names(results)).toContain('problem store-settings');
-    expect(results.map(({ message }) => message).join('\n')).toContain('noeviction');
-    expect(names(await look())).toEqual(['problem store-unreachable']);
-  });
+it('the store is judged by what its server says of itself', async () => {
+  const redis = await startRedis({ settings: ['--maxmemory-policy', 'allkeys-lru'] });
+  const look = () => runCheck('store', (report) => checkStore({ engine: 'redis', url: redis.url }, report));
+  const results = await look();
+  await redis.stop();
+  expect(names(results)).toContain('problem store-settings');
+  expect(results.map(({ message }) => message).join('\n')).toContain('noeviction');
+  expect(names(await look())).toEqual(['problem store-unreachable']);
 });
 
-describe('the public address', () => {
-  it('answers to nobody, redirects, or is somebody else', async () => {
-    const diagnose = async (port: number) => {
-      const { code, stdout } = await postern(['doctor', '--url', `http://127.0.0.1:${port}`]);
-      expect(code).toBe(1);
-      return stdout;
-    };
-    expect(await diagnose(await freePort())).toMatch(/^problem {2}no-answer: .* ECONNREFUSED$/m);
-    const redirecting = await answerWith((_, response) => response.writeHead(301, { location: '/x' }).end());
-    expect(await diagnose(redirecting)).toMatch(/^problem {2}discovery-redirected: /m);
-    const other = await answerWith((_, response) => response.end('hello'));
-    expect(await diagnose(other)).toMatch(/^problem {2}not-postern: /m);
-    expect((await postern(['doctor', '--url', 'id.example.com'])).stderr).toMatch(/^--url must be/);
-  });
+it('the public address answers to nobody, redirects, or is somebody else', async () => {
+  const diagnose = async (port: number) => {
+    const { code, stdout } = await postern(['doctor', '--url', `http://127.0.0.1:${port}`]);
+    expect(code).toBe(1);
+    return stdout;
+  };
+  expect(await diagnose(await freePort())).toMatch(/^problem {2}no-answer: .* ECONNREFUSED$/m);
+  const redirecting = await answerWith((_, response) => response.writeHead(301, { location: '/x' }).end());
+  expect(await diagnose(redirecting)).toMatch(/^problem {2}discovery-redirected: /m);
+  const other = await answerWith((_, response) => response.end('hello'));
+  expect(await diagnose(other)).toMatch(/^problem {2}not-postern: /m);
+  expect((await postern(['doctor', '--url', 'id.example.com'])).stderr).toMatch(/^--url must be/);
 });

@@ -228,15 +228,13 @@ describe('a proxy that says who the client is', () => {
   });
 });
 
-describe('TLS', () => {
-  it('names what is wrong with a certificate', async () => {
-    await front.makeCertificate('other', { names: 'DNS:elsewhere.example' });
-    expect(await behind({ certificate: 'other' })).toEqual(['certificate-refused']);
-    await front.makeCertificate('ended', { days: -1 });
-    expect(await behind({ certificate: 'ended' })).toEqual(['certificate-refused', 'certificate-expires']);
-    const { findings } = await diagnose('--config', world.configFile);
-    expect(findings[1]?.message).toMatch(/^the certificate expired at 20\d\d-.*Z$/);
-  });
+it('names what is wrong with a certificate', async () => {
+  await front.makeCertificate('other', { names: 'DNS:elsewhere.example' });
+  expect(await behind({ certificate: 'other' })).toEqual(['certificate-refused']);
+  await front.makeCertificate('ended', { days: -1 });
+  expect(await behind({ certificate: 'ended' })).toEqual(['certificate-refused', 'certificate-expires']);
+  const { findings } = await diagnose('--config', world.configFile);
+  expect(findings[1]?.message).toMatch(/^the certificate expired at 20\d\d-.*Z$/);
 });
 
 describe('the file', () => {

@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { FAULTS } from '../../../src/features/doctor/faults.ts';
 
 const [, DOCTOR = ''] = readFileSync('docs/troubleshooting.md', 'utf8').split('### `postern doctor`');
 
-describe('docs/troubleshooting.md', () => {
-  it('has every finding of the doctor, and no other', () => {
-    // The first column alone: the second speaks of settings and headers.
-    const firsts = [...DOCTOR.matchAll(/^\| ([^|]+)\|/gm)].map(([, column = '']) => column);
-    const listed = firsts.flatMap((column) =>
-      [...column.matchAll(/`([a-z-]+)`/g)].map(([, name = '']) => name),
-    );
-    expect(listed.toSorted()).toEqual(Object.keys(FAULTS).toSorted());
-  });
+it('docs/troubleshooting.md has every finding of the doctor, and no other', () => {
+  // The first column alone: the second speaks of settings and headers.
+  const firsts = [...DOCTOR.matchAll(/^\| ([^|]+)\|/gm)].map(([, column = '']) => column);
+  const listed = firsts.flatMap((column) =>
+    [...column.matchAll(/`([a-z-]+)`/g)].map(([, name = '']) => name),
+  );
+  expect(listed.toSorted()).toEqual(Object.keys(FAULTS).toSorted());
 });

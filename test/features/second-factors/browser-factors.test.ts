@@ -88,34 +88,30 @@ describe.each([
   });
 });
 
-describe('a passkey', () => {
-  it('is added by a link, named, and is then a whole sign-in', async () => {
-    const page = await visitWithKeys(await linkOf());
-    await page.getByLabel('Name (optional)').fill('  Laptop at home ');
-    await press(page, 'Add a passkey');
-    await heading(page, 'Two-step verification is on');
-    await page.getByRole('link', { name: 'Get recovery codes' }).click();
-    // The browser offers it in the field of the username.
-    await press(page, 'Continue');
-    await heading(page, 'Security');
-    expect((await listed(page)).join()).toContain('Laptop at home');
-  });
+it('a passkey is added by a link, named, and is then a whole sign-in', async () => {
+  const page = await visitWithKeys(await linkOf());
+  await page.getByLabel('Name (optional)').fill('  Laptop at home ');
+  await press(page, 'Add a passkey');
+  await heading(page, 'Two-step verification is on');
+  await page.getByRole('link', { name: 'Get recovery codes' }).click();
+  // The browser offers it in the field of the username.
+  await press(page, 'Continue');
+  await heading(page, 'Security');
+  expect((await listed(page)).join()).toContain('Laptop at home');
 });
 
-describe('the keyboard alone', () => {
-  it('makes recovery codes, and reads why what an app needs is not removed', async () => {
-    const key = await givePasskey(place.world);
-    const page = await visitWithKeys(`${place.world.issuer}/account/factors`, true, [key]);
-    await heading(page, 'Security');
-    await tabTo(page, 'Generate new codes');
-    await page.keyboard.press('Enter');
-    await heading(page, 'Your recovery codes');
-    await tabTo(page, 'I’ve saved my codes');
-    await page.keyboard.press('Enter');
-    await heading(page, 'Security');
-    await tabTo(page, 'Remove');
-    await page.keyboard.press('Enter');
-    expect(await page.getByRole('alert').innerText()).toContain('You need at least one second step.');
-    expect(await page.title()).toMatch(/^Error: /);
-  });
+it('the keyboard alone makes recovery codes, and reads why what an app needs is not removed', async () => {
+  const key = await givePasskey(place.world);
+  const page = await visitWithKeys(`${place.world.issuer}/account/factors`, true, [key]);
+  await heading(page, 'Security');
+  await tabTo(page, 'Generate new codes');
+  await page.keyboard.press('Enter');
+  await heading(page, 'Your recovery codes');
+  await tabTo(page, 'I’ve saved my codes');
+  await page.keyboard.press('Enter');
+  await heading(page, 'Security');
+  await tabTo(page, 'Remove');
+  await page.keyboard.press('Enter');
+  expect(await page.getByRole('alert').innerText()).toContain('You need at least one second step.');
+  expect(await page.title()).toMatch(/^Error: /);
 });

@@ -90,21 +90,6 @@ eachStore(
       const fresh = await newLink(world, 'factors', PEOPLE.alice);
       expect((await newBrowser(world).open(urlOf(world, fresh))).status).toBe(200);
     });
-
-    it('MF-26: leaves the session of its browser, which is asked for the factor, and ends the others', async () => {
-      const world = place();
-      await setFactors(world, 'alice');
-      const [browser, elsewhere] = [newBrowser(world), newBrowser(world)];
-      for (const one of [browser, elsewhere]) {
-        const { page } = await begin(world, {}, { browser: one });
-        await finishPages(one, await signInAs(one, page, 'alice'), 'alice');
-      }
-      const token = await newLink(world, 'factors', PEOPLE.alice);
-      const page = await browser.open(urlOf(world, token));
-      expect(isDone(await browser.submit(page, token, appIn(page)))).toBe(true);
-      expect(await silently(world, elsewhere)).toBe('login_required');
-      expect(await silently(world, browser)).toBe('interaction_required');
-    });
   },
   OPTIONS,
 );

@@ -1,5 +1,5 @@
 // `postern store migrate` as an operator runs it, on real stores.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../../world/servers.ts';
 import { signIn } from '../../world/app.ts';
 import { introspect } from '../../world/presented-tokens.ts';
@@ -27,37 +27,35 @@ async function posternHere(...args: readonly string[]) {
   return ended;
 }
 
-describe('postern store migrate', () => {
-  it('takes the keys from lmdb to Redis, so that old tokens verify', async () => {
-    const world = await startWorld();
-    const { tokens } = await signIn(world);
-    const jwks = (await get(world, '/oauth/jwks.json')).text;
-    const moving = ['store', 'migrate', '--config', world.configFile, '--to'];
-    const plain = await posternHere(...moving, server.url);
-    expect(plain).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('contains a password') as string,
-    });
-    const first = await posternHere(...moving, 'env:TEST_STORE', '--json');
-    expect([first.code, JSON.parse(first.stdout)]).toEqual([
-      0,
-      {
-        moved: expect.objectContaining({ keys: 2 }) as object,
-      },
-    ]);
-    const again = await posternHere(...moving, 'env:TEST_STORE');
-    expect(again).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('the target store is not empty') as string,
-    });
-
-    const moved = await startWorld({ store: server.url, issuer: world.issuer });
-    await world.stop();
-    expect((await get(moved, '/oauth/jwks.json')).text).toBe(jwks);
-    // Its record stayed behind: never called active, and the person signs in again.
-    expect(await introspect(moved, tokens.access_token)).toEqual({ active: false });
-    expect((await refresh(moved, tokens.refresh_token)).status).toBe(400);
-    await signIn(moved);
-    await moved.stop();
+it('postern store migrate takes the keys from lmdb to Redis, so that old tokens verify', async () => {
+  const world = await startWorld();
+  const { tokens } = await signIn(world);
+  const jwks = (await get(world, '/oauth/jwks.json')).text;
+  const moving = ['store', 'migrate', '--config', world.configFile, '--to'];
+  const plain = await posternHere(...moving, server.url);
+  expect(plain).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('contains a password') as string,
   });
+  const first = await posternHere(...moving, 'env:TEST_STORE', '--json');
+  expect([first.code, JSON.parse(first.stdout)]).toEqual([
+    0,
+    {
+      moved: expect.objectContaining({ keys: 2 }) as object,
+    },
+  ]);
+  const again = await posternHere(...moving, 'env:TEST_STORE');
+  expect(again).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the target store is not empty') as string,
+  });
+
+  const moved = await startWorld({ store: server.url, issuer: world.issuer });
+  await world.stop();
+  expect((await get(moved, '/oauth/jwks.json')).text).toBe(jwks);
+  // Its record stayed behind: never called active, and the person signs in again.
+  expect(await introspect(moved, tokens.access_token)).toEqual({ active: false });
+  expect((await refresh(moved, tokens.refresh_token)).status).toBe(400);
+  await signIn(moved);
+  await moved.stop();
 });

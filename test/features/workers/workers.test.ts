@@ -281,44 +281,42 @@ describe('two workers', () => {
   });
 });
 
-describe('two workers of their own', () => {
-  it('IN-10: keep the counters of one that is silent, and of one that ended', async () => {
-    const { world } = await startWorkers(2);
-    const scrape = async () => {
-      const text = await (await fetch(`${world.management}/metrics`)).text();
-      const count = (name: string) => Number(new RegExp(`^${name}.* (\\d+)$`, 'm').exec(text)?.[1]);
-      return {
-        tokens: count('postern_tokens_issued_total'),
-        requests: count('postern_http_request_duration_seconds_count\\{route="token",status="200"'),
-        ended: count('postern_workers_ended_total'),
-        processes: [...text.matchAll(/^process_resident_memory_bytes\{worker="(\w+)"\}/gm)].map(
-          ([, worker]) => worker,
-        ),
-      };
+it('IN-10: two workers of their own keep the counters of one that is silent, and of one that ended', async () => {
+  const { world } = await startWorkers(2);
+  const scrape = async () => {
+    const text = await (await fetch(`${world.management}/metrics`)).text();
+    const count = (name: string) => Number(new RegExp(`^${name}.* (\\d+)$`, 'm').exec(text)?.[1]);
+    return {
+      tokens: count('postern_tokens_issued_total'),
+      requests: count('postern_http_request_duration_seconds_count\\{route="token",status="200"'),
+      ended: count('postern_workers_ended_total'),
+      processes: [...text.matchAll(/^process_resident_memory_bytes\{worker="(\w+)"\}/gm)].map(
+        ([, worker]) => worker,
+      ),
     };
-    await issue(world, 10);
-    const all = { tokens: 10, requests: 10, ended: 0, processes: ['primary', '1', '2'] };
-    // A worker that is late with its own is left out, as on a busy machine.
-    await expect.poll(scrape).toEqual(all);
+  };
+  await issue(world, 10);
+  const all = { tokens: 10, requests: 10, ended: 0, processes: ['primary', '1', '2'] };
+  // A worker that is late with its own is left out, as on a busy machine.
+  await expect.poll(scrape).toEqual(all);
 
-    const [, second] = await workersOf(world);
-    process.kill(second?.pid ?? 0, 'SIGSTOP');
-    await expect.poll(scrape).toEqual(all);
-    process.kill(second?.pid ?? 0, 'SIGKILL');
-    const another = await findWithin('another worker', 10, async () => {
-      const { status, configuration } = await readyz(world);
-      const third = configuration.workers?.[1];
-      return status === 'ready' && third?.pid !== second?.pid && third;
-    });
-    await expect.poll(scrape).toEqual({ ...all, ended: 1 });
-    await issue(world, 10);
-    const twice = { ...all, tokens: 20, requests: 20, ended: 1 };
-    await expect.poll(scrape).toEqual(twice);
-
-    process.kill(another.pid, 'SIGKILL');
-    await findWithin('its end', 10, () => Promise.resolve(!isAlive(another.pid)));
-    await expect.poll(scrape).toMatchObject({ tokens: 20, requests: 20, ended: 2 });
+  const [, second] = await workersOf(world);
+  process.kill(second?.pid ?? 0, 'SIGSTOP');
+  await expect.poll(scrape).toEqual(all);
+  process.kill(second?.pid ?? 0, 'SIGKILL');
+  const another = await findWithin('another worker', 10, async () => {
+    const { status, configuration } = await readyz(world);
+    const third = configuration.workers?.[1];
+    return status === 'ready' && third?.pid !== second?.pid && third;
   });
+  await expect.poll(scrape).toEqual({ ...all, ended: 1 });
+  await issue(world, 10);
+  const twice = { ...all, tokens: 20, requests: 20, ended: 1 };
+  await expect.poll(scrape).toEqual(twice);
+
+  process.kill(another.pid, 'SIGKILL');
+  await findWithin('its end', 10, () => Promise.resolve(!isAlive(another.pid)));
+  await expect.poll(scrape).toMatchObject({ tokens: 20, requests: 20, ended: 2 });
 });
 
 describe('the end of a process', () => {

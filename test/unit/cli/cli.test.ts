@@ -106,31 +106,27 @@ describe('postern check', () => {
   });
 });
 
-describe('postern schema', () => {
-  it.each(['postern', 'users'])('prints what is shipped for %s', async (name) => {
-    const { code, stdout } = await postern(['schema', name]);
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual(JSON.parse(readFileSync(`config/${name}.schema.json`, 'utf8')));
-    expect(JSON.parse(stdout)).toMatchObject({ $id: `urn:postern:schema:${name}` });
-  });
+it.each(['postern', 'users'])('postern schema prints what is shipped for %s', async (name) => {
+  const { code, stdout } = await postern(['schema', name]);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual(JSON.parse(readFileSync(`config/${name}.schema.json`, 'utf8')));
+  expect(JSON.parse(stdout)).toMatchObject({ $id: `urn:postern:schema:${name}` });
 });
 
-describe('postern client secret', () => {
-  it('makes a strong secret and the YAML that accepts it', async () => {
-    const { code, stdout } = await postern(['client', 'secret']);
-    expect(code).toBe(0);
-    const [secret = '', ...lines] = stdout.split('\n');
-    expect(secret).toMatch(/^[A-Za-z0-9._~-]{43}$/);
-    expect(weakness(secret)).toBeUndefined();
-    expect(lines.join('\n')).not.toContain(secret);
-    const yaml = lines.map((line) => `    ${line}`).join('\n');
-    const config = file(
-      'secret.yaml',
-      `issuer: http://localhost:3000\nresources: [{ resource: urn:a, scopes: [a] }]\nclients:\n  - client_id: svc\n    scope: a\n    grant_types: [client_credentials]\n${yaml}`,
-    );
-    const { clients } = await loadConfig(config, { writeKeys: false });
-    expect(clients[0]?.secrets[0]).toMatchObject({ digest: digestOf(secret) });
-  });
+it('postern client secret makes a strong secret and the YAML that accepts it', async () => {
+  const { code, stdout } = await postern(['client', 'secret']);
+  expect(code).toBe(0);
+  const [secret = '', ...lines] = stdout.split('\n');
+  expect(secret).toMatch(/^[A-Za-z0-9._~-]{43}$/);
+  expect(weakness(secret)).toBeUndefined();
+  expect(lines.join('\n')).not.toContain(secret);
+  const yaml = lines.map((line) => `    ${line}`).join('\n');
+  const config = file(
+    'secret.yaml',
+    `issuer: http://localhost:3000\nresources: [{ resource: urn:a, scopes: [a] }]\nclients:\n  - client_id: svc\n    scope: a\n    grant_types: [client_credentials]\n${yaml}`,
+  );
+  const { clients } = await loadConfig(config, { writeKeys: false });
+  expect(clients[0]?.secrets[0]).toMatchObject({ digest: digestOf(secret) });
 });
 
 describe('postern user hash', () => {

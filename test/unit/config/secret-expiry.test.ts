@@ -48,13 +48,11 @@ describe('TK-10: the end of a secret', () => {
   });
 });
 
-describe('TK-11: the id of a secret', () => {
-  it('names it without telling anything', () => {
-    expect(secretId(secret('x'))).toMatch(/^[0-9a-f]{12}$/);
-    expect(secretId(secret('x', { name: 'a' }))).toBe(secretId(secret('x', { name: 'b' })));
-    expect(secretId(secret('x'))).not.toBe(secretId(secret('y')));
-    expect(digestOf('x').toString('hex')).not.toContain(secretId(secret('x')));
-  });
+it('TK-11: the id of a secret names it without telling anything', () => {
+  expect(secretId(secret('x'))).toMatch(/^[0-9a-f]{12}$/);
+  expect(secretId(secret('x', { name: 'a' }))).toBe(secretId(secret('x', { name: 'b' })));
+  expect(secretId(secret('x'))).not.toBe(secretId(secret('y')));
+  expect(digestOf('x').toString('hex')).not.toContain(secretId(secret('x')));
 });
 
 const PHC =

@@ -32,18 +32,16 @@ function withSwappedPrivateParts(ring: Ring): Ring {
   };
 }
 
-describe('keys rotate', () => {
-  it('appoints a change on its first call, also of a family that has no reserve yet', async () => {
-    const world = createWorld();
-    const keyStore = world.process();
-    await keyStore.ensure();
-    await keyStore.update((ring) => ({
-      ...ring,
-      keys: ring.keys.filter(({ activateAt }) => activateAt !== undefined),
-    }));
-    const { keys } = await rotateByHand(keyStore, world.now);
-    expect(keys.filter(({ activateAt = 0 }) => activateAt > world.clock.now)).toHaveLength(1);
-  });
+it('keys rotate appoints a change on its first call, also of a family that has no reserve yet', async () => {
+  const world = createWorld();
+  const keyStore = world.process();
+  await keyStore.ensure();
+  await keyStore.update((ring) => ({
+    ...ring,
+    keys: ring.keys.filter(({ activateAt }) => activateAt !== undefined),
+  }));
+  const { keys } = await rotateByHand(keyStore, world.now);
+  expect(keys.filter(({ activateAt = 0 }) => activateAt > world.clock.now)).toHaveLength(1);
 });
 
 describe("a start on keys that can't be used", () => {
@@ -77,27 +75,23 @@ describe("a start on keys that can't be used", () => {
   });
 });
 
-describe('a ring that somebody altered', () => {
-  it('KY-16: is refused when the private parts of two kids are swapped under a good checksum', async () => {
-    const world = createWorld();
-    const ring = await world.process().ensure();
-    await world.process().update(withSwappedPrivateParts);
-    const error = await failure(world.process().ensure());
-    expect(error.code).toBe('tampered');
-    expect(error.message).toContain(`the private part of key ${ring.keys[0]?.kid} was altered`);
-    expect(error.message).toContain(world.vault.kekId);
-  });
+it('KY-16: a ring that somebody altered is refused when the private parts of two kids are swapped under a good checksum', async () => {
+  const world = createWorld();
+  const ring = await world.process().ensure();
+  await world.process().update(withSwappedPrivateParts);
+  const error = await failure(world.process().ensure());
+  expect(error.code).toBe('tampered');
+  expect(error.message).toContain(`the private part of key ${ring.keys[0]?.kid} was altered`);
+  expect(error.message).toContain(world.vault.kekId);
 });
 
-describe('an older ring with its own version, as a backup of the whole store brings it back', () => {
-  it('KY-16: is refused by a process that knows the newer one', async () => {
-    const world = createWorld();
-    const keyStore = world.process();
-    await keyStore.ensure();
-    const backup = stored(world);
-    await rotateByHand(keyStore, world.now);
-    world.documents.force('keys', 'ring', backup.value, backup.version);
-    expect((await failure(keyStore.load())).code).toBe('rolled_back');
-    expect((await failure(rotateByHand(keyStore, world.now))).code).toBe('rolled_back');
-  });
+it('KY-16: an older ring with its own version, as a backup of the whole store brings it back is refused by a process that knows the newer one', async () => {
+  const world = createWorld();
+  const keyStore = world.process();
+  await keyStore.ensure();
+  const backup = stored(world);
+  await rotateByHand(keyStore, world.now);
+  world.documents.force('keys', 'ring', backup.value, backup.version);
+  expect((await failure(keyStore.load())).code).toBe('rolled_back');
+  expect((await failure(rotateByHand(keyStore, world.now))).code).toBe('rolled_back');
 });

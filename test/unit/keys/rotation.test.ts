@@ -199,30 +199,24 @@ describe('the lease on signing', () => {
   });
 });
 
-describe('what keeps a node from being ready', () => {
-  it('is a new generation that it has not followed for more than 15 s', async () => {
-    const { world, job } = await startJob();
-    await compromiseKey(world.process(), 'k1', world.now);
-    job.failSwap = true;
-    world.clock.now += 15 * SECOND;
-    await job.turn();
-    expect(job.rotation.problems()).toEqual([]);
-    world.clock.now += SECOND;
-    await job.turn();
-    expect(job.rotation.problems()).toEqual([
-      'this node serves generation 1 of the key ring, the store has 2',
-    ]);
-  });
+it('what keeps a node from being ready is a new generation that it has not followed for more than 15 s', async () => {
+  const { world, job } = await startJob();
+  await compromiseKey(world.process(), 'k1', world.now);
+  job.failSwap = true;
+  world.clock.now += 15 * SECOND;
+  await job.turn();
+  expect(job.rotation.problems()).toEqual([]);
+  world.clock.now += SECOND;
+  await job.turn();
+  expect(job.rotation.problems()).toEqual(['this node serves generation 1 of the key ring, the store has 2']);
 });
 
-describe('the timer of the rotation job', () => {
-  it('is silent after the stop, which waits for the turn under way', async () => {
-    const { world, job } = await startJob();
-    await compromiseKey(world.process(), 'k1', world.now);
-    job.timers[0]?.fire();
-    await job.rotation.stop();
-    expect(job.current().active.kid).toBe('k2');
-    expect(job.timers).toHaveLength(1);
-    expect(job.timers[0]?.isCancelled).toBe(true);
-  });
+it('the timer of the rotation job is silent after the stop, which waits for the turn under way', async () => {
+  const { world, job } = await startJob();
+  await compromiseKey(world.process(), 'k1', world.now);
+  job.timers[0]?.fire();
+  await job.rotation.stop();
+  expect(job.current().active.kid).toBe('k2');
+  expect(job.timers).toHaveLength(1);
+  expect(job.timers[0]?.isCancelled).toBe(true);
 });

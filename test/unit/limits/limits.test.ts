@@ -98,34 +98,30 @@ function counted(counters: CounterStore = store.counters) {
   return { asked, counters: { ...counters, increment } };
 }
 
-describe('a limit', () => {
-  it('says how many whole seconds to wait, at least one, and then lets pass', async () => {
-    const limits = newLimits();
-    moveClock(0);
-    await passing(2, () => limits.takeAddress('logout', 'x'));
-    moveClock(45.5);
-    const refusal = await limits.takeAddress('logout', 'x').catch((error: unknown) => error);
-    expect((refusal as TooManyRequests).retryAfterSeconds).toBe(15);
-    moveClock(14.4);
-    const last = await limits.takeAddress('logout', 'x').catch((error: unknown) => error);
-    expect((last as TooManyRequests).retryAfterSeconds).toBe(1);
-    moveClock(1);
-    await expect(limits.takeAddress('logout', 'x')).resolves.toBeUndefined();
-  });
+it('a limit says how many whole seconds to wait, at least one, and then lets pass', async () => {
+  const limits = newLimits();
+  moveClock(0);
+  await passing(2, () => limits.takeAddress('logout', 'x'));
+  moveClock(45.5);
+  const refusal = await limits.takeAddress('logout', 'x').catch((error: unknown) => error);
+  expect((refusal as TooManyRequests).retryAfterSeconds).toBe(15);
+  moveClock(14.4);
+  const last = await limits.takeAddress('logout', 'x').catch((error: unknown) => error);
+  expect((last as TooManyRequests).retryAfterSeconds).toBe(1);
+  moveClock(1);
+  await expect(limits.takeAddress('logout', 'x')).resolves.toBeUndefined();
 });
 
-describe('shares of a limit', () => {
-  it('are asked for with nobody waiting, and rarely', async () => {
-    const { asked, counters } = counted();
-    const limits = newLimits(SHIPPED, counters);
-    for (let count = 0; count < 600; count += 1) {
-      await limits.takeClient('token', client('svc'), HERE);
-      if (count === 0) await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    // 6000 a minute: a hundredth of what is left each time.
-    expect(asked.length).toBeLessThanOrEqual(12);
-    expect(Math.max(...asked)).toBe(60);
-  });
+it('shares of a limit are asked for with nobody waiting, and rarely', async () => {
+  const { asked, counters } = counted();
+  const limits = newLimits(SHIPPED, counters);
+  for (let count = 0; count < 600; count += 1) {
+    await limits.takeClient('token', client('svc'), HERE);
+    if (count === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  // 6000 a minute: a hundredth of what is left each time.
+  expect(asked.length).toBeLessThanOrEqual(12);
+  expect(Math.max(...asked)).toBe(60);
 });
 
 const attempt =
@@ -197,14 +193,11 @@ const of = (account: string, address: string, device?: string) => ({
 const signIn = (limits: Limits, account: string, address: string) => () =>
   limits.takeSignInAttempt(of(account, address));
 
-describe('an attempt to sign in', () => {
-  it('is taken back after success, and a refusal is none', async () => {
-    const limits = newLimits();
-    for (let count = 0; count < 10; count += 1)
-      (await limits.takeSignInAttempt(of('alice', HERE))).takeBack();
-    expect(await passing(20, signIn(limits, 'alice', HERE))).toBe(2);
-    expect(await passing(2, signIn(limits, 'bob', HERE))).toBe(2);
-  });
+it('an attempt to sign in is taken back after success, and a refusal is none', async () => {
+  const limits = newLimits();
+  for (let count = 0; count < 10; count += 1) (await limits.takeSignInAttempt(of('alice', HERE))).takeBack();
+  expect(await passing(20, signIn(limits, 'alice', HERE))).toBe(2);
+  expect(await passing(2, signIn(limits, 'bob', HERE))).toBe(2);
 });
 
 describe('a second factor', () => {

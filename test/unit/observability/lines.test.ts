@@ -29,87 +29,82 @@ describe('lines in a file', () => {
   });
 });
 
-describe('RD-32: a disk that is full', () => {
-  it('holds nobody up: what has no room is dropped, and closing ends', async () => {
-    // The kernel's own full disk.
-    const lines = new Lines('/dev/full');
-    for (let count = 0; count < 3000; count += 1) lines.write(`${'x'.repeat(1023)}\n`);
-    expect(lines.waitingBytes).toBe(1_048_576);
-    expect(await lines.close()).toBe(false);
-  });
+it('RD-32: a disk that is full holds nobody up: what has no room is dropped, and closing ends', async () => {
+  // The kernel's own full disk.
+  const lines = new Lines('/dev/full');
+  for (let count = 0; count < 3000; count += 1) lines.write(`${'x'.repeat(1023)}\n`);
+  expect(lines.waitingBytes).toBe(1_048_576);
+  expect(await lines.close()).toBe(false);
 });
 
-describe('a file that a full disk cut off', () => {
-  it('has every record whole on a line of its own, also when another process goes on, or it is opened again', async () => {
-    const to = path.join(folder, 'audit.jsonl');
-    const script = path.join(folder, 'writer.ts');
-    const code = `
-      import { Lines } from ${JSON.stringify(path.resolve('src/observability/lines.ts'))};
-      const lines = new Lines(${JSON.stringify(to)});
-      for (let count = 0; count < 9; count += 1) lines.write(JSON.stringify({ count, text: 'x'.repeat(1000) }) + '\\n');
-      process.on('SIGXFSZ', () => {});
-      setTimeout(() => {}, 600);
-    `;
-    writeFileSync(script, code);
-    // Its last write is cut off after 6 KiB: in the middle of a record.
-    execFileSync('bash', ['-c', `ulimit -f 6; exec ${process.execPath} --no-warnings ${script}`]);
-    expect(readFileSync(to, 'utf8').endsWith('\n')).toBe(false);
-    const lines = new Lines(to);
-    lines.write('{"next":1}\n');
-    const moved = `${to}.1`;
-    renameSync(to, moved);
-    lines.reopen();
-    lines.write('{"next":2}\n');
-    expect(await lines.close()).toBe(true);
-    expect(readFileSync(moved, 'utf8').split('\n').slice(-2)).toEqual(['{"next":1}', '']);
-    expect(readFileSync(to, 'utf8')).toBe('{"next":2}\n');
-  });
+it('a file that a full disk cut off has every record whole on a line of its own, also when another process goes on, or it is opened again', async () => {
+  const to = path.join(folder, 'audit.jsonl');
+  const script = path.join(folder, 'writer.ts');
+  const code = `
+    import { Lines } from ${JSON.stringify(path.resolve('src/observability/lines.ts'))};
+    const lines = new Lines(${JSON.stringify(to)});
+    for (let count = 0; count < 9; count += 1) lines.write(JSON.stringify({ count, text: 'x'.repeat(1000) }) + '\\n');
+    process.on('SIGXFSZ', () => {});
+    setTimeout(() => {}, 600);
+  `;
+  writeFileSync(script, code);
+  // Its last write is cut off after 6 KiB: in the middle of a record.
+  execFileSync('bash', ['-c', `ulimit -f 6; exec ${process.execPath} --no-warnings ${script}`]);
+  expect(readFileSync(to, 'utf8').endsWith('\n')).toBe(false);
+  const lines = new Lines(to);
+  lines.write('{"next":1}\n');
+  const moved = `${to}.1`;
+  renameSync(to, moved);
+  lines.reopen();
+  lines.write('{"next":2}\n');
+  expect(await lines.close()).toBe(true);
+  expect(readFileSync(moved, 'utf8').split('\n').slice(-2)).toEqual(['{"next":1}', '']);
+  expect(readFileSync(to, 'utf8')).toBe('{"next":2}\n');
 });
 
-describe('a reader of the pipe that is slow', () => {
-  it('gets every line whole, though three processes write into one pipe', async () => {
+it('a reader of the pipe that is slow gets every line whole, though three processes write into one pipe', async () => {
+  const script = path.join(folder, 'writer.ts');
+  const source = path.resolve('src/observability/lines.ts');
+  const code = `
+    import { Lines } from ${JSON.stringify(source)};
+    const lines = new Lines(1);
+    for (let count = 0; count < 400; count += 1) lines.write(JSON.stringify({ who: process.argv[2], count, text: 'x'.repeat(700) }) + '\\n');
+    const keepAlive = setInterval(() => {}, 1000);
+    await lines.close();
+    clearInterval(keepAlive);
+  `;
+  writeFileSync(script, code);
+  const node = `${process.execPath} --no-warnings ${script}`;
+  const all = spawn('bash', ['-c', `{ ${node} a & ${node} b & ${node} c & wait; } | { sleep 0.3; cat; }`]);
+  let text = '';
+  all.stdout.on('data', (chunk) => (text += String(chunk)));
+  await new Promise((resolve) => all.on('close', resolve));
+  const rows = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { who: string; count: number });
+  expect(rows).toHaveLength(1200);
+  for (const who of 'abc') {
+    const counts = rows.filter((row) => row.who === who).map((row) => row.count);
+    expect(counts).toEqual([...Array(400).keys()]);
+  }
+});
+
+it.each(['is full', 'is closed'])(
+  'a pipe that takes nothing more is bounded and lets the process end when it %s',
+  async (state) => {
     const script = path.join(folder, 'writer.ts');
-    const source = path.resolve('src/observability/lines.ts');
     const code = `
-      import { Lines } from ${JSON.stringify(source)};
-      const lines = new Lines(1);
-      for (let count = 0; count < 400; count += 1) lines.write(JSON.stringify({ who: process.argv[2], count, text: 'x'.repeat(700) }) + '\\n');
-      const keepAlive = setInterval(() => {}, 1000);
-      await lines.close();
-      clearInterval(keepAlive);
-    `;
-    writeFileSync(script, code);
-    const node = `${process.execPath} --no-warnings ${script}`;
-    const all = spawn('bash', ['-c', `{ ${node} a & ${node} b & ${node} c & wait; } | { sleep 0.3; cat; }`]);
-    let text = '';
-    all.stdout.on('data', (chunk) => (text += String(chunk)));
-    await new Promise((resolve) => all.on('close', resolve));
-    const rows = text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { who: string; count: number });
-    expect(rows).toHaveLength(1200);
-    for (const who of 'abc') {
-      const counts = rows.filter((row) => row.who === who).map((row) => row.count);
-      expect(counts).toEqual([...Array(400).keys()]);
+    import { Lines } from ${JSON.stringify(path.resolve('src/observability/lines.ts'))};
+    // As in the service, this makes a full pipe answer EAGAIN.
+    void process.stdout.isTTY;
+    const lines = new Lines(1);
+    for (let round = 1; round <= 2; round += 1) {
+      for (let count = 0; count < 3000; count += 1) lines.write('x'.repeat(1023) + '\\n');
+      if (await lines.close()) throw new Error('it was written');
     }
-  });
-});
-
-describe('a pipe that takes nothing more', () => {
-  it.each(['is full', 'is closed'])('is bounded and lets the process end when it %s', async (state) => {
-    const script = path.join(folder, 'writer.ts');
-    const code = `
-      import { Lines } from ${JSON.stringify(path.resolve('src/observability/lines.ts'))};
-      // As in the service, this makes a full pipe answer EAGAIN.
-      void process.stdout.isTTY;
-      const lines = new Lines(1);
-      for (let round = 1; round <= 2; round += 1) {
-        for (let count = 0; count < 3000; count += 1) lines.write('x'.repeat(1023) + '\\n');
-        if (await lines.close()) throw new Error('it was written');
-      }
-      console.error(lines.waitingBytes);
-    `;
+    console.error(lines.waitingBytes);
+  `;
     writeFileSync(script, code);
     const child = spawn(process.execPath, ['--no-warnings', script]);
     onTestFinished(() => void child.kill('SIGKILL'));
@@ -119,5 +114,5 @@ describe('a pipe that takes nothing more', () => {
     child.stderr.on('data', (chunk) => (stderr += String(chunk)));
     expect(await new Promise((resolve) => child.on('exit', resolve))).toBe(0);
     expect(Number(stderr)).toBeLessThanOrEqual(1_048_576);
-  });
-});
+  },
+);

@@ -61,25 +61,23 @@ describe('a stored record', () => {
   });
 });
 
-describe('a session', () => {
-  it('that ended stays ended, no matter who saves it later, and a replica is asked for it', async () => {
-    const saved: NewRecord[] = [];
-    const save: RecordStore['save'] = (record) => {
-      saved.push(record);
-      return store.records.save(record);
-    };
-    const records = createUnitOfWork({ ...store, records: { ...store.records, save } }, Date.now);
-    const sessions = createSessionAdapter({ ...parts, records });
-    const [id, uid] = [newId(), newId()];
-    await sessions.upsert(id, { jti: id, uid, accountId: 'usr_1' }, 60);
-    await records.run(async () => {
-      await sessions.destroy(id);
-      expect(await sessions.find(id)).toBeUndefined();
-    });
-    expect(saved.at(-1)).toMatchObject({ kind: 'Session', isConsumed: true, isConfirmed: true });
-    // A request that was in flight saves it at its end.
-    await sessions.upsert(id, { jti: id, uid, accountId: 'usr_1' }, 60);
+it('a session that ended stays ended, no matter who saves it later, and a replica is asked for it', async () => {
+  const saved: NewRecord[] = [];
+  const save: RecordStore['save'] = (record) => {
+    saved.push(record);
+    return store.records.save(record);
+  };
+  const records = createUnitOfWork({ ...store, records: { ...store.records, save } }, Date.now);
+  const sessions = createSessionAdapter({ ...parts, records });
+  const [id, uid] = [newId(), newId()];
+  await sessions.upsert(id, { jti: id, uid, accountId: 'usr_1' }, 60);
+  await records.run(async () => {
+    await sessions.destroy(id);
     expect(await sessions.find(id)).toBeUndefined();
-    expect(await sessions.findByUid(uid)).toBeUndefined();
   });
+  expect(saved.at(-1)).toMatchObject({ kind: 'Session', isConsumed: true, isConfirmed: true });
+  // A request that was in flight saves it at its end.
+  await sessions.upsert(id, { jti: id, uid, accountId: 'usr_1' }, 60);
+  expect(await sessions.find(id)).toBeUndefined();
+  expect(await sessions.findByUid(uid)).toBeUndefined();
 });

@@ -197,31 +197,27 @@ describe('in one request', () => {
   });
 });
 
-describe('a request that fails', () => {
-  it("fails when something can't be saved, and tells nobody", async () => {
-    const heard: string[] = [];
-    counted.records.save = () => Promise.reject(new StoreUnavailable());
-    const work = records.run(async () => {
-      await records.save(session());
-      records.afterwards(() => heard.push('done'));
-    });
-    await expect(work).rejects.toThrow(StoreUnavailable);
-    expect(heard).toEqual([]);
+it("a request fails when something can't be saved, and tells nobody", async () => {
+  const heard: string[] = [];
+  counted.records.save = () => Promise.reject(new StoreUnavailable());
+  const work = records.run(async () => {
+    await records.save(session());
+    records.afterwards(() => heard.push('done'));
   });
+  await expect(work).rejects.toThrow(StoreUnavailable);
+  expect(heard).toEqual([]);
 });
 
-describe('outside of a request', () => {
-  it('it is the store itself, also for what goes on after the answer', async () => {
-    await records.save(session());
-    expect(await store.records.find('Session', `k${next}`)).toBeDefined();
-    let release: () => void = () => undefined;
-    const answered = new Promise<void>((resolve) => (release = resolve));
-    let late: Promise<unknown> = Promise.resolve();
-    await records.run(async () => {
-      late = answered.then(() => records.save({ ...session(), key: `late${next}` }));
-    });
-    release();
-    await late;
-    expect(await store.records.find('Session', `late${next}`)).toBeDefined();
+it('outside of a request it is the store itself, also for what goes on after the answer', async () => {
+  await records.save(session());
+  expect(await store.records.find('Session', `k${next}`)).toBeDefined();
+  let release: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => (release = resolve));
+  let late: Promise<unknown> = Promise.resolve();
+  await records.run(async () => {
+    late = answered.then(() => records.save({ ...session(), key: `late${next}` }));
   });
+  release();
+  await late;
+  expect(await store.records.find('Session', `late${next}`)).toBeDefined();
 });

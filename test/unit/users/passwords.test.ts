@@ -96,17 +96,15 @@ describe('the threads of passwords', () => {
   });
 });
 
-describe('a thread of passwords that ended', () => {
-  it('leaves no verification without an answer: neither the one in the thread nor those that wait', async () => {
-    const passwords = createPasswords(1, 10);
-    const hash = await hashPassword('correct horse');
-    const asked = [1, 2, 3].map(() => passwords.verify(hash, 'correct horse'));
-    const answers = Promise.allSettled(asked);
-    // The first is in its thread, which takes longer to start than this.
-    await new Promise((resolve) => setImmediate(resolve));
-    await passwords.close();
-    for (const answer of await answers) {
-      expect(answer.status === 'rejected' && answer.reason instanceof PasswordQueueFull).toBe(true);
-    }
-  });
+it('a thread of passwords that ended leaves no verification without an answer: neither the one in the thread nor those that wait', async () => {
+  const passwords = createPasswords(1, 10);
+  const hash = await hashPassword('correct horse');
+  const asked = [1, 2, 3].map(() => passwords.verify(hash, 'correct horse'));
+  const answers = Promise.allSettled(asked);
+  // The first is in its thread, which takes longer to start than this.
+  await new Promise((resolve) => setImmediate(resolve));
+  await passwords.close();
+  for (const answer of await answers) {
+    expect(answer.status === 'rejected' && answer.reason instanceof PasswordQueueFull).toBe(true);
+  }
 });

@@ -190,15 +190,13 @@ describe('LG-19: what an attempt verifies', () => {
   });
 });
 
-describe('CF-15: an attempt that was not decided', () => {
-  it.each([
-    ['too_many_attempts', { countAttempt: () => Promise.reject(new TooManyRequests(7)) }],
-    ['unavailable', { countAttempt: () => Promise.reject(new StoreUnavailable()) }],
-    ['busy', { passwords: createPasswords(0, 0) }],
-  ] as const)('names who was meant: %s', async (reason, setting) => {
-    const attempt = setUp(setting);
-    const { result } = await attempt('stored', PASSWORD);
-    expect(result).toMatchObject({ user: undefined, reason, meant: { id: IDS.store } });
-    expect((await attempt('nobody', PASSWORD)).result).toMatchObject({ reason, meant: undefined });
-  });
+it.each([
+  ['too_many_attempts', { countAttempt: () => Promise.reject(new TooManyRequests(7)) }],
+  ['unavailable', { countAttempt: () => Promise.reject(new StoreUnavailable()) }],
+  ['busy', { passwords: createPasswords(0, 0) }],
+] as const)('CF-15: an attempt that was not decided names who was meant: %s', async (reason, setting) => {
+  const attempt = setUp(setting);
+  const { result } = await attempt('stored', PASSWORD);
+  expect(result).toMatchObject({ user: undefined, reason, meant: { id: IDS.store } });
+  expect((await attempt('nobody', PASSWORD)).result).toMatchObject({ reason, meant: undefined });
 });
