@@ -1,10 +1,11 @@
 // `postern user import`: CSV, Authelia's users, those of a Keycloak realm. What is wrong is said at once, and nothing is written then.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { hash } from '@node-rs/argon2';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { StoreConfig } from '../../../src/config/config.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { run } from '../../../src/cli/run.ts';
 import { withStore } from '../../../src/store/open.ts';
@@ -13,6 +14,7 @@ import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { tryPassword } from '../../world/person.ts';
+import { startRedis } from '../../world/servers.ts';
 import { testFolder } from '../../world/temp-folder.ts';
 import { postern, useEnvironment } from '../../world/terminal.ts';
 import { isLogin } from '../../world/person.ts';
@@ -68,8 +70,8 @@ describe('postern user import', () => {
     return { code, stdout, stderr: stderr.replaceAll(`${folder}/`, '') };
   }
 
-  const stored = () =>
-    withStore({ engine: 'lmdb', folder: path.join(folder, 'data') }, async (store) => {
+  const stored = (at: StoreConfig = { engine: 'lmdb', folder: path.join(folder, 'data') }) =>
+    withStore(at, async (store) => {
       const users = await createStoredUsers(store).list();
       return users.toSorted((one, other) => one.username.localeCompare(other.username));
     });
@@ -266,7 +268,11 @@ describe('postern user import', () => {
     });
   });
 
-  it('goes on after a kill, and has each user once', async () => {
+  it.each(['lmdb', 'redis'])('goes on after a kill, and has each user once, on %s', async (engine) => {
+    const redis = engine === 'redis' ? await startRedis() : undefined;
+    onTestFinished(() => redis?.stop());
+    const at = redis && ({ engine: 'redis', url: redis.url } as const);
+    if (at) writeFileSync(config, readFileSync(config, 'utf8').replace('lmdb:data', at.url));
     const rows = Array.from({ length: 3000 }, (_, index) => `user${index},user${index}@example.com`);
     writeFileSync(path.join(folder, 'users'), `username,email\n${rows.join('\n')}\n`);
     const args = [
@@ -287,7 +293,7 @@ describe('postern user import', () => {
     for await (const text of child.stdout) if (String(text).includes('user0')) break;
     child.kill('SIGKILL');
     await once(child, 'exit');
-    const before = (await stored()).length;
+    const before = (await stored(at)).length;
     expect(before).toBeGreaterThan(0);
     expect(before).toBeLessThan(3000);
     const { code, stderr } = await imported(`username,email\n${rows.join('\n')}\n`, '-o', 'name');
@@ -295,7 +301,7 @@ describe('postern user import', () => {
       0,
       `added: ${3000 - before}\nupdated: 0\nunchanged: ${before}\nin_users_file: 0\n`,
     ]);
-    expect((await stored()).length).toBe(3000);
+    expect((await stored(at)).length).toBe(3000);
   });
 
   it('is a verb of its feature', async () => {
