@@ -93,6 +93,12 @@ async function openAudit(audit: AuditConfig): Promise<Audit & { readonly close: 
 /** What a verb did, for programs and for users. */
 export type Done = { readonly value: object; readonly text: string };
 
+/** Throws CommandError where the user can't get one, before anything is done. */
+export type SendLink = (
+  context: UserContext,
+  user: Pick<User, 'id' | 'username' | 'claims'>,
+) => () => Promise<Done>;
+
 type Act<Options> = (context: UserContext, user: User, options: Options) => Promise<Done>;
 
 /** Adds a verb that finds a user, does something to them (users/acts.ts), and prints it. */

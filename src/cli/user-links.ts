@@ -9,22 +9,40 @@ import type { User } from '../users/user.ts';
 import { addVerb, checked, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
 import { addGrantedOptions, addNew, type GrantedOptions, newUser } from './user-access.ts';
-import { addChange, type Done, OPERATOR, type UserContext, withUsers } from './user-context.ts';
+import {
+  addChange,
+  type Done,
+  OPERATOR,
+  type SendLink,
+  type UserContext,
+  withUsers,
+} from './user-context.ts';
 
-type InviteOptions = VerbOptions & GrantedOptions;
+type LinkOptions = VerbOptions & { readonly mail?: boolean };
+type InviteOptions = LinkOptions & GrantedOptions;
+type LoadSender = () => Promise<SendLink>;
 
-export function registerUserLinks(user: Command, io: CliIo): void {
+/** `loadSender`: of what sends links instead of printing them, where there is one. */
+export function registerUserLinks(user: Command, io: CliIo, loadSender: LoadSender | undefined): void {
+  const addMail = (verb: Command) =>
+    loadSender ? verb.option('--mail', 'send the link by email instead of printing it') : verb;
+  const senderOf = async ({ mail }: LinkOptions) => (mail ? loadSender?.() : undefined);
   const invited = addVerb(user, 'invite', 'add a user and print an invitation link');
   invited.argument('<username>', 'the name the user signs in with', checked(usernameFault));
-  addGrantedOptions(invited).action((typed: string, options: InviteOptions) =>
-    withUsers(options, (context) => invite(context, typed, { options, io })),
+  addGrantedOptions(addMail(invited)).action((typed: string, options: InviteOptions) =>
+    withUsers(options, async (context) =>
+      invite(context, typed, { options, io, send: await senderOf(options) }),
+    ),
   );
-  addChange(user, io, {
+  const reset = addChange(user, io, {
     name: 'reset',
     description: 'print a password reset link for a user in the store',
     isStored: true,
-    act: reset,
+    // A user who was invited and has no password yet gets another invitation.
+    act: async (context, found, options: LinkOptions) =>
+      newLink(context, await senderOf(options))(found.hasPassword ? 'reset' : 'invite', found),
   });
+  addMail(reset);
   addChange(user, io, {
     name: 'enable',
     description: 'allow a user to sign in again and clear failed attempts',
@@ -32,24 +50,18 @@ export function registerUserLinks(user: Command, io: CliIo): void {
   });
 }
 
-async function invite(
-  context: UserContext,
-  username: string,
-  { options, io }: { readonly options: InviteOptions; readonly io: CliIo },
-): Promise<void> {
-  const make = newLink(context);
+type Invited = { readonly options: InviteOptions; readonly io: CliIo; readonly send: SendLink | undefined };
+
+async function invite(context: UserContext, username: string, { options, io, send }: Invited): Promise<void> {
+  const make = newLink(context, send);
   const user = await newUser(context, username, options);
+  send?.(context, user);
   await addNew(context, user);
   const link = await make('invite', { ...user, validAfter: 0 });
   printDone(io, options, {
     value: { id: user.id, username, source: 'store', invited: true, ...link.value },
     text: `Added ${username}: ${user.id}\n${link.text}`,
   });
-}
-
-/** A user who was invited and has no password yet gets another invitation. */
-async function reset(context: UserContext, user: User): Promise<Done> {
-  return newLink(context)(user.hasPassword ? 'reset' : 'invite', user);
 }
 
 export function refuseDisabled({ config }: UserContext, { username, disabled }: User): void {
@@ -65,18 +77,23 @@ async function enable(context: UserContext, user: User): Promise<Done> {
 }
 
 /** Throws CommandError where no link can be made, before anything else is done. */
-export function newLink(context: UserContext) {
+export function newLink(context: UserContext, send?: SendLink) {
   const { links } = context;
   if (links === undefined)
     throw new CommandError('links need a signing key: start the service once, then try again');
 
   return async function make(
     purpose: LinkPurpose,
-    { id, username, validAfter }: Pick<User, 'id' | 'username' | 'validAfter'>,
+    user: Pick<User, 'id' | 'username' | 'validAfter' | 'claims'>,
   ): Promise<Done> {
+    const { id, username, validAfter } = user;
     const state = await context.states.get(id);
     if (state.disabled) {
       throw new CommandError(`${username} is disabled: run postern user enable first`);
+    }
+    if (send) {
+      acts.noteChange(context, OPERATOR, id, purpose);
+      return send(context, user)();
     }
     const ends = { passwordSince: validAfter, stateSince: state.validAfter };
     const made = { purpose, accountId: id, ...ends };

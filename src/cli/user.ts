@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { usernameFault } from '../config/text.ts';
 import { loadConfig } from '../config/load.ts';
-import { USER_COMMANDS } from '../features/commands.ts';
+import { LINK_SENDERS, USER_COMMANDS } from '../features/commands.ts';
 import { deleteUser, disable, setPassword, signOut } from '../users/acts.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
@@ -67,7 +67,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
       text: `Disabled ${username}`,
     }),
   });
-  registerUserLinks(verbs, io);
+  registerUserLinks(verbs, io, Object.values(LINK_SENDERS)[0]);
   for (const load of Object.values(USER_COMMANDS)) await (await load())(verbs, io);
   addChange(verbs, io, {
     name: 'sign-out',

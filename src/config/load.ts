@@ -212,11 +212,8 @@ async function resolveSecrets({ service, clients }: Parts, context: SecretContex
 /** What the keys of features refer to. */
 function readOfFeatures({ value, folder, report }: Parts['service'], context: SecretContext) {
   const lookUp = (isSecret: boolean) => async (path: readonly string[], reference: string) => {
-    const { secretFiles } = context;
-    const found = await resolveReference(reference, folder, {
-      ...context,
-      secretFiles: isSecret ? secretFiles : 'any_mode',
-    });
+    const secretFiles = isSecret ? context.secretFiles : 'any_mode';
+    const found = await resolveReference(reference, folder, { ...context, secretFiles });
     if ('fault' in found) report(path, found.fault);
     else if (isSecret && found.isPlain && !context.issuerIsLoopback)
       report(path, 'plain text requires an issuer on localhost: use env:NAME or file:PATH');

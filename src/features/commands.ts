@@ -1,6 +1,7 @@
 // The verbs of features, a line each, imported when one is called.
 import type { Command } from 'commander';
 import type { CliIo } from '../cli/io.ts';
+import type { SendLink } from '../cli/user-context.ts';
 import type { Config } from '../config/config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Log } from '../observability/log.ts';
@@ -16,6 +17,7 @@ export const COMMANDS: Commands = {
   plan: async () => (await import('./plan/commands.ts')).registerPlan,
   doctor: async () => (await import('./doctor/commands.ts')).registerDoctor,
   views: async () => (await import('./view-tools/commands.ts')).registerViews,
+  mail: async () => (await import('./mail/commands.ts')).registerMail,
   store: async () => (await import('./store-tools/commands.ts')).registerStore,
 };
 
@@ -28,6 +30,11 @@ export const CLIENT_COMMANDS: Commands = {
 export const USER_COMMANDS: Commands = {
   import: async () => (await import('./import/commands.ts')).registerUserImport,
   factors: async () => (await import('./second-factors/commands.ts')).registerUserFactors,
+};
+
+/** Mail only: sends a link instead of printing it. */
+export const LINK_SENDERS: Readonly<Record<string, () => Promise<SendLink>>> = {
+  mail: async () => (await import('./mail/commands.ts')).sendLink,
 };
 
 /** `serve` in several processes: what the first one does, and each of those that it starts. */

@@ -11,14 +11,8 @@ type Shape = Readonly<Record<string, ZodType>>;
 
 type LookUp = (path: readonly string[], reference: string) => Promise<string | undefined>;
 
-/** `env:` and `file:` references; what is wrong with one is reported at its key. */
-export type Reading = Readonly<{
-  /** Where relative paths start. */
-  folder: string;
-  secret: LookUp;
-  /** Of what anyone may read. */
-  open: LookUp;
-}>;
+/** Reads `env:` and `file:` references and reports faults; `open`: of what anyone may read. Relative paths start in `folder`. */
+export type Reading = Readonly<Record<'secret' | 'open', LookUp>> & { readonly folder: string };
 
 export type Declaration = Readonly<{
   /** Of its folders, its document and its templates; with `_` for `-`, the prefix of its texts. */

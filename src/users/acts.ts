@@ -40,14 +40,11 @@ export const noteChange = (parts: ActsParts, actor: Actor, accountId: string, ac
   recordAct(parts, actor, ['account_changed', 'success'], { account_id: accountId, action });
 
 type Noting = Pick<ActsParts, 'activity' | 'areNotesHeard' | 'storeNow' | 'userEvents'>;
+type Noted = { readonly accountId: string; readonly what: string; readonly place?: Place | undefined };
 
 /** What the user is notified of. It happened all the same: an error page would deny it. */
-export async function notify(
-  { areNotesHeard, storeNow, userEvents }: Omit<Noting, 'activity'>,
-  { place }: Pick<Actor, 'place'>,
-  accountId: string,
-  what: string,
-): Promise<void> {
+export async function notify(parts: Omit<Noting, 'activity'>, { accountId, what, place }: Noted) {
+  const { areNotesHeard, storeNow, userEvents } = parts;
   if (!areNotesHeard) return;
   const note = { what, place, at: Math.floor(storeNow() / 1000) };
   await userEvents.add([{ ...newUserEvent(accountId, 'noted'), note }]).catch(() => undefined);
@@ -62,7 +59,7 @@ export async function noteInActivity(
 ): Promise<void> {
   const { place } = actor;
   await parts.activity?.addEvent(accountId, { what, app, place }).catch(() => undefined);
-  await notify(parts, actor, accountId, what);
+  await notify(parts, { accountId, what, place });
 }
 
 export const voidAll = (parts: ActsParts, accountId: string, change: Partial<AccountState> = {}) =>
@@ -77,7 +74,7 @@ function endAll(parts: ActsParts, actor: Actor, accountId: string, change: Parti
     const { validAfter } = await voidAll(parts, accountId, change);
     const isDisabled = change.disabled === true;
     noteChange(parts, actor, accountId, isDisabled ? 'disable' : 'sign-out');
-    if (isDisabled) await notify(parts, actor, accountId, 'disabled');
+    if (isDisabled) await notify(parts, { accountId, what: 'disabled' });
     await noteInActivity(parts, actor, accountId, { what: 'sessions_ended' });
     return validAfter;
   });
@@ -181,6 +178,6 @@ export async function makeLink(
   const token = await links.create(link, seconds);
   noteChange(parts, actor, link.accountId, link.purpose === 'factors' ? 'enrol' : link.purpose);
   // An invitation is the first that its user hears of.
-  if (link.purpose !== 'invite') await notify(parts, actor, link.accountId, 'link_made');
+  if (link.purpose !== 'invite') await notify(parts, { accountId: link.accountId, what: 'link_made' });
   return token;
 }

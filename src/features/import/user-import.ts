@@ -199,9 +199,10 @@ async function* inviteOne(
   const {
     before,
     draft: { username },
+    granted: { claims },
   } = step;
   const { disabled, hasFactors } = await states.get(id);
   if (disabled || hasFactors || (invite && (await links?.isOpen('invite', id)))) return;
-  const link = await invite?.('invite', { id, username, validAfter: before?.validAfter ?? 0 });
+  const link = await invite?.('invite', { id, username, claims, validAfter: before?.validAfter ?? 0 });
   yield { username, id, ...link?.value };
 }

@@ -10,7 +10,6 @@ import type { Declaration, Reading } from '../feature.ts';
 import { forgot, letter } from './models.ts';
 
 export const FORGOT_PATH = '/forgot';
-export const FORGOT_SENT_PATH = '/forgot/sent';
 
 const ATOM = "[\\w!#$%&'*+/=?^`{|}~-]+";
 const ADDRESS = new RegExp(`^(?=.{1,64}@)(${ATOM}(?:\\.${ATOM})*)@([\\p{L}\\p{M}\\p{N}.-]+)$`, 'u');
@@ -36,22 +35,19 @@ export function parseSender(value: string) {
     : undefined;
 }
 
-type Target =
-  | { readonly folder: string }
-  | { readonly folder?: undefined; readonly host: string; readonly port: number; readonly isTls: boolean };
-
-/** Where mail goes: a server, or a folder. */
-export function parseServer(value: string): Target | undefined {
-  if (/^folder:./.test(value)) return { folder: value.slice('folder:'.length) };
-  const url = /^smtps?:\/\/[^/\s?#@]+$/.test(value) ? URL.parse(value) : null;
-  if (!url?.hostname) return undefined;
-  const isTls = url.protocol === 'smtps:';
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  return { host, port: Number(url.port) || (isTls ? 465 : 587), isTls };
+/** Where mail goes: a server, or a folder, which is empty of a server. */
+export function parseServer(value: string) {
+  const [, folder = ''] = /^folder:(.+)/.exec(value) ?? [];
+  const [, tls, named = '', port] =
+    /^smtp(s?):\/\/([\w.-]+|\[[\da-f:]+\])(?::(\d{1,5}))?$/i.exec(value) ?? [];
+  if (folder === '' && named === '') return undefined;
+  const host = named.replace(/^\[|\]$/g, '');
+  return { folder, host, port: Number(port ?? (tls ? 465 : 587)), isTls: tls !== '' };
 }
 
 const faultUnless = (fits: (value: string) => unknown, message: string) => (value: string) =>
   fits(value) === undefined ? message : undefined;
+export const addressFault = faultUnless(mailAddress, 'must be an email address');
 const senderFault = faultUnless(
   parseSender,
   'must be an email address, or a name and an address, such as \'"Acme" <no-reply@acme.example>\'',
@@ -70,7 +66,10 @@ const mailSchema = group({
     .optional()
     .describe("file:PATH with the certificates (PEM) that sign the server's. Default: those of Node.js."),
   reply_to: text(senderFault).optional().describe('Where replies go. Default: from.'),
-});
+}).refine(
+  ({ username, password }) => (username === undefined) === (password === undefined),
+  'needs both username and password, or neither',
+);
 
 export type MailSettings = z.output<typeof mailSchema>;
 type Settings = { readonly mail?: MailSettings | undefined };
@@ -82,22 +81,13 @@ export const mail = {
       .optional()
       .describe('Email to users: password resets, invitations and security notices. Default: off.'),
   },
-  serviceRules: [
-    {
-      at: 'mail',
-      fault: ({ mail: settings }: Settings) =>
-        (settings?.username === undefined) === (settings?.password === undefined)
-          ? undefined
-          : 'needs both username and password, or neither',
-    },
-  ],
   async read({ mail: settings }: Settings, { folder, secret, open }: Reading) {
     if (settings === undefined) return {};
-    const { folder: target } = parseServer(settings.server) ?? {};
+    const { folder: target = '' } = parseServer(settings.server) ?? {};
     return {
       mail: {
         ...settings,
-        server: target === undefined ? settings.server : `folder:${path.resolve(folder, target)}`,
+        server: target === '' ? settings.server : `folder:${path.resolve(folder, target)}`,
         password: settings.password && (await secret(['mail', 'password'], settings.password)),
         ca: settings.ca && (await open(['mail', 'ca'], settings.ca)),
       },
@@ -105,7 +95,7 @@ export const mail = {
   },
   endpoints: [
     { ...PAGE, name: 'forgot', path: FORGOT_PATH },
-    { ...PAGE, name: 'forgot', path: FORGOT_SENT_PATH, methods: ['GET'] },
+    { ...PAGE, name: 'forgot', path: `${FORGOT_PATH}/sent`, methods: ['GET'] },
   ],
   limits: {
     'mail.address': { limit: 5, windowSeconds: 10 * MINUTE },

@@ -11,12 +11,9 @@ export type MailJob = Readonly<{
   id: string;
   /** forgot: the email is still to be found out. link: a reset or an invitation, as the user has a password or not. */
   what: 'forgot' | 'link' | (typeof NOTICES)[number];
-  /** Of forgot: a username or an address. */
   typed?: string;
   accountId?: string;
-  /** Of the page where it was asked for. */
   locale?: string | undefined;
-  /** Of a notice. */
   note?: Note | undefined;
   /** By someone who proved nothing. */
   isAsked?: boolean;

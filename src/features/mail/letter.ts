@@ -1,28 +1,60 @@
-// An email in the language of its reader: HTML by views/letter.ejs, and the same sentences as text.
+// What an email says, found out when it is sent: by its job, and by its user as they are then.
 import type { Config } from '../../config/config.ts';
+import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
+import { DAY, MINUTE } from '../../config/notation.ts';
+import type { App } from '../../oidc/app.ts';
+import { hasSecondFactor } from '../../users/factors.ts';
+import { oneTimeLinkUrl } from '../../users/one-time-links.ts';
+import type { User } from '../../users/user.ts';
 import type { Pages } from '../../views/pages.ts';
+import type { MailJob } from './jobs.ts';
 import type { LetterModel } from './models.ts';
+
+type Kind = LetterModel['kind'];
+
+const LINK_SECONDS = { reset: 30 * MINUTE, invite: 7 * DAY };
+
+/** By what the user signs in with. A link would be a way around the passkey of a user without a password. */
+export async function kindOf({ factors }: App, { what }: MailJob, user: User): Promise<Kind> {
+  const { id, canSetPassword, hasPassword } = user;
+  if (what !== 'link') return what as Kind;
+  if (!canSetPassword) return 'elsewhere';
+  if (hasPassword) return 'reset';
+  return hasSecondFactor(await factors.get(id)) ? 'elsewhere' : 'invite';
+}
+
+export async function toModel(app: App, { note }: MailJob, kind: Kind, user: User): Promise<LetterModel> {
+  const { username } = user;
+  if (kind === 'reset' || kind === 'invite') return { kind, username, link: await newLink(app, kind, user) };
+  if (kind === 'elsewhere' || kind === 'test') return { kind, username };
+  const { at = 0, place = { browser: '', network: '' } } = note ?? {};
+  const link = app.config.account ? `${app.issuer}${ACCOUNT_PATH}` : undefined;
+  return { kind, username, at, ...place, link };
+}
+
+/** For each try: that of one whose email was sent without this process knowing works, too. */
+async function newLink({ config, links, states }: App, purpose: 'reset' | 'invite', user: User) {
+  const { id: accountId, validAfter: passwordSince, claims } = user;
+  const { validAfter: stateSince } = await states.get(accountId);
+  const link = { purpose, accountId, passwordSince, stateSince, mailedTo: String(claims['email']) };
+  return oneTimeLinkUrl(config.issuer, await links.create(link, LINK_SECONDS[purpose]));
+}
 
 type Parts = { readonly pages: Pages; readonly config: Pick<Config, 'branding' | 'issuer'> };
 
+/** In the language of its reader: HTML by views/letter.ejs, and the same sentences as text. */
 export function composeLetter({ pages, config }: Parts, model: LetterModel, locale: string) {
   const { t, time, browserName } = pages.words(locale);
   const { name } = config.branding;
   const say = (part: string) => t(`mail.${model.kind}.${part}`, { name, username: model.username });
   const link = 'link' in model ? model.link : undefined;
-  const [details, label, end] =
-    'at' in model
-      ? ([
-          [time(model.at), browserName(model.browser), model.network],
-          'mail.account',
-          'mail.not_you',
-        ] as const)
-      : ([[], `mail.${model.kind}.button`, `mail.${model.kind}.after`] as const);
+  const isNotice = 'at' in model;
+  const details = isNotice ? [time(model.at), browserName(model.browser), model.network] : [];
   const paragraphs = [
     say('lead'),
     details.filter(Boolean).join('\n'),
-    link === undefined ? '' : `${t(label)}:\n${link}`,
-    t(end),
+    link === undefined ? '' : `${isNotice ? t('mail.account') : say('button')}:\n${link}`,
+    isNotice ? t('mail.not_you') : say('after'),
     `-- \n${t('mail.sender', { name })}\n${config.issuer}`,
   ];
   const html = pages.render('letter', model, { locale });

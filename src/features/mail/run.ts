@@ -10,9 +10,9 @@ import { createSender } from './sender.ts';
 export function open(app: App): PageParts {
   const { config, issuer, store } = app;
   const guard = { isPlain: () => true };
-  // isOn says so.
-  if (config.mail === undefined) return { guard };
   const { mail } = config;
+  // isOn says so.
+  if (mail === undefined) return { guard };
   const jobs = createMailJobs(store);
   return {
     guard,

@@ -5,21 +5,19 @@ import { createSparse } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import type { Job } from '../../oidc/job.ts';
 import { createOutbox, type JobFailure } from '../../store/outbox.ts';
-import type { MailSettings } from './feature.ts';
+import { mailAddress, type MailSettings } from './feature.ts';
 import { addressOf, type MailJob, type MailJobs } from './jobs.ts';
-import { composeLetter } from './letter.ts';
-import { kindOf, textClaim, toModel } from './letter-model.ts';
-import { findByName } from './recipients.ts';
+import { composeLetter, kindOf, toModel } from './letter.ts';
 import { sendMessage, toFailure } from './transport.ts';
 
 const MINUTE_MS = 60_000;
 /** From the start of each try to the next: one minute, two, four, up to a quarter of an hour. A try takes less than the first. */
 const WAITS_MS = Array.from({ length: 110 }, (_, tries) => MINUTE_MS * Math.min(15, 2 ** tries));
-const LIFE_MS = 24 * 60 * MINUTE_MS;
-/** Of what someone asked for who proved nothing. */
-const ASKED_LIFE_MS = 30 * MINUTE_MS;
+const LIFE_MS = { others: 24 * 60 * MINUTE_MS, asked: 30 * MINUTE_MS };
 
-type Result = 'done' | JobFailure;
+/** Who share a mailbox. */
+const MOST_READERS = 5;
+
 type LimitName = 'sent' | 'asked' | 'recipient' | 'recipient_day' | 'notices';
 
 /** Resolves for how many seconds there have been too many; 0 where it is counted. Throws StoreUnavailable. */
@@ -41,9 +39,16 @@ function record({ audit, metrics }: App, kind: string, accountId: string | undef
   audit.record('mail', outcome, { account_id: accountId, action: kind, reason });
 }
 
-/** Resolves an email for each user who is meant, unless their mailbox has had too many. */
-async function findLetters(app: App, { id, typed = '', locale }: MailJob): Promise<readonly MailJob[]> {
-  const found: MailJob[] = [];
+/** By username, else by email address. */
+async function findByName({ accounts, config }: App, typed: string) {
+  const user = await accounts.lookUp(typed);
+  const address = mailAddress(typed.trim())?.toLowerCase();
+  if (user !== undefined || address === undefined) return user ? [user] : [];
+  return config.users.filter((one) => addressOf(one)?.toLowerCase() === address).slice(0, MOST_READERS);
+}
+
+/** An email for each user who is meant, unless their mailbox has had too many. */
+async function addLetters(app: App, jobs: MailJobs, { id, typed = '', locale }: MailJob): Promise<void> {
   for (const { id: accountId } of await findByName(app, typed)) {
     const user = await app.accounts.findLiveNow(accountId);
     const address = user && addressOf(user);
@@ -51,9 +56,8 @@ async function findLetters(app: App, { id, typed = '', locale }: MailJob): Promi
     const isLimited = (await take(app, address.toLowerCase(), ['recipient', 'recipient_day'])) > 0;
     if (isLimited) record(app, 'link', accountId, 'limited');
     // After a crash it has the same id.
-    else found.push({ id: `${id}.${accountId}`, what: 'link', accountId, locale, isAsked: true });
+    else await jobs.add([{ id: `${id}.${accountId}`, what: 'link', accountId, locale, isAsked: true }]);
   }
-  return found;
 }
 
 /** Undefined: nobody has to get it any more. */
@@ -64,33 +68,29 @@ async function findReader({ accounts }: App, { what, accountId = '' }: MailJob) 
   return user && address ? { user, address } : undefined;
 }
 
-/** `delay`: for so many seconds. */
+/** A number: for so many seconds it has to wait. */
 async function sendLetter(
   app: App,
   settings: MailSettings,
   job: MailJob,
-  delay: (seconds: number) => Result,
-) {
+): Promise<JobFailure | number | undefined> {
   const { accountId = '', note, isAsked = false } = job;
   const reader = await findReader(app, job);
-  if (reader === undefined) return 'done';
+  if (reader === undefined) return undefined;
   const { user, address } = reader;
   const kind = await kindOf(app, job, user);
-  if (note !== undefined && (await take(app, accountId, ['notices'])) > 0) {
-    record(app, kind, accountId, 'limited');
-    return 'done';
-  }
-  const seconds = await take(app, '', isAsked ? ['sent', 'asked'] : ['sent']);
-  if (seconds > 0) return delay(seconds);
-  const locale = app.pages.localeFor({ chosen: job.locale ?? textClaim(user.claims['locale']) });
+  const isLimited = note !== undefined && (await take(app, accountId, ['notices'])) > 0;
+  const seconds = isLimited ? 0 : await take(app, '', isAsked ? ['sent', 'asked'] : ['sent']);
+  if (seconds > 0) return seconds;
+  const locale = app.pages.localeFor({ chosen: job.locale ?? String(user.claims['locale']) });
   const content = composeLetter(app, await toModel(app, job, kind, user), locale);
-  try {
-    await sendMessage(settings, { id: job.id, to: address, ...content });
-  } catch (error) {
-    return toFailure(error);
-  }
-  record(app, kind, accountId);
-  return 'done';
+  const message = { id: job.id, to: address, ...content };
+  const failure = isLimited
+    ? undefined
+    : await sendMessage(settings, message).then(() => undefined, toFailure);
+  if (failure !== undefined) return failure;
+  record(app, kind, accountId, isLimited ? 'limited' : undefined);
+  return undefined;
 }
 
 /** What was asked for by strangers delays nothing else. */
@@ -99,7 +99,6 @@ const laneOf = ({ isAsked = false }: MailJob) => (isAsked ? 'asked' : 'others');
 export function createSender(app: App, settings: MailSettings, jobs: MailJobs): Job {
   const { log, storeNow: now } = app;
   const timesToSay = createSparse(now);
-  /** What waits for a limit. */
   const pausedUntil = { asked: 0, others: 0 };
 
   const outbox = createOutbox(jobs, now, {
@@ -108,16 +107,12 @@ export function createSender(app: App, settings: MailSettings, jobs: MailJobs): 
     mayRun: () => true,
     canRun: (job) => now() >= pausedUntil[laneOf(job)],
     async run(job) {
-      if (now() - job.since > (job.isAsked ? ASKED_LIFE_MS : LIFE_MS))
-        return { reason: 'expired', mayPass: false };
-      if (job.what === 'forgot') {
-        await jobs.add(await findLetters(app, job));
-        return 'done';
-      }
-      return sendLetter(app, settings, job, (seconds) => {
-        pausedUntil[laneOf(job)] = now() + seconds * 1000;
-        return { reason: 'delayed', mayPass: true };
-      });
+      if (now() - job.since > LIFE_MS[laneOf(job)]) return { reason: 'expired', mayPass: false };
+      const isMade = job.what !== 'forgot';
+      const result = isMade ? await sendLetter(app, settings, job) : await addLetters(app, jobs, job);
+      if (typeof result !== 'number') return result ?? 'done';
+      pausedUntil[laneOf(job)] = now() + result * 1000;
+      return { reason: 'delayed', mayPass: true };
     },
     done: () => undefined,
     failed({ what, accountId, failures }, { reason, detail = reason }, isLast) {
@@ -135,12 +130,12 @@ export function createSender(app: App, settings: MailSettings, jobs: MailJobs): 
     /** Nothing while the store can't be asked. */
     async snapshot() {
       const waiting = await jobs.list().catch(() => undefined);
-      if (waiting === undefined) return [];
-      const oldest = Math.min(now(), ...waiting.map(({ job }) => job.since));
-      return [
-        ['mail_waiting', waiting.length],
+      const oldest = Math.min(now(), ...(waiting ?? []).map(({ job }) => job.since));
+      const gauges = [
+        ['mail_waiting', waiting?.length ?? 0],
         ['mail_oldest_seconds', (now() - oldest) / 1000],
-      ];
+      ] as const;
+      return waiting ? gauges : [];
     },
   };
 }

@@ -3,21 +3,13 @@ import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { JobFailure } from '../../store/outbox.ts';
+import type { composeLetter } from './letter.ts';
 import { type MailSettings, mailAddress, parseSender, parseServer } from './feature.ts';
 
 /** All of them together are less than a job is held for (sender.ts). */
 const TIMES = { dnsTimeout: 8000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 /** No message can name a file or a URL as its content. */
 const CLOSED = { disableFileAccess: true, disableUrlAccess: true };
-
-export type Message = Readonly<{
-  /** Names the email: the same for each try. */
-  id: string;
-  to: string;
-  subject: string;
-  text: string;
-  html: string | undefined;
-}>;
 
 /** By codes of nodemailer. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -28,11 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EENVELOPE: 'sender',
 };
 
-type SmtpError = Error & {
-  readonly code?: string;
-  readonly responseCode?: number;
-  readonly command?: string;
-};
+type SmtpError = Error & { code?: string; responseCode?: number; command?: string };
 
 /** Only what the server says of this recipient or text is final: 535 for a wrong password may be one that is being rotated. */
 export function toFailure(error: unknown): JobFailure {
@@ -45,7 +33,7 @@ export function toFailure(error: unknown): JobFailure {
 /** Rejects with an error for `toFailure`. At the first email, not at the start, nodemailer is loaded. */
 async function openServer({ server, username, password, ca }: MailSettings) {
   const { createTransport } = await import('nodemailer');
-  const { host, port, isTls } = parseServer(server) as { host: string; port: number; isTls: boolean };
+  const { host = '', port, isTls = true } = parseServer(server) ?? {};
   return createTransport({
     ...CLOSED,
     ...TIMES,
@@ -68,6 +56,9 @@ async function writeTo(folder: string, name: string, message: object): Promise<v
   await rename(`${file}.new`, file);
 }
 
+type Message = ReturnType<typeof composeLetter> & { readonly id: string; readonly to: string };
+
+/** `id`: the same for each try. */
 export async function sendMessage(settings: MailSettings, { id, to, ...content }: Message): Promise<void> {
   const [address, from] = [mailAddress(to), parseSender(settings.from)];
   if (address === undefined || from === undefined) throw new TypeError('not an address');
@@ -84,6 +75,6 @@ export async function sendMessage(settings: MailSettings, { id, to, ...content }
     headers: { 'Auto-Submitted': 'auto-generated' },
   };
   const { folder } = parseServer(settings.server) ?? {};
-  if (folder !== undefined) await writeTo(folder, name, message);
+  if (folder) await writeTo(folder, name, message);
   else await (await openServer(settings)).sendMail(message);
 }

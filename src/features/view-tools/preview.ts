@@ -28,20 +28,17 @@ export async function startPreview(config: Config, port: number): Promise<Server
   const { 'Content-Security-Policy': ofService = '' } = securityHeaders(config.issuer);
   // A page can be in a frame of the preview, and sends no form.
   const ofPage = `${ofService.replace("frame-ancestors 'none'", "frame-ancestors 'self'")}; form-action 'none'`;
-  function policyOf(at: string): string {
-    const [, name] = /^(?:\/light|\/dark)?\/page\/([\w-]+)\//.exec(at) ?? [];
-    // Email has its styles in the text.
-    if (name === 'letter') return ofPage.replace('style-src', "style-src 'unsafe-inline'");
-    return name === undefined ? OWN_POLICY : ofPage;
-  }
   const browsers = new Set<ServerResponse>();
   const server = new Server(({ url = '', headers: { host = '' } }, response) => {
     // DNS rebinding: a name of another site can lead to this address, but its requests carry that name.
     const isLocal = /^(?:127\.0\.0\.1|localhost)(?::\d+)?$/i.test(host);
     const [status, type, body] = isLocal ? answerTo(url, config) : [421, TEXT, 'Open it at 127.0.0.1.\n'];
+    const ofUrl = /^(?:\/light|\/dark)?\/page\//.test(url) ? ofPage : OWN_POLICY;
+    // Email has its styles in the text.
+    const styles = url.includes('/page/letter/') ? "style-src 'unsafe-inline'" : 'style-src';
     response.writeHead(status, {
       'Content-Type': type,
-      'Content-Security-Policy': policyOf(url),
+      'Content-Security-Policy': ofUrl.replace('style-src', styles),
       'X-Content-Type-Options': 'nosniff',
       'Cache-Control': 'no-store',
     });

@@ -71,18 +71,22 @@ export async function startMailServer(options: SMTPServerOptions = {}, host = 'l
     },
     onRcptTo: (_address, _session, done) => done(faults.rcpt ? smtpError(faults.rcpt) : null),
     onData(stream, { envelope }, done) {
-      void text(stream).then(async (raw) => {
-        seen.push('data');
-        await faults.hold;
-        if (faults.data !== undefined) return done(smtpError(faults.data));
-        letters.push(
-          toLetter(
-            envelope.rcptTo.map(({ address }) => address),
-            raw,
-          ),
-        );
-        return done();
-      });
+      // One that goes away in the middle sends nothing.
+      void text(stream).then(
+        async (raw) => {
+          seen.push('data');
+          await faults.hold;
+          if (faults.data !== undefined) return done(smtpError(faults.data));
+          letters.push(
+            toLetter(
+              envelope.rcptTo.map(({ address }) => address),
+              raw,
+            ),
+          );
+          return done();
+        },
+        () => undefined,
+      );
     },
     ...options,
   });

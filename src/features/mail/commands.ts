@@ -1,0 +1,83 @@
+// `postern mail …`, and `--mail` of the verbs that make links.
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { addVerb, checked, readService, type VerbOptions } from '../../cli/configuration.ts';
+import { CommandError, counted, printDone, type CliIo } from '../../cli/io.ts';
+import { addListOptions, type ListOptions, printList } from '../../cli/table.ts';
+import { type SendLink, withUsers } from '../../cli/user-context.ts';
+import { viewsOf } from '../../views/view-files.ts';
+import { createViews } from '../../views/views.ts';
+import { addressFault } from './feature.ts';
+import { addressOf, createMailJobs, newJob } from './jobs.ts';
+import { composeLetter } from './letter.ts';
+import { sendMessage, toFailure } from './transport.ts';
+
+export function registerMail(program: Command, io: CliIo): void {
+  const verbs = program.command('mail').description('test email, and manage email that waits');
+  addVerb(verbs, 'test', 'send a test email now')
+    .argument('<address>', 'where to send it', checked(addressFault))
+    .action((to: string, options: VerbOptions) => test(to, options, io));
+  addListOptions(addVerb(verbs, 'list', 'list email that waits')).action(
+    (options: VerbOptions & ListOptions) =>
+      withUsers(options, async ({ store }) => {
+        const rows = (await createMailJobs(store).list()).map(({ id, job }) => ({
+          id,
+          email: job.what,
+          user: job.accountId ?? job.typed,
+          tries: job.failures,
+          since: new Date(job.since).toISOString(),
+          next_try: new Date(job.notBefore).toISOString(),
+        }));
+        const times = (['since', 'next_try'] as const).map((key) => ({ key, isTime: true }));
+        await printList(io, options, {
+          rows,
+          columns: ['id', 'email', 'user', 'tries', ...times],
+          none: 'No email waits.',
+        });
+      }),
+  );
+  addVerb(verbs, 'retry', 'try email that waits again now')
+    .argument('[id]', 'ID of one email; default: all')
+    .action(changing(io, 'Retrying'));
+  addVerb(verbs, 'drop', 'delete email that waits')
+    .argument('<id>', 'ID of the email')
+    .action(changing(io, 'Dropped'));
+}
+
+const off = () => new CommandError('email is off: set mail, see docs/mail.md');
+
+const changing =
+  (io: CliIo, done: 'Retrying' | 'Dropped') => (id: string | undefined, options: VerbOptions) =>
+    withUsers(options, async ({ store }) => {
+      const jobs = createMailJobs(store);
+      const found = (await jobs.list()).filter((one) => id === undefined || one.id === id);
+      if (id !== undefined && found.length === 0) throw new CommandError(`no email with the ID ${id} waits`);
+      for (const one of found)
+        await (done === 'Dropped' ? jobs.remove(one) : jobs.change(one, { notBefore: store.clock.now() }));
+      const count = found.length;
+      printDone(io, options, { value: { count }, text: `${done} ${counted(count, 'email')}` });
+    });
+
+async function test(to: string, options: VerbOptions, io: CliIo): Promise<void> {
+  const config = await readService(options.config, io);
+  if (config.mail === undefined) throw off();
+  const { pages } = createViews({ ...viewsOf(config), issuer: config.issuer, onProblem: () => undefined });
+  const content = composeLetter({ pages, config }, { kind: 'test', username: '' }, pages.localeFor({}));
+  await sendMessage(config.mail, { id: randomUUID(), to, ...content }).catch((cause: unknown) => {
+    const { reason, detail } = toFailure(cause);
+    throw new CommandError(`the email was not sent (${reason}): ${detail}`, { cause });
+  });
+  printDone(io, options, { value: { sent: to }, text: `Sent a test email to ${to}` });
+}
+
+/** The link is made when the email is sent. */
+export const sendLink: SendLink = ({ config, store }, { id, username, claims }) => {
+  if (config.mail === undefined) throw off();
+  const to = addressOf({ claims });
+  if (to === undefined)
+    throw new CommandError(`${username} has no verified email address: use postern user set`);
+  return async () => {
+    await createMailJobs(store).add([newJob({ what: 'link', accountId: id })]);
+    return { value: { mailed_to: to }, text: `The link is sent to ${to}` };
+  };
+};

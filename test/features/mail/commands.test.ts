@@ -1,0 +1,89 @@
+// `postern mail …`, and links that are sent instead of printed.
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createMailJobs, newJob } from '../../../src/features/mail/jobs.ts';
+import { withStore } from '../../world/stored.ts';
+import { configFolder } from '../../world/temp-folder.ts';
+import { postern } from '../../world/terminal.ts';
+import { startMailServer, toLetter } from './mail-server.ts';
+
+const { folder, file } = configFolder();
+const configFile = file(
+  'postern.json',
+  JSON.stringify({
+    issuer: 'http://localhost:3000',
+    mail: { from: 'no-reply@acme.example', server: 'folder:../mail' },
+  }),
+);
+const off = file('off.json', JSON.stringify({ issuer: 'http://localhost:3000' }));
+const sent = () => {
+  const at = path.join(folder, '../mail');
+  return readdirSync(at).map((name) =>
+    toLetter([], readFileSync(path.join(at, name), 'utf8').replaceAll(/\r?\n/g, '\r\n')),
+  );
+};
+const verb = (...args: readonly string[]) => postern([...args, '--config', configFile]);
+
+describe('postern mail', () => {
+  it('tests a folder', async () => {
+    expect(await verb('mail', 'test', 'anna@acme.example')).toMatchObject({
+      code: 0,
+      stdout: 'Sent a test email to anna@acme.example\n',
+    });
+    expect(sent()[0]?.headers).toMatchObject({ subject: 'Test email from Postern', to: 'anna@acme.example' });
+  });
+
+  it('says why a test failed, and never the password', async () => {
+    const server = await startMailServer();
+    const wrong = file(
+      'wrong.json',
+      JSON.stringify({
+        issuer: 'http://localhost:3000',
+        mail: { ...server.mail, password: 'not-the-password' },
+      }),
+    );
+    const { code, stderr } = await postern(['mail', 'test', 'anna@acme.example', '--config', wrong]);
+    await server.stop();
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('the email was not sent (auth): Invalid login: 535'),
+    ]);
+    expect(stderr).not.toContain('not-the-password');
+  });
+
+  it.each([
+    ['an id that nothing has', ['mail', 'drop', 'nothing'], 'no email with the ID nothing waits'],
+    ['email that is off', ['mail', 'test', 'anna@acme.example', '--config', off], 'email is off: set mail'],
+  ])('refuses %s', async (_, args, message) => {
+    const { code, stderr } = await postern(args.includes(off) ? args : [...args, '--config', configFile]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  it('lists what waits, tries it again, and drops it', async () => {
+    await withStore({ folder: path.join(folder, '../data') }, async (store) => {
+      const jobs = createMailJobs(store);
+      await jobs.add([
+        { ...newJob({ what: 'link', accountId: 'usr_anna' }), id: 'one' },
+        { ...newJob({ what: 'forgot', typed: 'ben' }), id: 'two' },
+      ]);
+      for (const found of await jobs.list())
+        await jobs.change(found, { notBefore: Date.now() + 900_000, failures: 3 });
+    });
+    const list = async () =>
+      JSON.parse((await verb('mail', 'list', '--json')).stdout) as readonly {
+        id: string;
+        next_try: string;
+      }[];
+    expect(await list()).toMatchObject([
+      { id: 'one', email: 'link', user: 'usr_anna', tries: 3 },
+      { id: 'two', email: 'forgot', user: 'ben' },
+    ]);
+    expect((await verb('mail', 'retry')).stdout).toBe('Retrying 2 emails\n');
+    expect(Date.parse((await list())[0]?.next_try ?? '')).toBeLessThanOrEqual(Date.now());
+    expect((await verb('mail', 'drop', 'one')).stdout).toBe('Dropped 1 email\n');
+    expect(await list()).toMatchObject([{ id: 'two' }]);
+    await verb('mail', 'drop', 'two');
+    expect((await verb('mail', 'list')).stderr).toContain('No email waits.');
+  });
+});

@@ -1,0 +1,156 @@
+// Email over real SMTP: never without TLS, to one address, and what a server's answer means.
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { mailAddress, parseSender, parseServer } from '../../../src/features/mail/feature.ts';
+import { sendMessage, toFailure } from '../../../src/features/mail/transport.ts';
+import { readFileSync } from 'node:fs';
+import { startMailServer } from './mail-server.ts';
+
+const servers = {
+  right: await startMailServer(),
+  implicit: await startMailServer({ secure: true }),
+  plain: await startMailServer({ hideSTARTTLS: true, disabledCommands: ['STARTTLS'] }),
+  other: await startMailServer({}, 'other.example'),
+};
+type Name = keyof typeof servers;
+afterAll(() => Promise.all(Object.values(servers).map((server) => server.stop())));
+beforeEach(() => {
+  for (const server of Object.values(servers)) {
+    server.letters.splice(0);
+    server.seen.splice(0);
+  }
+});
+
+const settingsOf = (name: Name) => {
+  const { mail } = servers[name];
+  return { ...mail, ca: readFileSync(mail.ca.slice('file:'.length), 'utf8'), replyTo: undefined };
+};
+const MESSAGE = { id: 'one', to: 'anna@acme.example', subject: 'Subject', text: 'Text', html: '<p>Text</p>' };
+/** The failure, or what arrived. */
+const send = (name: Name, settings = {}, message = {}) =>
+  sendMessage({ ...settingsOf(name), ...settings }, { ...MESSAGE, ...message }).then(
+    () => servers[name].letters,
+    toFailure,
+  );
+
+describe('an email', () => {
+  it.each(['right', 'implicit'] as const)('is sent with TLS: %s', async (name) => {
+    expect(await send(name)).toMatchObject([
+      { to: ['anna@acme.example'], text: expect.stringContaining('Text') },
+    ]);
+  });
+
+  it.each([
+    ['a server without STARTTLS', 'plain', {}],
+    ['a certificate that nobody trusts', 'right', { ca: undefined }],
+    ['a certificate of another name', 'other', {}],
+    ['a certificate that nobody trusts, from the start', 'implicit', { ca: undefined }],
+  ] as const)('waits for %s, and nothing is said there (ML-13)', async (_, name, settings) => {
+    expect(await send(name, settings)).toMatchObject({ reason: 'tls', mayPass: true });
+    expect(servers[name].seen.filter((what) => what !== 'connect')).toEqual([]);
+  });
+
+  it.each([
+    ['auth', { auth: '535 5.7.8 wrong' }, 'auth', true],
+    ['a busy server', { data: '451 later' }, 'connection', true],
+    ['a full mailbox for now', { rcpt: '452 full' }, 'sender', true],
+    ['a recipient that is not there (ML-15)', { rcpt: '550 no such user' }, 'refused', false],
+    ['a text that is taken for spam', { data: '554 spam' }, 'refused', false],
+  ])('after %s waits or ends (T6)', async (_, faults, reason, mayPass) => {
+    const { faults: now } = servers.right;
+    Object.assign(now, faults);
+    const failure = await send('right');
+    for (const name of Object.keys(faults)) delete now[name as keyof typeof now];
+    expect(failure).toMatchObject({ reason, mayPass });
+  });
+
+  it('waits for a server that is away', async () => {
+    expect(await send('right', { server: 'smtp://localhost:9' })).toMatchObject({
+      reason: 'connection',
+      mayPass: true,
+    });
+  });
+
+  it('has the same Message-ID each time, and one line for a subject of several (ML-12)', async () => {
+    await send('right');
+    await send('right', {}, { subject: `Two\r\nBcc: x@evil.example ${'long '.repeat(200)}` });
+    const [first, second] = servers.right.letters;
+    expect(second?.headers['message-id']).toBe(first?.headers['message-id']);
+    expect(second?.to).toEqual(['anna@acme.example']);
+    expect(second?.headers['bcc']).toBeUndefined();
+  });
+
+  it.each([
+    ['a file', { text: { path: '/etc/hostname' } as unknown as string }],
+    ['a URL', { html: { href: 'http://localhost:9/' } as unknown as string }],
+  ])('has no content from %s (T5)', async (_, content) => {
+    expect(await send('right', {}, content)).toMatchObject({ detail: expect.stringMatching(/rejected/) });
+    expect(servers.right.letters).toEqual([]);
+  });
+});
+
+describe('an address (T3)', () => {
+  it.each<readonly [unknown, string | undefined]>([
+    ['anna@acme.example', 'anna@acme.example'],
+    ["o'brien+tag@acme.example", "o'brien+tag@acme.example"],
+    ['anna@Bücher.example', 'anna@xn--bcher-kva.example'],
+    ['anna@ACME.example', 'anna@acme.example'],
+    ['anna@mailhost', 'anna@mailhost'],
+    ...[
+      'a@acme.example, x@evil.example',
+      'Bob <x@evil.example> <bob@acme.example>',
+      '"a b"@acme.example',
+      'a@acme.example\r\nBcc: x@evil.example',
+      'a(x@evil.example)@acme.example',
+      'group: a@acme.example;',
+      'a@b@acme.example',
+      'a@[127.0.0.1]',
+      'a@127.0.0.1',
+      'a@acme..example',
+      '.a@acme.example',
+      'a..b@acme.example',
+      'a\u200b@acme.example',
+      'a@ac\u200bme.example',
+      'a@\u202eacme.example',
+      'a @acme.example',
+      'a@-acme.example',
+      'a@acme.example.',
+      'änna@acme.example',
+      `${'a'.repeat(65)}@acme.example`,
+      `a@${'a.'.repeat(126)}example`,
+      '',
+      '@acme.example',
+    ].map((value) => [value, undefined] as const),
+    [['a@acme.example', 'x@evil.example'], undefined],
+    [{ address: 'x@evil.example' }, undefined],
+    [undefined, undefined],
+  ])('%j is %j', (value, address) => {
+    expect(mailAddress(value)).toBe(address);
+  });
+
+  it.each([
+    ['"Acme" <no-reply@acme.example>', { name: 'Acme', address: 'no-reply@acme.example' }],
+    ['Acme <no-reply@acme.example>', { name: 'Acme', address: 'no-reply@acme.example' }],
+    ['no-reply@acme.example', { name: '', address: 'no-reply@acme.example' }],
+    ['Acme <a@acme.example> <x@evil.example>', undefined],
+    ['Acme\r\nBcc: x@evil.example <a@acme.example>', undefined],
+  ])('a sender %j is %j', (value, sender) => {
+    expect(parseSender(value)).toEqual(sender);
+  });
+
+  it.each<readonly [string, object | undefined]>([
+    ['smtp://mail.acme.example', { host: 'mail.acme.example', port: 587, isTls: false }],
+    ['smtps://mail.acme.example', { host: 'mail.acme.example', port: 465, isTls: true }],
+    ['smtp://[::1]:2525', { host: '::1', port: 2525, isTls: false }],
+    ['folder:../mail', { folder: '../mail' }],
+    ...[
+      'smtp://user:secret@mail.acme.example',
+      'mail.acme.example',
+      'http://mail.acme.example',
+      'smtp://',
+      'folder:',
+    ].map((value) => [value, undefined] as const),
+  ])('a server %j is %j', (value, target) => {
+    const found = parseServer(value);
+    expect(found).toEqual(target && { ...found, ...target });
+  });
+});
