@@ -117,7 +117,7 @@ describe('docs/apps', () => {
       list.split(' '),
     );
     const run = ['examples/flask/requirements.txt', `${PROGRAMS}/web-python/requirements.txt`]
-      .concat(`${PROGRAMS}/nextjs/package.json`)
+      .concat(`${PROGRAMS}/nextjs/package.json`, `${PROGRAMS}/react/package.json`)
       .map((file) => readFileSync(file, 'utf8').replaceAll(/"(.*)": "(.*)"/g, '$1@$2'))
       .join('\n');
     expect(pinned).toContain('next-auth@5.0.0-beta.32');

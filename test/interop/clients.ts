@@ -93,9 +93,15 @@ export const CLIENTS: readonly Client[] = [
   { name: 'authjs', command: ['node', 'authjs.mjs'], port: 3130 },
   {
     name: 'nextjs',
-    build: ['sh', 'nextjs/build.sh'],
+    build: ['sh', 'npm-app.sh', 'nextjs'],
     command: ['node', 'nextjs.mjs'],
     port: 3295,
+  },
+  {
+    name: 'react',
+    build: ['sh', 'npm-app.sh', 'react'],
+    command: ['node', 'react.mjs'],
+    port: 3297,
   },
   { name: 'passport-openidconnect', clientId: 'passport', command: ['node', 'passport.mjs'], port: 3140 },
   mcp('mcp-sdk', ['node', 'mcp/client.mjs', '@modelcontextprotocol/sdk', 'node']),
