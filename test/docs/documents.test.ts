@@ -1,6 +1,6 @@
-// What the documents say of the repository itself is true: links and paths lead somewhere, and the tables of ARCHITECTURE.md
-// are those that test/architecture.test.ts executes.
-import { existsSync, globSync, readFileSync } from 'node:fs';
+// What the documents say of the repository itself is true: paths lead somewhere, and the tables of ARCHITECTURE.md are those that
+// test/architecture.test.ts executes. The build of the site follows the links (site.test.ts).
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type LimitRow, rateLimitsSchema } from '../../src/config/schema-limits.ts';
@@ -12,12 +12,6 @@ const DECISIONS = globSync('docs/decisions/*.md');
 const EXECUTED = readFileSync('test/architecture.test.ts', 'utf8');
 
 describe('the documents', () => {
-  it.each(DOCUMENTS)('%s links to what is there', (document) => {
-    const links = [...readFileSync(document, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]+)/g)];
-    const broken = links.filter(([, target = '']) => !existsSync(path.join(path.dirname(document), target)));
-    expect(broken.map(([link]) => link)).toEqual([]);
-  });
-
   it('name npm scripts that are there', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       scripts: Record<string, string>;
