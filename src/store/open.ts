@@ -43,29 +43,3 @@ export async function withStore<Result>(
 /** False where lmdb would make a store: for commands that only read. */
 export const isStoreMade = (config: StoreConfig): boolean =>
   config.engine !== 'lmdb' || existsSync(path.join(config.folder, 'data.mdb'));
-
-/** What is wrong with the servers of a Redis. Rejects with one line, without a password. */
-export const inspectServers = async (url: string) =>
-  (await import('./redis/administration.ts')).inspectRedis(url);
-
-/** See lmdb/administration.ts. */
-export const backupFolder = async (folder: string, to: string) =>
-  (await import('./lmdb/administration.ts')).backup(folder, to);
-
-/**
- * Puts the documents of a folder into a Redis that has none, with the versions that they had; the service must not run on either
- * meanwhile. Resolves with how many there are of each collection; undefined where the Redis has some already.
- */
-export async function moveToRedis(
-  folder: string,
-  url: string,
-): Promise<Readonly<Record<string, number>> | undefined> {
-  const { exportDocuments } = await import('./lmdb/administration.ts');
-  const { importIntoRedis } = await import('./redis/administration.ts');
-  // An index isn't copied, so neither is the mark that it is complete.
-  const documents = (await exportDocuments(folder)).filter(({ collection }) => collection !== 'index-marks');
-  if (!(await importIntoRedis(url, documents))) return undefined;
-  const moved: Record<string, number> = {};
-  for (const { collection } of documents) moved[collection] = (moved[collection] ?? 0) + 1;
-  return moved;
-}

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
-import { inspectServers } from '../../src/store/open.ts';
+import { inspectRedis } from '../../src/store/redis/administration.ts';
 import { freePort, startRedis } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
 import { execForm, parseDockerfile, textsOf, type Stage } from './dockerfile.ts';
@@ -240,7 +240,7 @@ describe('make-secrets.sh', () => {
         await writeFile(path.join(own, 'postern.yaml'), config);
         const { store } = await loadConfig(path.join(own, 'postern.yaml'), { writeKeys: false });
         expect(store.engine).toBe('redis');
-        const servers = store.engine === 'redis' ? await inspectServers(store.url) : [];
+        const servers = store.engine === 'redis' ? await inspectRedis(store.url) : [];
         const found = servers.flatMap(({ findings }) => findings.map(({ message }) => message));
         expect(found.filter((message) => !message.includes('min-replicas'))).toEqual([]);
       } finally {

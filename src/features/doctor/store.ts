@@ -1,12 +1,12 @@
 // Settings of Redis that risk data (lmdb has no settings), and whether the encryption keys can decrypt the store.
 import type { Config, StoreConfig } from '../../config/config.ts';
 import { tryStoredKeys } from '../../server/sealed.ts';
-import { inspectServers } from '../../store/open.ts';
 import type { ReportFault } from './check.ts';
 
 export async function checkStore(store: StoreConfig, report: ReportFault) {
   if (store.engine === 'lmdb') return undefined;
-  const servers = await inspectServers(store.url).catch((error: unknown) =>
+  const { inspectRedis } = await import('../../store/redis/administration.ts');
+  const servers = await inspectRedis(store.url).catch((error: unknown) =>
     error instanceof Error ? error.message : String(error),
   );
   if (typeof servers === 'string') return report('store-unreachable', servers);

@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import { parseRedisUrl, RedisUrlError } from '../../config/redis-url.ts';
 import { resolveArgument } from '../../config/secret-reference.ts';
 import { hasPassword } from '../../config/store-location.ts';
-import { backupFolder, moveToRedis } from '../../store/open.ts';
 import { confirm, withProgress, yesOption, type YesOption } from '../../cli/terminal.ts';
 import { addVerb, readService, type VerbOptions } from '../../cli/configuration.ts';
 import { CommandError, print, printDone, type CliIo } from '../../cli/io.ts';
@@ -29,8 +28,8 @@ async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<
     throw new CommandError(
       'only the embedded store can be backed up: for Redis, copy its RDB or AOF file, see docs/backup.md',
     );
-  const copied = backupFolder(store.folder, folder);
-  await withProgress(io, 'Copying the store', copied).catch((error: unknown) => {
+  const { copyFolder } = await import('./lmdb-folder.ts');
+  await withProgress(io, 'Copying the store', copyFolder(store.folder, folder)).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     throw new CommandError(`${folder} already exists: choose a new folder`, { cause: error });
   });
@@ -43,6 +42,7 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
   const { store } = await readService(options.config, io);
   if (store.engine !== 'lmdb')
     throw new CommandError('only the embedded store can be migrated: to copy Redis, see docs/backup.md');
+  const { moveToRedis } = await import('./move-to-redis.ts');
   const moved = await withProgress(io, 'Copying the store', moveToRedis(store.folder, to));
   if (moved === undefined) throw new CommandError('the target store is not empty: choose an empty one');
   print(io, options, { value: { moved } });

@@ -1,9 +1,9 @@
 // What an operator asks of lmdb: its tables read as a whole.
 import { chmod, mkdir, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATA_FILE } from './files.ts';
-import { openFolder } from './lmdb-store.ts';
-import type { LmdbTables } from './tables.ts';
+import { DATA_FILE } from '../../store/lmdb/files.ts';
+import { openFolder } from '../../store/lmdb/lmdb-store.ts';
+import type { LmdbTables } from '../../store/lmdb/tables.ts';
 
 /** Rejects where no service has made a store yet: looking makes none, and an empty copy is no backup. */
 async function useFolder<T>(folder: string, use: (tables: LmdbTables) => T | Promise<T>): Promise<T> {
@@ -27,7 +27,7 @@ export const exportDocuments = (folder: string) =>
   );
 
 /** A copy of everything, into a folder that must not exist; the service may run. */
-export async function backup(folder: string, to: string): Promise<void> {
+export async function copyFolder(folder: string, to: string): Promise<void> {
   await useFolder(folder, async (tables) => {
     await mkdir(to, { mode: 0o700 });
     await tables.copyTo(to);
