@@ -57,9 +57,9 @@ eachStore('the authorization-code flow with PKCE', (world) => {
   });
 });
 
-describe('GET /oauth/authorize', () => {
-  const world = useWorld();
+const world = useWorld();
 
+describe('GET /oauth/authorize', () => {
   it('redirects to the app with code, state and iss and nothing else', async () => {
     const { callback, state } = await authorize(world(), { scope: 'openid' });
     expect(`${callback.origin}${callback.pathname}`).toBe(CALLBACK);
@@ -97,34 +97,28 @@ describe('GET /oauth/authorize', () => {
   });
 });
 
-describe('sign-in and consent', () => {
-  const world = useWorld();
-
-  it.each(['login', 'consent'])(
-    'sends access_denied to the app when a person cancels at %s, who granted nothing by that',
-    async (step) => {
-      const browser = newBrowser(world());
-      let page = await browser.open(authorizationUrl(world()));
-      if (step === 'consent') {
-        page = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
-      }
-      const left = new URL((await browser.submit(page, '/cancel')).url);
-      expect(`${left.origin}${left.pathname}`).toBe(CALLBACK);
-      expect(Object.fromEntries(left.searchParams)).toEqual({
-        error: 'access_denied',
-        error_description: 'the user declined the request',
-        state: 'state-of-the-client',
-        iss: world().issuer,
-      });
-      const silent = await silently(world(), browser, { scope: 'openid' });
-      expect(silent).toBe(step === 'login' ? 'login_required' : 'consent_required');
-    },
-  );
-});
+it.each(['login', 'consent'])(
+  'sign-in and consent sends access_denied to the app when a person cancels at %s, who granted nothing by that',
+  async (step) => {
+    const browser = newBrowser(world());
+    let page = await browser.open(authorizationUrl(world()));
+    if (step === 'consent') {
+      page = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
+    }
+    const left = new URL((await browser.submit(page, '/cancel')).url);
+    expect(`${left.origin}${left.pathname}`).toBe(CALLBACK);
+    expect(Object.fromEntries(left.searchParams)).toEqual({
+      error: 'access_denied',
+      error_description: 'the user declined the request',
+      state: 'state-of-the-client',
+      iss: world().issuer,
+    });
+    const silent = await silently(world(), browser, { scope: 'openid' });
+    expect(silent).toBe(step === 'login' ? 'login_required' : 'consent_required');
+  },
+);
 
 describe('the exchange of a code', () => {
-  const world = useWorld();
-
   it('answers with exactly the members of RFC 6749 §5.1 and OIDC Core §3.1.3.3, not to be cached', async () => {
     const answer = await redeem(world(), await authorize(world()));
     expect(answer.status).toBe(200);
@@ -220,7 +214,6 @@ describe('the exchange of a code', () => {
 });
 
 describe('RFC 8707 resource, for a person', () => {
-  const world = useWorld();
   const resource = { parameters: { resource: API } };
 
   it('gives a token for exactly that resource with its scopes alone, and an ID token', async () => {
@@ -247,7 +240,6 @@ describe('RFC 8707 resource, for a person', () => {
 });
 
 describe('a sign-in that is open while the file changes', () => {
-  const world = useWorld();
   const narrowed = worldClients({
     web: { scope: 'openid email offline_access' },
     spa: { redirect_uris: ['https://moved.example/cb'] },

@@ -195,25 +195,23 @@ describe('a login name that the file has as well', () => {
   });
 });
 
-describe('people of the store and the store itself', () => {
-  it('can be there before the first start', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'postern-early-'));
+it('people of the store and the store itself can be there before the first start', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-early-'));
+  try {
+    const hash = await hashPassword(OTHER);
+    const jack = { id: 'usr_jack00000000000000001', username: 'jack', password_hash: hash, disabled: true };
+    const { configFile } = await writeWorldConfig(folder);
+    await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: [jack] }));
+    expect((await userVerb({ configFile }, ['add', 'early'], PASSWORD)).code).toBe(0);
+    const enabled = await userVerb({ configFile }, ['enable', 'jack']);
+    expect([enabled.code, enabled.stderr]).toEqual([1, expect.stringContaining('jack is disabled in')]);
+    const world = await startWorld({ store: `lmdb:${path.join(folder, 'data')}` });
     try {
-      const hash = await hashPassword(OTHER);
-      const jack = { id: 'usr_jack00000000000000001', username: 'jack', password_hash: hash, disabled: true };
-      const { configFile } = await writeWorldConfig(folder);
-      await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: [jack] }));
-      expect((await userVerb({ configFile }, ['add', 'early'], PASSWORD)).code).toBe(0);
-      const enabled = await userVerb({ configFile }, ['enable', 'jack']);
-      expect([enabled.code, enabled.stderr]).toEqual([1, expect.stringContaining('jack is disabled in')]);
-      const world = await startWorld({ store: `lmdb:${path.join(folder, 'data')}` });
-      try {
-        expect((await tokensOfUser(world, 'early')).tokens.claims()?.sub).toMatch(/^usr_/);
-      } finally {
-        await world.stop();
-      }
+      expect((await tokensOfUser(world, 'early')).tokens.claims()?.sub).toMatch(/^usr_/);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await world.stop();
     }
-  });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });

@@ -86,9 +86,9 @@ anyStore(
   { config: CONFIG, handStore: saving.handStore },
 );
 
-describe('what the form says', () => {
-  const world = useWorld({ config: CONFIG });
+const world = useWorld({ config: CONFIG });
 
+describe('what the form says', () => {
   it.each([
     '"><script>alert(1)</script>',
     "'><img src=x onerror=alert(1)>",
@@ -171,8 +171,6 @@ describe('what the form says', () => {
 });
 
 describe('who gets it', () => {
-  const world = useWorld({ config: CONFIG });
-
   const refusal = async (changes: Readonly<Record<string, string>>) => {
     const page = await ask(world(), changes);
     expect([page.status, page.text.includes('<form')]).toEqual([303, false]);

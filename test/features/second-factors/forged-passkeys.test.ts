@@ -74,8 +74,9 @@ function byUnknownMaker(key: SoftwareKey) {
   };
 }
 
+const place = useWorld(OPTIONS);
+
 describe('a new passkey', () => {
-  const place = useWorld(OPTIONS);
   it('MF-14: sent twice at once is one, and stays its person’s', async () => {
     const world = place();
     const { page, send } = await atFactors(world);
@@ -133,8 +134,6 @@ describe('a new passkey', () => {
 });
 
 describe('the passkeys of one person', () => {
-  const place = useWorld(OPTIONS);
-
   it('F1-17: are twenty at most, also where several come at once, and one too many is nobody’s', async () => {
     const world = place();
     const { browser, page, send } = await atFactors(world);
@@ -207,21 +206,18 @@ describe('the passkeys of one person', () => {
   });
 });
 
-describe('the counter of a passkey', () => {
-  const place = useWorld(OPTIONS);
-  it('MF-07: may be 0 for ever, and never 0 again', async () => {
-    const world = place();
-    const key = await givePasskey(world);
-    const refused = [];
-    for (const counter of [0, 0, 7, 7]) refused.push(isLogin(await signInBy(world, key, { counter })));
-    expect(refused).toEqual([false, false, false, true]);
-    expect((await ownFactors(world)).passkeys[0]?.suspect).toBe(undefined);
-    expect(isLogin(await signInBy(world, key, { counter: 0 }))).toBe(true);
-    const { passkeys, notices } = await ownFactors(world);
-    expect([passkeys[0]?.suspect, notices.map(({ what }) => what)]).toEqual([true, ['passkey_refused']]);
-    expect(isLogin(await signInBy(world, key, { counter: 100 }))).toBe(true);
-    const { browser, page } = await begin(world);
-    // It is still all that she has.
-    expect((await signInAs(browser, page, 'alice')).status).toBe(403);
-  });
+it('MF-07: the counter of a passkey may be 0 for ever, and never 0 again', async () => {
+  const world = place();
+  const key = await givePasskey(world);
+  const refused = [];
+  for (const counter of [0, 0, 7, 7]) refused.push(isLogin(await signInBy(world, key, { counter })));
+  expect(refused).toEqual([false, false, false, true]);
+  expect((await ownFactors(world)).passkeys[0]?.suspect).toBe(undefined);
+  expect(isLogin(await signInBy(world, key, { counter: 0 }))).toBe(true);
+  const { passkeys, notices } = await ownFactors(world);
+  expect([passkeys[0]?.suspect, notices.map(({ what }) => what)]).toEqual([true, ['passkey_refused']]);
+  expect(isLogin(await signInBy(world, key, { counter: 100 }))).toBe(true);
+  const { browser, page } = await begin(world);
+  // It is still all that she has.
+  expect((await signInAs(browser, page, 'alice')).status).toBe(403);
 });
