@@ -74,7 +74,9 @@ def explain(error):
         return "Postern rejected the client secret: compare MY_APP_SECRET with client_secrets of my-app.", 500
     if error.error == "access_denied":
         return "You canceled the sign-in, or you may not use this app.", 403
-    return f"The sign-in failed: {error.description or error.error}.", 500
+    if error.error == "mismatching_state":
+        return f"Start again at {HOME}. This browser has no sign-in in progress.", 400
+    return f"The sign-in failed: {error.description or error.error}", 500
 
 
 @app.errorhandler(RequestException)
