@@ -11,7 +11,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
   return function clientAddress(peer, forwardedFor) {
     let address = unmapped(peer);
     const hops = forwardedFor?.split(',') ?? [];
-    // From the right: each hop is only as good as the one that reported it.
+    // From the right: an entry is trusted only if the hop that added it is.
     while (isTrusted(address)) {
       const hop = hops.pop()?.trim();
       const next = hop === undefined ? '' : unmapped(withoutPort(hop));
@@ -36,7 +36,7 @@ function withoutPort(hop: string): string {
   return isIP(hop) === 0 ? hop.replace(/:\d+$/, '') : hop;
 }
 
-/** One household or server has a whole /64: limits must see it as one. */
+/** A household or server has a whole /64, so limits count it as one client. */
 function prefixOf(address: string): string {
   const [head = '', tail = ''] = (address.split('%')[0] ?? '').split('::');
   const left = head === '' ? [] : head.split(':');

@@ -1,4 +1,4 @@
-// Cross-origin access by allowlist, in front of the engine, which would allow everybody. Exact origins,
+// Cross-origin access by allowlist, before the engine, which would allow all origins. Exact origins,
 // never credentials, nothing on pages.
 import type { Context, Middleware } from 'koa';
 import { findEndpoint } from '../config/endpoints.ts';
@@ -12,7 +12,7 @@ export function allowOrigins(allowed: readonly string[]): Middleware {
       if (isPreflight) ctx.status = 204;
       else await next();
     } finally {
-      // Also on the way out of an error, so that a script can read why.
+      // Also set for errors, so that a script can read the reason.
       removeCorsHeaders(ctx);
       const origin = findEndpoint(ctx.path)?.isScriptable === true ? ctx.get('Origin') : '';
       if (allowed.includes(origin)) allow(ctx, origin, isPreflight);

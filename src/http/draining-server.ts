@@ -45,7 +45,7 @@ export class DrainingServer extends Server {
     return this;
   }
 
-  /** Node would end it at once, and lose the answers to the requests before. */
+  /** Node would close the connection at once and lose earlier responses. */
   async #end(socket: Socket, status?: number): Promise<void> {
     // Each further packet is an error again.
     if (this.#unreadable.has(socket)) return;
@@ -85,7 +85,7 @@ export class DrainingServer extends Server {
 
   #closeUnused(): void {
     this.closeIdleConnections();
-    // Those that browsers open in advance don't count as idle.
+    // Connections that browsers open in advance don't count as idle.
     for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy();
   }
 }

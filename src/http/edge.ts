@@ -61,7 +61,7 @@ export function admitRequests(issuer: string, clientAddress: ClientAddress): Mid
   };
 }
 
-/** What can't be counted against an address isn't answered. */
+/** A request without an address can't be counted, so it is closed. */
 function peerOf({ socket }: IncomingMessage): string {
   if (socket.remoteAddress !== undefined) return socket.remoteAddress;
   throw new Refusal(400, 'invalid_request', 'the connection was closed');

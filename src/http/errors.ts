@@ -37,7 +37,7 @@ type Answer = Readonly<{
 export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): Middleware {
   const formRefused = createFormRefused(audit);
 
-  /** When a fault was logged that every request meets which needs what it is of, until an operator acts. */
+  /** When a persistent fault was last logged. It affects all requests that need the same data, until an administrator acts. */
   const logged = new Remembered<number>(100);
 
   function isRepeated(error: unknown): boolean {
@@ -55,7 +55,7 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
     if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
     const requestId = String(ctx.state['requestId'] ?? '');
     if (isForUsers(ctx)) {
-      // A user reads the reference out to the operator, who has to find it.
+      // A user reports the reference to the administrator, who searches the log for it.
       if (status < 500) {
         log.info({ requestId, route: routeName(ctx), status, error }, 'page refused');
       }
@@ -76,7 +76,7 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
       if (error instanceof FormRefusal) formRefused(ctx.state, route, error.reason);
       if (answer.status >= 500) {
         const failure = { requestId: ctx.state['requestId'], route, err: error };
-        // Anybody can name a client that can't be looked up now.
+        // Anyone can send a client_id that can't be looked up now.
         if (error instanceof ClientUnavailable) {
           ctx.state['cause'] = error.why;
           log.info(failure, 'request failed');
@@ -97,7 +97,7 @@ function toAnswer(error: unknown, ctx: Context): Answer {
     error instanceof PasswordQueueFull ||
     error instanceof ClientUnavailable
   ) {
-    // A user who signs out must not take the session for ended.
+    // A user who signs out must see that the session hasn't ended.
     const description = ctx.path.startsWith(ENDPOINTS.logout)
       ? "the service can't answer right now, so you may still be signed in: try again in a moment"
       : AWAY.description;
@@ -123,7 +123,7 @@ const isCutOff = (error: unknown, { req }: Context): boolean =>
 /** By path for what we serve; by Accept for what we don't know, and for a limit. */
 function isForUsers(ctx: Context): boolean {
   const wantsPage = ctx.accepts('json', 'html') === 'html';
-  // A limit is met by programs too, where users come by: only a browser names HTML.
+  // Programs also reach limits on pages. Only a browser accepts HTML.
   if (isPagePath(ctx.path)) return ctx.status !== 429 || wantsPage;
   return ctx.status === 404 && wantsPage;
 }

@@ -14,7 +14,7 @@ export function sendFormsAsQuery(issuer: string): Middleware {
   return async function sendFormAsQuery(ctx, next) {
     if (ctx.method !== 'POST' || !PATHS.has(ctx.path)) return next();
     const query = (await readFields(ctx, MAX_BYTES)).toString();
-    // What isn't ASCII grows when it is encoded.
+    // Encoding makes characters outside ASCII longer.
     if (query.length > MAX_BYTES) throw new Refusal(413, 'invalid_request', 'the form is too large');
     ctx.set('Cache-Control', 'no-store');
     // RFC 9110 §15.4.4: 303 makes it a GET in every browser.

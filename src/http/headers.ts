@@ -53,7 +53,7 @@ export function setSecurityHeaders(issuer: string): Middleware {
   };
 }
 
-/** The package writes Expires alone, by this clock: to a browser whose clock is ahead of it, a new cookie would have ended. */
+/** The package sets only Expires, by this machine's clock: a browser whose clock is ahead would drop a new cookie. */
 function addMaxAge(cookie: string): string {
   return cookie.replace(/; expires=([^;]+)/, (expires, at: string) => {
     const seconds = Math.round((Date.parse(at) - Date.now()) / 1000);

@@ -1,4 +1,4 @@
-// The page at the issuer itself: where a newcomer begins on this machine, elsewhere the name of the service and nothing else.
+// The page at the issuer URL: next steps if the issuer is on localhost, otherwise only the name of the service.
 import type { Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
 import type { Beginning } from '../config/demo.ts';
@@ -10,7 +10,7 @@ import type { Pages } from '../views/pages.ts';
 
 const BEGIN: readonly ((config: Config) => Beginning | undefined)[] = list('begin');
 
-/** Where a newcomer begins, if a feature has something for them. */
+/** Next steps, if a feature has some. */
 export const beginningOf = (config: Config) => BEGIN.map((begin) => begin(config)).find(Boolean);
 
 export function showHome(config: Config, pages: Pages): Middleware {
@@ -22,7 +22,7 @@ export function showHome(config: Config, pages: Pages): Middleware {
   return async function home(ctx, next) {
     if (ctx.path !== HOME_PATH) return next();
     const { locale, languageUrl } = pageContextOf(ctx);
-    // A name needs no translation.
+    // The name isn't translated.
     sendPage(ctx, pages.render('home', { start }, { locale, languageUrl: start && languageUrl }));
     return undefined;
   };

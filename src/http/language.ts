@@ -26,7 +26,7 @@ export function setLanguage(pages: Pages, issuer: string): Middleware {
   }
 
   return async function setLocale(ctx, next) {
-    // Programs read no pages, and a cached answer must not carry one caller's cookie.
+    // Programs don't need a language, and a cached response must not contain a caller's cookie.
     if (!isPage(ctx.path)) {
       ctx.state['page'] = { locale: forPrograms } satisfies RenderContext;
       return next();

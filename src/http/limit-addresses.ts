@@ -11,7 +11,7 @@ import type { AccessTokens } from '../tokens/access-token.ts';
 export const REFUSED = new WeakMap<IncomingMessage, unknown>();
 
 export function limitAddresses(limits: Limits, tokens: AccessTokens): Middleware {
-  /** Behind the address of an app are its callers, and what they made up must not count against what they were given. */
+  /** An app's callers share its address, so forged tokens must not count against the limit for valid ones. */
   async function userinfoOf(ctx: Context): Promise<string> {
     const [, token = ''] = /^bearer ([^ ]+)$/i.exec(ctx.get('authorization')) ?? [];
     return (await tokens.verify(token)) === undefined ? 'userinfo.unknown' : 'userinfo';
@@ -22,7 +22,7 @@ export function limitAddresses(limits: Limits, tokens: AccessTokens): Middleware
     const address = String(ctx.state['clientAddress']);
     const endpoint = findEndpoint(ctx.path);
     if (endpoint?.caller === 'client') {
-      // One that has authenticated is never refused for what others behind its address do.
+      // A client that has authenticated is never rejected because of others behind its address.
       try {
         return await next();
       } finally {

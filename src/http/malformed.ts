@@ -14,10 +14,10 @@ const MAX_PARAMETERS = 100;
 const MAX_BODY_BYTES = 56 * 1024;
 /** These are kept with the sign-in. Tokens, `state` and `nonce` may be longer. */
 const MAX_LENGTH = 1024;
-/** OIDC Core §3.1.2.1 lets all of these be ignored, so one that is too long is. */
+/** Ignored if too long, as OIDC Core §3.1.2.1 allows. */
 const HINTS = ['acr_values', 'claims_locales', 'display', 'login_hint', 'ui_locales'];
 const REQUESTS = ['claims', 'prompt'];
-/** A proxy may read another one of two than we would. */
+/** If a header occurs twice, a proxy may read the other one. */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set(['authorization', 'content-type', 'origin']);
 const AMPERSAND = 38;
 const BASIC = /^basic ([A-Za-z0-9+/]+={0,2})$/i;
@@ -45,7 +45,7 @@ function refuseControlBytes(ctx: Context, issuer: string): void {
   throw new Refusal(401, 'invalid_client', 'client authentication failed');
 }
 
-/** A body that has no end isn't read to its end: the connection goes with the answer. */
+/** A body that is too long isn't read to its end: the connection closes with the response. */
 export function closeUnread(ctx: Context): void {
   const { complete, headers } = ctx.req;
   const isEndless = headers['transfer-encoding'] !== undefined || isTooLong(ctx.req);

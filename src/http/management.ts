@@ -15,11 +15,11 @@ export type ConfigStatus = Readonly<{
   pending?: readonly string[] | undefined;
 }>;
 
-/** What one process, or several together, say of themselves. */
+/** The status of one process, or of all workers. */
 export type Status = Readonly<{
   /** Why the service isn't ready, one line each; empty when it is. */
   problems: readonly string[];
-  /** What doesn't keep it from being ready. */
+  /** Warnings, which don't make the service unready. */
   warning?: string | undefined;
   /** `workers`: which configuration each process runs; undefined when it could not say. */
   configuration: ConfigStatus & {

@@ -5,7 +5,7 @@ import { ENDPOINT_TABLE, findEndpoint } from '../config/endpoints.ts';
 
 const UNKNOWN = 'unknown';
 
-/** Every name that there is. */
+/** All route names. */
 export const ROUTE_NAMES: readonly string[] = [
   ...new Set([...ENDPOINT_TABLE.map(({ name }) => name), UNKNOWN]),
 ];

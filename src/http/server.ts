@@ -1,4 +1,4 @@
-// A listening socket with the deadlines that keep slow callers from holding it, and a stop that lets requests finish.
+// A listening socket with deadlines for slow callers, and a stop that waits for open requests.
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -9,7 +9,7 @@ const SECOND = 1000;
 const HEADERS_TIMEOUT = 8 * SECOND;
 const REQUEST_TIMEOUT = 12 * SECOND;
 const KEEP_ALIVE_TIMEOUT = 65 * SECOND;
-/** Idle ones are closed before it is reached. Raise the process's limit of open files above it. */
+/** Idle connections are closed before this limit. The process needs a higher limit of open files. */
 const MAX_CONNECTIONS = 10_000;
 
 export type Address = { readonly host: string; readonly port: number };
@@ -29,7 +29,7 @@ export function createListener(name: string, { host, port }: Address, maxConnect
     connectionsCheckingInterval: SECOND,
   });
   server.on('request', (request, response) => handle?.(request, response));
-  // With workers, a full one would hand connections back, and full ones would toss them among themselves.
+  // With workers, a full one would return connections to the primary, which would pass them on to other full ones.
   Object.assign(server, { maxConnections, dropMaxConnection: true });
   // Connections that only wait for a next request make room for new ones, long before none is left. Those that
   // hold up a request end by their deadlines.

@@ -1,4 +1,4 @@
-// Who does something at a page, for the audit trail and the user's activity.
+// The user and browser of an action on a page, for the audit trail and the user's activity.
 import type { Context } from 'koa';
 import { originOf } from '../observability/audit.ts';
 import { placeOf } from '../oidc/place.ts';

@@ -18,7 +18,7 @@ import type { Show, Shown } from './show.ts';
 /** What a user typed is shown again, within reason. */
 export const MAX_USERNAME_LENGTH = 256;
 
-/** Every other reason looks the same. */
+/** All other reasons have the same message. */
 const REFUSALS: Partial<Record<string, readonly [Shown['error'], number]>> = {
   factors_off: ['factors_off', 403],
   busy: ['busy', 503],
@@ -52,7 +52,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: Pen
       const proved = own && { amr: BY_PASSWORD, sessionsSince: own.sessionsSince };
       const login = { accountId: user.id, at, generation, proved };
       const destination = await interactions.finishLogin(ctx, interaction, login);
-      // Of several that were right at once, one signed the user in.
+      // Of several correct attempts at the same time, one signed the user in.
       if (destination !== undefined) record('success', { account_id: user.id });
       goOn(ctx, interaction, destination);
     } catch (error) {

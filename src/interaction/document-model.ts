@@ -8,7 +8,7 @@ import type { PageModels } from '../views/models.ts';
 
 /** RFC 6761, 6762, 8375, and names without a dot. */
 const NEARBY = /(^|\.)(localhost|local|internal|home\.arpa|lan)\.?$|^[^.]+\.?$/;
-/** A whole page of name would push down what is certain. */
+/** A very long name would move the verified host out of view. */
 const MAX_NAME_LENGTH = 60;
 
 export function toDocumentModel({

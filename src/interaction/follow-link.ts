@@ -40,7 +40,7 @@ export type FirstFactor = Readonly<{
 
 export const linkBinding = (token: string) => `link:${token}`;
 
-/** An address without the token. */
+/** A URL without the token. */
 const done = ({ config }: Host, { purpose }: OneTimeLink) => ({
   destination: `${config.issuer}/interaction/done/${purpose}`,
 });
@@ -75,7 +75,7 @@ export function createFollowLink(host: Host, firstFactor: FirstFactor | undefine
     if ('fault' in made) return { fault: made.fault };
     const { accountId, passwordSince: since } = link;
     if (!(await links.accept(link))) return { dead: 'ended' };
-    // With another password the link has ended: so this uses it up.
+    // A new password ends the link, so this uses it up.
     const { passwordHash } = made;
     const changed = await setPassword(host, actorOf(ctx, 'link'), { accountId, passwordHash, since });
     if (changed === undefined) return { dead: 'used' };

@@ -88,7 +88,7 @@ function createLinkPages(
 
   return {
     show,
-    /** One page for every reason but that nobody knows. Anybody can open a dead link again and again. */
+    /** One page for all reasons, except for an unknown result. Anyone can open an invalid link repeatedly. */
     async refuse(ctx: Context, { reason, link }: Dead): Promise<void> {
       const of = { account_id: link?.accountId, action: link?.purpose, reason };
       const isUnknown = reason === 'unconfirmed';
@@ -141,7 +141,7 @@ async function open(
   const generation = toGeneration([link.passwordSince, link.stateSince]);
   const account = await accounts.findLive(link.accountId, { generation });
   if (account === undefined || !isReaderOf(link, account)) return { reason: 'ended', link };
-  // It is for the first one; who has one adds further ones by themselves.
+  // The link is for the first factor. Users add further ones themselves.
   const isOpen = link.purpose !== 'factors' || (await firstFactor?.isMissing(account.id)) === true;
   return isOpen ? { token, link, account } : { reason: 'ended', link };
 }

@@ -1,4 +1,4 @@
-// The pages of a user's own: who is there, by the session of their browser, and where they sign in if that isn't enough.
+// The account pages: finds the user by the session of the browser, and starts a sign-in if the session isn't enough.
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
 import type { BrowserSession } from '../oidc/browser-session.ts';
@@ -49,7 +49,7 @@ export function createOwnPage(host: Host, path: string) {
   return {
     path,
     url: `${config.issuer}${path}`,
-    /** Undefined: nobody is there, what they proved is too little, or everything of them has ended. */
+    /** Undefined: no user is signed in, the level is too low, or the user's sessions have ended. */
     async find(ctx: Context): Promise<Visitor | undefined> {
       ctx.set('Cache-Control', 'no-store');
       const session = await sessions.find(ctx);
@@ -84,12 +84,12 @@ export type OwnChanges = Readonly<
 /** Of requests whose path begins so; it hands on what it doesn't serve. */
 export type Route = Readonly<{ path: string; handle: Middleware }>;
 
-/** What one of the pages has of its own. */
+/** The parts of one page. */
 type Routes = Readonly<{
   show: (ctx: Context, visitor: Visitor) => Promise<void> | void;
-  /** The form of somebody who isn't there, or proved too little or too long ago. */
+  /** The response to a form without a session that is fresh and strong enough. */
   stale: (ctx: Context, visitor: Visitor | undefined) => void;
-  /** What a change asks for besides. */
+  /** Additional requirements for a change. */
   mayChange?: (visitor: Visitor) => boolean;
   /** By path below the page. */
   changes: OwnChanges;
@@ -109,7 +109,7 @@ export function routeOf(
   });
 
   router.get(callbackOf(own.path), (ctx) => {
-    // Somebody who declined to sign in is at nobody's page.
+    // The user cancelled the sign-in, so there is no page to show.
     const view = viewOf(ctx, 'state');
     const url = view === undefined ? own.url : `${own.url}?add=${view}`;
     seeOther(ctx, ctx.query['error'] === undefined ? url : `${issuer}/`);
@@ -141,5 +141,5 @@ export type Section = Readonly<{
   changes?: Readonly<Record<string, SectionChange>>;
 }>;
 
-/** Where the own client (oidc/own-client.ts) comes back to. */
+/** Redirect URI of the internal client (oidc/own-client.ts). */
 export const callbackOf = (path: string) => `${path}/callback`;

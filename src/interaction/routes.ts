@@ -18,7 +18,7 @@ export function interactionRoutes(host: Host, features: readonly PageParts[]): M
     features.flatMap(({ ways }) => ways?.(host) ?? []),
   );
 
-  /** Who the app means, or who is asked to prove that it is still them. */
+  /** The user whom the app names, or who must confirm their identity. */
   async function usernameFor(interaction: OpenInteraction): Promise<string> {
     if (interaction.loginHint !== undefined) return interaction.loginHint;
     return interaction.isConfirmation ? ((await show.signedIn(interaction))?.username ?? '') : '';
@@ -54,7 +54,7 @@ export function interactionRoutes(host: Host, features: readonly PageParts[]): M
 
   router.post('/:uid/continue', async (ctx) => {
     const { interaction } = await open.byForm(ctx, ['select_account']);
-    // Who was disabled meanwhile is asked to sign in, on the page that this one leads back to.
+    // A user who was disabled meanwhile must sign in, on the page that this one redirects to.
     await show.mustBeSignedIn(ctx, interaction);
     goOn(ctx, interaction, await interactions.finishSelection(ctx, interaction));
   });

@@ -22,18 +22,18 @@ export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {
 
 export type Show = ReturnType<typeof createShow>;
 
-/** Signing in as somebody else than who is signed in, from any page of the interaction. */
+/** Sign-in as another user, from any page of the interaction. */
 export const OTHER_ACCOUNT = { name: 'account', value: 'other' } as const;
 
 export const otherAccountUrl = ({ pageUrl }: OpenInteraction): string =>
   `${pageUrl}?${OTHER_ACCOUNT.name}=${OTHER_ACCOUNT.value}`;
 
-/** Whether the sign-in is beside a page for the user who is signed in. */
+/** Whether the sign-in page is an alternative to a page for the signed-in user. */
 function isBesideAnother({ prompt, accountId }: OpenInteraction, { isOnlyWay = false }: Shown): boolean {
   return prompt !== 'login' && (prompt !== 'select_account' || accountId !== undefined) && !isOnlyWay;
 }
 
-/** What every page has for the user whom it is about. */
+/** Members of all pages for a known user. */
 export const modelOfUser = (interaction: OpenInteraction, username: string) => ({
   client: interaction.client,
   cancelAction: `${interaction.pageUrl}/cancel`,
@@ -64,7 +64,7 @@ export function createShow(host: Host, ways: readonly Way[]) {
     return account;
   }
 
-  /** For who has to sign in, or wants to as somebody else. */
+  /** For a user who must sign in, or wants to sign in as another user. */
   function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {
     const { uid, prompt, client, pageUrl } = interaction;
     // Going on as somebody else, who may give the consent or has access, is a step of its own, with a token of its own.

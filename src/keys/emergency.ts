@@ -1,4 +1,4 @@
-// A leaked signing key: out of the ring at once, and the reserve signs. Pure, as schedule.ts.
+// Revokes a leaked signing key: it leaves the ring at once, and the reserve signs. Pure, like schedule.ts.
 import { ALGORITHMS } from '../config/signing-algorithms.ts';
 import { canSign, KeyringError, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
 import { withReserve } from './schedule.ts';
@@ -20,7 +20,7 @@ export function compromise(ring: Ring, kid: string, now: number, timing: Timing,
     key === leaked ? { ...key, compromisedAt: now, sealed: undefined } : key,
   );
   const left = { ...ring, keys: withSuccessor(marked, now, timing) };
-  // Of another algorithm than RS256 there may be no key left: it begins anew, or was being dropped.
+  // An algorithm other than RS256 may have no key left: it starts again, or is being removed.
   const isKept = leaked.alg === ALGORITHMS[0] || (newKey !== undefined && canSign(left, now));
   return isKept ? withReserve(left, now, newKey) : left;
 }
@@ -31,7 +31,7 @@ function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): r
   const at = now - ms(timing.skew);
   const isAhead = (key: RingKey): boolean => key.activateAt === undefined || key.activateAt > reach;
   const live = keys.filter(({ sealed }) => sealed !== undefined);
-  // On some clock this key signs already.
+  // On a node whose clock is ahead, this key already signs.
   const started = live.findLast(
     (key) => !isAhead(key) && (key.retireAt === undefined || key.retireAt > reach),
   );

@@ -20,7 +20,7 @@ export const familyOf = (ring: Ring, alg: Algorithm): Ring => ({
   keys: ring.keys.filter((key) => key.alg === alg),
 });
 
-/** Those of which there are keys. */
+/** Families that have keys. */
 export const familiesIn = (ring: Ring): readonly Algorithm[] =>
   ALGORITHMS.filter((alg) => ring.keys.some((key) => key.alg === alg));
 
@@ -59,7 +59,7 @@ export function nextFamilyStep(
   return steps.toSorted((a, b) => a.at - b.at)[0];
 }
 
-/** No new key of it signs: what it has goes by its times. */
+/** No new key of the family will sign. Its existing keys end at their times. */
 function toDropping(one: DueStep, alg: Algorithm): FamilyStep[] {
   if (one.kind === 'publish') return [];
   return [one.kind === 'activate' ? { alg, kind: 'drop', at: one.at } : { alg, ...one }];
@@ -92,7 +92,7 @@ function begin(ring: Ring, now: number, timing: Timing, newKey: NewKey | undefin
   return changeFamily(ring, newKey.alg, (family) => ({ ...family, keys: [...family.keys, key] }));
 }
 
-/** No new key of it signs. What signed goes on to verify, and what never signed is gone. */
+/** No new key of the family will sign. Keys that signed still verify; others are removed. */
 export function drop(family: Ring, now: number, timing: Timing): Ring {
   const left = reserveKeys(family).reduce((ring, { kid }) => bury(ring, kid, now), family);
   // Dated back by the skew: it signs by no node's clock once its ring is read there.

@@ -3,7 +3,7 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jo
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { PublicJwk } from './ring.ts';
 
-/** A key in the clear: it lives in memory only until it is sealed. */
+/** An unencrypted key. It is only in memory until it is sealed. */
 export type KeyMaterial = Readonly<{
   kid: string;
   privateJwk: JWK;
@@ -25,7 +25,7 @@ export async function generateKey(modulus: number, alg: Algorithm = 'RS256'): Pr
   }
 }
 
-/** These members and no other, whatever `jwk` has. */
+/** Only these members of `jwk`. */
 export function toPublicJwk({ n = '', e = '', x = '', y = '' }: JWK, kid: string, alg: Algorithm): PublicJwk {
   if (alg === 'ES256') return { kty: 'EC', use: 'sig', kid, alg, crv: 'P-256', x, y };
   if (alg === 'EdDSA') return { kty: 'OKP', use: 'sig', kid, alg, crv: 'Ed25519', x };

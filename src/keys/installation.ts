@@ -39,11 +39,11 @@ export async function findOutdatedPepper(documents: DocumentStore, vault: Vault)
 export async function rewrapPepper(documents: DocumentStore, vault: Vault): Promise<void> {
   const stored = await findOutdatedPepper(documents, vault);
   if (stored === undefined) return;
-  // Where another process was first, it wrote the same.
+  // If another process was first, it wrote the same value.
   const rewrapped = vault.rewrap(stored.value, SEAL_NAME);
   await documents.put(KEYS_COLLECTION, PEPPER_ID, rewrapped, stored.version);
 }
 
-/** Says which pepper it is and gives nothing of it away. */
+/** Identifies the pepper without revealing it. */
 export const pepperId = (pepper: Buffer): string =>
   createHmac('sha256', pepper).update('postern v1 pepper').digest('base64url').slice(0, 22);

@@ -30,7 +30,7 @@ export type KeySet = Readonly<{
   active: PrivateKey;
   /** Those that sign in the other algorithms of the ring, one each. */
   others: readonly FamilyKey[];
-  /** Those that will sign access tokens: what can't be opened is found before it has to. */
+  /** Keys that will sign access tokens, opened now so that a failure is found early. */
   reserve: readonly PrivateKey[];
   /** Active first, then reserve, then retired. What JWKS shows and verification accepts. */
   published: readonly PublicJwk[];

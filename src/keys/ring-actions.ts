@@ -9,9 +9,9 @@ import { canSign, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
 import { rotateNow, withReserve } from './schedule.ts';
 import type { Vault } from './vault.ts';
 
-/** They take a key out of the reserve. */
+/** These steps use a reserve key. */
 const NEED_KEY: readonly string[] = ['begin', 'publish', 'activate'];
-/** A ring has few keys with few steps each; more than this at once is a bug, not work. */
+/** A ring has few keys with few steps each, so more steps at once are a bug. */
 const MAX_STEPS = 100;
 
 /**
@@ -41,7 +41,7 @@ export async function runDueSteps(
   return ring;
 }
 
-/** `keys rotate` by hand: the earliest change of each family that surprises no verifier. One that the file names no more ends. */
+/** `keys rotate`: the earliest change of each family that all verifiers will know. A family that isn't configured anymore ends. */
 export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
   return keyStore.update(async (ring) => {
     let rotated = ring;
@@ -54,7 +54,7 @@ export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
         continue;
       }
       if (isAppointed) continue;
-      // One that has just begun may have no reserve yet.
+      // A new family may have no reserve yet.
       const reserve = reserveKeys(family).length === 0 ? await keyStore.newKey(alg) : undefined;
       const newKey = await keyStore.newKey(alg);
       rotated = changeFamily(rotated, alg, (keys) =>
@@ -68,7 +68,7 @@ export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
 /** `keys compromise`. Throws for an unknown kid. */
 export function compromiseKey(keyStore: KeyStore, kid: string, now: Clock): Promise<Ring> {
   return keyStore.update(async (ring) => {
-    // One that is gone already, or never was, is judged as any.
+    // A removed or unknown key gets the same checks.
     const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
     const newKey = keyStore.algorithms.includes(alg) ? await keyStore.newKey(alg) : undefined;
     return changeFamily(ring, alg, (family) => compromise(family, kid, now(), keyStore.timing, newKey));

@@ -27,7 +27,7 @@ type KeyStoreErrorCode =
   | 'clock'
   | 'busy';
 
-/** The keys can't be used as they are. Never answered by making new ones: an operator must look. */
+/** The keys can't be used. Postern never replaces them: an administrator must act. */
 export class KeyStoreError extends Error {
   readonly code: KeyStoreErrorCode;
 
@@ -51,7 +51,7 @@ export function encodeRing(ring: Ring, version: number, vault: Vault): string {
 
 export type DecodedRing = Readonly<{
   ring: Ring;
-  /** False: this text was written as another version of the document, so somebody put it back. */
+  /** False: this text has another version than its document, so an older one was restored. */
   isInPlace: boolean;
 }>;
 

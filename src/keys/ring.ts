@@ -12,7 +12,7 @@ export type PublicJwk = JWK & {
   readonly kty: 'RSA' | 'EC' | 'OKP';
 };
 
-/** A sealed key that no ring holds yet. */
+/** A sealed key that isn't in a ring yet. */
 export type NewKey = Readonly<{
   kid: string;
   alg: Algorithm;
@@ -22,9 +22,9 @@ export type NewKey = Readonly<{
   sealed?: string | undefined;
 }>;
 
-/** A key and its times. Those in the future are appointments: each node keeps them by its own clock. */
+/** A key and its times. Each node applies times in the future by its own clock. */
 export type RingKey = NewKey & {
-  /** Since when it is in the ring, and so in every JWKS that has read the ring. */
+  /** When it was added to the ring, and so to the JWKS of each node. */
   readonly publishedAt: number;
   readonly activateAt?: number | undefined;
   readonly retireAt?: number | undefined;
@@ -40,19 +40,19 @@ export type Ring = Readonly<{
   generation: number;
   /** Published keys, and compromised ones until they become a tombstone. Reserves sign in this order. */
   keys: readonly RingKey[];
-  /** What is left of keys that are gone, so that no kid comes back. */
+  /** Removed keys, so that a kid is never used again. */
   gone: readonly { readonly kid: string; readonly at: number }[];
   installation?: Installation | undefined;
 }>;
 
-/** What a ring belongs to. */
+/** The installation of a ring. */
 export type Installation = Readonly<{
-  /** Which pepper it is, without giving anything of it away. */
+  /** Identifies the pepper without revealing it. */
   pepper: string;
   issuer?: string | undefined;
 }>;
 
-/** A ring that can't be made or changed as asked. */
+/** The requested ring or change is invalid. */
 export class KeyringError extends Error {}
 
 export function stateOf(key: RingKey, now: number): KeyState {
@@ -62,7 +62,7 @@ export function stateOf(key: RingKey, now: number): KeyState {
   return isPast(key.activateAt, now) ? 'active' : 'published';
 }
 
-/** A clock further behind the ring than this is wrong itself. */
+/** If a clock is further behind the ring than this, the clock is wrong. */
 const MOST_EARLY_MS = 30 * 86_400_000;
 
 /**
@@ -106,11 +106,11 @@ export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {
 export const canSign = (ring: Ring, now: number): boolean =>
   ring.keys.some((key) => ['published', 'active'].includes(stateOf(key, now)));
 
-/** Published keys without an appointment, the next one to sign first. A sound ring always has one. */
+/** Published keys without a time to sign, in the order in which they will sign. A valid ring has at least one. */
 export const reserveKeys = (ring: Ring): readonly RingKey[] =>
   ring.keys.filter((key) => key.compromisedAt === undefined && key.activateAt === undefined);
 
-/** Keys whose appointment to sign still lies ahead, the nearest first. */
+/** Keys that will sign later, the next one first. */
 export function scheduledKeys(ring: Ring, now: number): readonly RingKey[] {
   return ring.keys
     .filter((key) => key.compromisedAt === undefined && key.activateAt !== undefined && key.activateAt > now)
@@ -123,7 +123,7 @@ export function createRing(
   now: number,
   timing: Timing,
 ): Ring {
-  // Dated back by the skew, so that no node waits for its own slower clock to have a key.
+  // Dated back by the skew, so that a node with a slower clock also has a key at once.
   const active = { ...keys.active, publishedAt: now, activateAt: now - ms(timing.skew) };
   return { generation: 1, keys: [active, { ...keys.reserve, publishedAt: now }], gone: [] };
 }

@@ -34,7 +34,7 @@ const startTimer: Timer = (fire, delayMs) => {
 export class Rotation {
   readonly #options: RotationOptions;
   #ring: Ring | undefined;
-  /** What the service was given last. */
+  /** The key set that the service uses. */
   #served: { readonly generation: number; readonly view: string } | undefined;
   /** When `#ring` was what the store has. */
   #readAt = Number.NEGATIVE_INFINITY;
@@ -42,7 +42,7 @@ export class Rotation {
   #confirmedAt = Number.NEGATIVE_INFINITY;
   /** Why the stored keys can't be used; undefined also while the store can't be asked. */
   #problem: string | undefined;
-  /** What the clock said before it was set back. */
+  /** The time before the clock was set back. */
   #setBackFrom = Number.NEGATIVE_INFINITY;
   #isRunning = false;
   #cancelTimer: (() => void) | undefined;
@@ -52,7 +52,7 @@ export class Rotation {
     this.#options = options;
   }
 
-  /** Hands out the first key set and begins to poll. Rejects when the keys can't be used. */
+  /** Provides the first key set and starts to poll. Rejects if the keys can't be used. */
   async start(): Promise<void> {
     const at = this.#options.now();
     this.#ring = await this.#options.keyStore.load();
@@ -63,7 +63,7 @@ export class Rotation {
     this.#arm();
   }
 
-  /** No further turn begins; resolves when the one under way has ended. */
+  /** Starts no further turn. Resolves when the current one has ended. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#cancelTimer?.();
@@ -107,7 +107,7 @@ export class Rotation {
     return problems;
   }
 
-  /** That the clock was set back. */
+  /** The warning that the clock was set back. */
   warning(): string | undefined {
     if (this.#options.now() >= this.#setBackFrom) return undefined;
     return `the clock was set back from ${new Date(this.#setBackFrom).toISOString()}: if it is behind now, apps reject tokens from this node`;
@@ -117,7 +117,7 @@ export class Rotation {
     const { keyStore, now } = this.#options;
     if (wasSetBack(this.#readAt, now())) this.#setBackFrom = Math.max(this.#setBackFrom, this.#readAt);
     const isRead = await this.#attempt(async () => {
-      // A process that slept during the read doesn't know how old the answer is: it reads again.
+      // If the process was suspended during the read, the result may be old: read again.
       do {
         const at = now();
         this.#ring = await keyStore.load();

@@ -30,7 +30,7 @@ export class VaultError extends Error {
   }
 }
 
-/** First 8 bytes of SHA-256, hex: names a KEK without giving it away. */
+/** First 8 bytes of SHA-256, hex: identifies a KEK without revealing it. */
 export const toKekId = (kek: Buffer): string => createHash('sha256').update(kek).digest('hex').slice(0, 16);
 
 export class Vault {
@@ -134,7 +134,7 @@ function decrypt(key: Buffer, encoded: string, aad: Buffer): Buffer {
   try {
     return Buffer.concat([head, decipher.final()]);
   } finally {
-    // NIST SP 800-38D §7.2: nothing of an unauthenticated plaintext is given out.
+    // NIST SP 800-38D §7.2: never return unauthenticated plaintext.
     head.fill(0);
   }
 }

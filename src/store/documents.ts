@@ -5,10 +5,10 @@ import type { DocumentStore, StoredDocument } from './store.ts';
 /** Called with each document that can't be read, which stops nothing. */
 export type OnUnreadable = (id: string, fault: FormFault) => void;
 
-/** Somebody else wrote meanwhile. */
+/** Another caller wrote meanwhile. */
 export class DocumentChanged extends Error {}
 
-/** Runs `work` again where somebody else wrote the document that it is about to write. */
+/** Runs `work` again if another caller changed the document meanwhile. */
 export async function untilUnchanged<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -48,7 +48,7 @@ export async function changeDocument(
   }
 }
 
-/** What can be read of these, by id. */
+/** The readable ones of these documents, by ID. */
 export function readDocuments<Read>(
   documents: readonly (StoredDocument | undefined)[],
   read: (id: string, value: string, version: number) => Read,

@@ -3,7 +3,7 @@ import { parseJsonObject } from '../config/parse-fields.ts';
 import { isWhole } from './shape.ts';
 import { type StoredRecord, StoreUnavailable } from './store.ts';
 
-/** The form that this version writes, of everything it keeps as JSON. */
+/** The form version of all JSON that this version writes. */
 export const FORM_VERSION = 1;
 
 /** Called with a record that is damaged. */

@@ -5,9 +5,9 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 /** HMAC-SHA-256 of `value` under the installation's pepper, base64url, always 43 characters. */
 export type KeyedHash = (value: string) => string;
 
-/** More than is asked for in one moment, and some hundred kilobytes. */
+/** More than concurrent requests need; a few hundred kilobytes. */
 const MAX_KNOWN = 1000;
-/** No name of ours is longer; what a stranger sends may be. */
+/** Names from Postern are shorter; values from requests may be longer. */
 const MAX_KNOWN_LENGTH = 128;
 
 /** `pepper`: 32 random bytes of this installation. */
@@ -26,7 +26,7 @@ export function createKeyedHash(pepper: Buffer): KeyedHash {
   };
 }
 
-/** In constant time, but for the length. */
+/** In constant time, except for the length. */
 export function isSameHash(expected: string, given: string): boolean {
   const [a, b] = [Buffer.from(expected), Buffer.from(given)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -1,4 +1,4 @@
-// Jobs that no request waits for: documents of a collection, run by every process that serves. What a job is, its kind says
+// Background jobs: documents of a collection, run by every process that serves. The kind defines what a job does
 // (users/user-events.ts).
 import { readDocuments } from './documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from './form.ts';
@@ -7,11 +7,11 @@ import { type Clock, type DocumentStore, ifUnavailable, StoreUnavailable } from 
 const LOOK_EVERY_MS = 1000;
 /** A job that no process can run is given up after this time. */
 const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
-/** Longer than what a job is about takes to happen. */
+/** Longer than the change that a job announces can take. */
 const HOLD_MS = 5000;
-/** In one look, those that are due longest first. */
+/** Per look-up, the longest overdue jobs first. */
 const JOBS_AT_ONCE = 200;
-/** At one target, which delays no other when it hangs. */
+/** Per target, so that one that hangs doesn't delay others. */
 const AT_ONCE = 4;
 /** Hundreds of handshakes at once would delay requests, and each other past their time. */
 const TARGETS_AT_ONCE = 50;
@@ -153,7 +153,7 @@ export function createOutbox<Job>(jobs: ReturnType<typeof createJobs<Job>>, now:
     if (!isLast || (await jobs.remove(found))) kind.failed(found.job, failure, isLast);
   }
 
-  /** An outage is reported by the watch on the store, and no job is lost by it. */
+  /** The watch on the store reports an outage. No job is lost. */
   async function attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();

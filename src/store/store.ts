@@ -21,7 +21,7 @@ export type NewRecord = Readonly<{
   follows?: string | undefined;
   /** It ends something (a token that is revoked): where a failover may lose writes, a replica has it before `save` resolves. */
   isConfirmed?: boolean | undefined;
-  /** It is handed out, and must be there to be revoked (a refresh token): as `isConfirmed`, but there for everybody meanwhile. */
+  /** It will be issued, and must exist to be revoked (a refresh token): like `isConfirmed`, but readable meanwhile. */
   isAwaited?: boolean | undefined;
   /** Saved as consumed already, so that a later save doesn't bring it back (a session that ended). Gives up its alias. */
   isConsumed?: boolean | undefined;
@@ -168,7 +168,7 @@ export interface CounterStore {
   remove(key: string): Promise<void>;
 }
 
-/** The clock that everybody on one store goes by: what has an end in it ends for all of them at once. */
+/** The clock of the store: everything in it expires for all nodes at the same time. */
 export interface StoreClock {
   readonly now: Clock;
   /** Whole seconds that it is ahead of this machine's own; 0 where that is right. */
@@ -208,7 +208,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** For what a caller needn't wait for. */
+/** For work that the caller doesn't wait for. */
 export function ifUnavailable(error: unknown): void {
   if (!(error instanceof StoreUnavailable)) throw error;
 }

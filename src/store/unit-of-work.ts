@@ -232,7 +232,7 @@ class Unit implements RecordStore {
     else this.saved.delete(kind);
   }
 
-  /** What ends goes last: it hands its alias over to what follows it. */
+  /** Ended records are written last: their alias moves to their successor. */
   #takeUnsaved(): readonly NewRecord[] {
     const unsaved = [...this.#unsaved.values()];
     this.#unsaved.clear();
@@ -260,7 +260,7 @@ class Unit implements RecordStore {
   }
 }
 
-/** The document first: what it says is used up is so from then on, whatever becomes of the rest. */
+/** Writes the document first: what it marks as used stays used, even if the rest fails. */
 async function useAtOnce(
   { records, documents }: Stored,
   { kind, key, lose, document, destroys = false }: Use,

@@ -9,7 +9,7 @@ type Asset = Readonly<{
   body: Buffer;
   /** For Content-Type. */
   type: string;
-  /** Whether the name holds the content's hash: what it names never changes. */
+  /** Whether the name contains a hash of the content, which then never changes. */
   immutable: boolean;
 }>;
 

@@ -9,7 +9,7 @@ export function brandingCss(color: string | undefined): string {
   if (digits === undefined) return '';
   const long = digits.length === 3 ? digits.replace(/./g, '$&$&') : digits;
   const [text, away] = luminance(long) <= MAX_LUMINANCE_UNDER_WHITE ? ['white', 'black'] : ['black', 'white'];
-  // Away from the text's colour: contrast only grows.
+  // Away from the color of the text, so that contrast increases.
   return `:root {
   --accent: #${long};
   --on-accent: ${text};

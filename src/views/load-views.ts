@@ -23,7 +23,7 @@ function refuse(file: string, cause: unknown): never {
   throw new Error(`A built-in view is broken: ${file}`, { cause });
 }
 
-/** What is broken of the operator's is reported and left out. Throws when a built-in view is broken. */
+/** Reports and skips broken custom views. Throws if a built-in view is broken. */
 export function loadViews(options: ViewsOptions, report: Report) {
   const { overrideFolder: folder } = options;
   const builtIn = loadTemplates(BUILT_IN_FOLDER, refuse);
@@ -59,7 +59,7 @@ function attempt<T>(file: string, read: () => T, onBroken: Report): T | undefine
 }
 
 function stylesheetsOf({ assetUrl, hasAsset = () => false, branding }: ViewsOptions): readonly string[] {
-  // The operator's own rules come last, so that they win.
+  // The administrator's styles come last, so that they take precedence.
   const names = ['style.css', ...(branding.color === undefined ? [] : [COLORS_CSS])];
   return [...names, ...['branding.css'].filter(hasAsset)].map(assetUrl);
 }

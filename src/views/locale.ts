@@ -8,11 +8,11 @@ export type LanguageWishes = Readonly<{
   chosen?: string | undefined;
   /** OIDC Core §3.1.2.1 `ui_locales`. */
   uiLocales?: string | undefined;
-  /** The ranges of Accept-Language, the dearest first. */
+  /** The ranges of Accept-Language, in order of preference. */
   acceptLanguage?: readonly string[] | undefined;
 }>;
 
-/** Nobody speaks more; the rest of a longer list is not read. */
+/** The rest of a longer list is ignored. */
 const MAX_LENGTH = 300;
 const MAX_RANGES = 60;
 const RTL = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ks', 'ps', 'sd', 'syr', 'ug', 'ur', 'yi']);

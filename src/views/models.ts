@@ -25,7 +25,7 @@ export const BrandingModel = z.object({
   termsUri: url.optional(),
   imprintUri: url.optional(),
   supportUri: url.optional(),
-  /** The page where users help themselves, while it is on. */
+  /** URL of the account page, if it is on. */
   accountUri: url.optional(),
 });
 export type BrandingModel = z.infer<typeof BrandingModel>;
@@ -50,12 +50,12 @@ export const PageContext = z.object({
   branding: BrandingModel,
   /** URLs of the stylesheets in their order: ours, the operator's colour, the operator's branding.css. */
   stylesheets: z.array(url).readonly(),
-  /** Empty where this page can't be asked for again. */
+  /** Empty if this page can't be requested again. */
   languages: z.array(LanguageModel).readonly(),
 });
 export type PageContext = z.infer<typeof PageContext>;
 
-/** Of an app that is known by a document alone: client.name is its host. */
+/** An app that is known only by a document. client.name is its host. */
 export const DocumentModel = z.object({
   /** What the app calls itself. */
   name: text.optional(),
@@ -79,7 +79,7 @@ const login = z.object({
   cancelAction: url,
   /** Token of the cancel form. */
   cancelCsrf: text,
-  /** Where "use another account" came from. */
+  /** Link back, after "use another account". */
   backUrl: url.optional(),
   /** Where users go who forgot their password. */
   forgotUrl: url.optional(),
@@ -160,9 +160,9 @@ const error = z.object({
   client: ClientModel.optional(),
 });
 
-/** The page at the issuer itself. */
+/** The page at the issuer URL. */
 const home = z.object({
-  /** Where a newcomer begins; only where the issuer is this machine. */
+  /** Next steps, only if the issuer is on localhost. */
   start: z
     .object({ issuer: url, discoveryUrl: url, /** Where a sign-in can be tried. */ tryUrl: url.optional() })
     .optional(),

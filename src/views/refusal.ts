@@ -1,4 +1,4 @@
-// A request that is not served, with what its sender may know of it. Thrown anywhere, answered in http/errors.ts.
+// A rejected request, with the details that its sender may see. Thrown anywhere, answered in http/errors.ts.
 import type { ClientModel } from './models.ts';
 
 export class Refusal extends Error {
@@ -21,7 +21,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A form that a page of ours didn't send to this browser. */
+/** A form that isn't from a page that Postern sent to this browser. */
 export class FormRefusal extends Refusal {
   readonly reason: 'csrf' | 'origin';
 

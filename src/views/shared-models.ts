@@ -38,7 +38,7 @@ export const PasskeyModel = z.object({
   options: Text,
 });
 
-/** What the pages of a sign-in have for the user whom it is about. */
+/** Members of all sign-in pages for a known user. */
 export const ofUser = {
   client: ClientModel,
   /** Form target of "cancel" or "back to …": the app gets access_denied. */
@@ -48,7 +48,7 @@ export const ofUser = {
   otherAccountUrl: Url,
 };
 
-/** Of a page whose form the engine takes. */
+/** A page whose form the engine handles. */
 export const posted = {
   /** The engine's route, absolute. */
   action: Url,
@@ -68,11 +68,11 @@ export const EnrolmentModel = z.object({
       qr: Url,
       /** The same for an app on this device: `otpauth://…`. */
       uri: Url,
-      /** Goes back with the form. */
+      /** The form posts it. */
       sealed: Text,
     })
     .optional(),
-  passkey: z.object({ action: Url, options: Text, /** Goes back with the form. */ handle: Text }).optional(),
+  passkey: z.object({ action: Url, options: Text, /** The form posts it. */ handle: Text }).optional(),
   error: z.enum(['wrong_code', 'passkey_refused', 'expired', 'not_confirmed']).optional(),
 });
 export type EnrolmentModel = Readonly<z.infer<typeof EnrolmentModel>>;

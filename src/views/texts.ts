@@ -74,7 +74,7 @@ export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles) {
   };
 }
 
-/** What a text of another language, or of an operator, is a form of. */
+/** The key of which a custom or translated key is a plural form. */
 export const originalOf = (texts: LocaleFile, key: string): string | undefined =>
   texts.get(key) ?? texts.get(`${key.replace(PLURAL, '')}.other`);
 

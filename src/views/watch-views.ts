@@ -3,7 +3,7 @@ import { type FileWatch, watchFiles } from '../config/file-watch.ts';
 import { listViewFiles } from './view-files.ts';
 
 type ViewsWatchParts = Readonly<{
-  /** Its end isn't awaited, because it may itself end the watch. */
+  /** Not awaited, because it may itself close the watch. */
   onChange: () => Promise<void>;
   onError: (error: unknown) => void;
 }>;
@@ -41,7 +41,7 @@ export function createViewsWatch({ onChange, onError }: ViewsWatchParts) {
   };
 }
 
-/** None where the folder can't be read: reading the pages says so. */
+/** Undefined if the folder can't be read, which loading the pages reports. */
 function filesIn(folder: string): string[] {
   try {
     return [...listViewFiles(folder).values()];

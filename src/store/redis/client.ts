@@ -23,11 +23,11 @@ export interface RedisClient {
   masterAt(address: string): Master | undefined;
   /** All of them, connected or not. */
   masters(): readonly Master[];
-  /** What is wrong besides the masters. */
+  /** Problems of other servers than the masters. */
   findings?: (() => Promise<readonly Finding[]>) | undefined;
   /** The topology may have changed. */
   refresh(): void;
-  /** Gives up the connection to a server that is silent; what is sent meanwhile is refused at once. */
+  /** Closes the connection to a server that doesn't respond. Commands meanwhile are rejected at once. */
   drop(master: Master): void;
   close(): Promise<void>;
 }
@@ -93,10 +93,10 @@ export function createSingleClient(place: RedisPlace, onReady?: () => void): Red
   };
   // Each command rejects with its own failure; without a listener ioredis prints.
   redis.on('error', (error: CommandError) => {
-    // What follows is only that the connection was given up.
+    // Later errors only report that the connection was closed.
     if (lacksDatabase) return;
     lastError = error;
-    // ioredis goes on in database 0, which may be another application's.
+    // ioredis would continue in database 0, which may belong to another application.
     lacksDatabase = error.command?.name === 'select';
     if (lacksDatabase) leave(redis);
   });
@@ -134,7 +134,7 @@ export function createSingleClient(place: RedisPlace, onReady?: () => void): Red
 
 /** Connects anew; behind Sentinels to the master that they name then. */
 export function leave(redis: Redis): void {
-  // ioredis takes a disconnect while it asks the Sentinels for the end of the client.
+  // If ioredis is disconnected while it asks the Sentinels, it closes the client.
   if (redis.status === 'connecting') redis.once('connect', () => redis.disconnect(true));
   else if (redis.status === 'connect' || isWritable(redis)) redis.disconnect(true);
 }

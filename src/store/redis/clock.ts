@@ -2,7 +2,7 @@
 import type { ServerReport } from './connection.ts';
 import type { Clock } from '../store.ts';
 
-/** Closer than this, two clocks are one: that long an answer may be under way. */
+/** Smaller differences are ignored, because a response can take that long. */
 const SAME_MS = 2000;
 
 /** Goes by `own` until `follow` is called. */
@@ -18,7 +18,7 @@ export function createServerClock(own: Clock) {
       const server = serverTime(reports);
       const answeredAt = own();
       const away = answeredAt - askedAt;
-      // The machine slept in between, or its clock was set.
+      // The machine was suspended in between, or its clock was set.
       if (server === undefined || away < 0 || away >= SAME_MS) return false;
       const measured = server - askedAt - away / 2;
       if (Math.abs(measured - ahead * 1000) < SAME_MS) return false;

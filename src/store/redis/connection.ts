@@ -53,7 +53,7 @@ function toConnection(place: RedisPlace) {
   const watch = createWatch(writer, place.leastReplicas);
   const confirmWrite = createConfirm(writer, watch);
 
-  /** Not asked at all: nothing was sent, and nothing will be. */
+  /** The command wasn't sent and won't be. */
   function masterOf(key: string): Master {
     const master = client.masterOf(key);
     if (master === undefined) throw client.obstacle();
@@ -74,7 +74,7 @@ function toConnection(place: RedisPlace) {
       return await inTime(command(client.commands), ASK_MS);
     } catch (error) {
       if (master === undefined) throw toUnavailable(error, client);
-      // What a failure says of the server.
+      // What the failure means for the server.
       if (error instanceof Late) client.drop(master);
       else if (codeOf(error) === 'READONLY') watch.demote(master.name, toCause(error));
       throw toUnavailable(toFailure(error), client, key);

@@ -1,7 +1,7 @@
 // How long one answer may take.
 
 export const COMMAND_MS = 300;
-/** How often it is looked whether an answer is late. */
+/** How often late answers are checked for. */
 const TICK_MS = 50;
 
 export class Late extends Error {
@@ -27,7 +27,7 @@ export function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
   });
 }
 
-/** It was sent, and it isn't known whether it was done. */
+/** The command was sent, but its result is unknown. */
 export class AnswerLost extends Error {
   constructor(cause: unknown) {
     super('', { cause });

@@ -20,7 +20,7 @@ const CLUSTER: ClusterOptions = {
   lazyConnect: true,
   scaleReads: 'master',
   enableOfflineQueue: false,
-  // Names stay names, because a certificate is for a name; the socket looks them up.
+  // Names aren't resolved here, because certificates are for names. The socket looks them up.
   dnsLookup: (address, callback) => callback(null, address),
   clusterRetryStrategy: (times) => Math.min(100 * times, 500),
   clusterNodeRetryStrategy: backoff,

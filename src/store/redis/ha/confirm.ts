@@ -90,10 +90,10 @@ export function createConfirm(client: RedisClient, watch: Watch) {
   };
 }
 
-/** Each caller gets an error of its own, to say in it what that means. */
+/** A new error for each caller, which adds its meaning. */
 const fail = (toError: () => Error) => () => ({ reply: undefined, isConfirmed: false, error: toError() });
 
-/** What is used up and then not confirmed is lost to its owner: so nothing is sent while a replica is known to be missed. */
+/** A code that is used up but not confirmed is lost to its owner, so nothing is sent while a replica is missing. */
 const missed = () => new StoreTakesNoWrites('one of its replicas is missing');
 
 /** The scripts go as text: another connection's scripts are no matter here. */

@@ -1,4 +1,4 @@
-// The Sentinels of a URL: how ioredis asks them for the master, their news of another one, and which of them don't answer.
+// The Sentinels of a URL: how ioredis asks them for the master, their announcements of a new one, and which don't respond.
 import { Redis, type SentinelConnectionOptions } from 'ioredis';
 import type { RedisPlace } from '../../../config/redis-url.ts';
 import { COMMAND_MS, inTime, Late } from '../deadline.ts';
@@ -6,7 +6,7 @@ import type { Finding } from '../info.ts';
 
 const ANSWER_MS = 500;
 
-/** One that is away isn't asked: the questions would wait in memory. */
+/** Commands for an unreachable Sentinel fail, instead of queueing in memory. */
 const ask = async (one: Redis) =>
   inTime(one.status === 'reconnecting' ? Promise.reject(new Late()) : one.ping(), ANSWER_MS);
 
@@ -53,7 +53,7 @@ export function toSentinelOptions(place: RedisPlace) {
     ...(place.sentinelPassword && { sentinelPassword: place.sentinelPassword }),
     ...(place.isTls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
     sentinelCommandTimeout: COMMAND_MS,
-    // Without an end: a client that gives up never comes back.
+    // Unlimited: a client that gives up never reconnects.
     sentinelRetryStrategy: (times: number) => Math.min(50 * times, 250),
   } satisfies SentinelConnectionOptions;
 }
