@@ -83,8 +83,8 @@ async function printCsv<Row>({ stdout }: CliIo, list: List<Row>, headers: boolea
   for await (const row of list.rows) write(keys.map((key) => row[key]));
 }
 
-// A spreadsheet would run such a cell as a formula, and what has a ' before it must differ from the same text with ours. Ids of
-// base64url, which may begin with -, can't call anything and stay as they are.
+// A spreadsheet would run such a cell as a formula. A ' that is in the text itself gets another one. Ids of base64url, which may begin
+// with -, can't call anything and stay as they are.
 const FORMULA = /^[\s']*(?:[=@＝＋－＠]|[+-](?![\w-]*$))/;
 
 /** What `toCsv` made such a cell of. */

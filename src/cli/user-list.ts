@@ -1,6 +1,5 @@
 // `postern user list`: who can sign in, and what they have. The store is read page by page, so that a list of any length needs the memory of one.
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
 import { type Command, InvalidArgumentError } from 'commander';
 import { canonicalUsername } from '../config/text.ts';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
@@ -10,7 +9,7 @@ import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';
 import { addListOptions, type ListOptions, printList } from './table.ts';
 import { withProgress } from './terminal.ts';
-import { findUser, type UserContext, withUsers } from './user-context.ts';
+import { findUser, keepMemorySmall, type UserContext, withUsers } from './user-context.ts';
 
 type Options = VerbOptions & ListOptions & Readonly<Record<string, unknown>> & { readonly after?: string };
 type Row = Awaited<ReturnType<typeof toRows>>[number];
@@ -63,8 +62,7 @@ async function show(context: UserContext, typed: string, options: Options, io: C
 }
 
 async function list(context: UserContext, options: Options, io: CliIo): Promise<void> {
-  // Pages soon are garbage, for which V8 would take up to 110 MB more.
-  setFlagsFromString('--semi-space-growth-factor=1');
+  keepMemorySmall();
   await withProgress(io, 'Building the index of usernames', ensureUsernameIndex(context.store));
   const status = { key: 'status', colours: { disabled: 'red', shadowed: 'red', invited: 'yellow' } } as const;
   const lastSignIn = { key: 'last_sign_in', isTime: true } as const;

@@ -7,7 +7,7 @@ import type { Clock, DocumentStore } from '../store/store.ts';
 const COSTS = { collection: 'password-costs', id: 'imported', what: 'the costs of imported passwords' };
 
 const REMEMBERED_MS = 1000;
-/** After which every process knows a new cost. */
+/** Then every process knows a new cost. */
 export const COSTS_KNOWN_MS = 2 * REMEMBERED_MS;
 
 const toCosts = ({ costs }: StoredForm): readonly string[] => (Array.isArray(costs) ? costs.map(String) : []);
@@ -21,19 +21,17 @@ export function createImportedCosts(documents: DocumentStore, now: Clock) {
   let last: { readonly at: number; readonly costs: Promise<readonly string[]> } | undefined;
 
   return {
-    /** No older than `REMEMBERED_MS`. Throws StoreUnavailable. */
+    /** As of the last second. Throws StoreUnavailable. */
     get: async (): Promise<readonly string[]> => {
       const at = now();
       // A clock may be set back.
-      if (last === undefined || Math.abs(at - last.at) >= REMEMBERED_MS)
+      if (last === undefined || Math.abs(at - last.at) >= REMEMBERED_MS) {
         last = { at, costs: readCosts(documents) };
-      const { costs } = last;
-      return costs.catch((error: unknown) => {
-        if (last?.costs === costs) last = undefined;
-        throw error;
-      });
+        last.costs.catch(() => (last = undefined));
+      }
+      return last.costs;
     },
-    /** `judge` gets all costs that there would be, and may throw. True if one is new: it is known everywhere after `COSTS_KNOWN_MS`. */
+    /** `judge` gets all that there would be, and may throw. True if one is new: known everywhere after `COSTS_KNOWN_MS`. */
     add: (costs: Iterable<string>, judge: (all: readonly string[]) => void): Promise<boolean> =>
       changeDocument(documents, COSTS, (form) => {
         const before = toCosts(form);

@@ -100,11 +100,9 @@ async function* pagesOf(documents: DocumentStore) {
   let next: string | undefined;
   do {
     const page = await documents.page(PEOPLE, next);
-    const users = [...readDocuments(page.documents, parseUser).values()];
-    yield await reachable(
-      documents,
-      users.filter((user) => user !== undefined),
-    );
+    const found = [...readDocuments(page.documents, parseUser).values()];
+    const users = found.filter((user) => user !== undefined);
+    yield await reachable(documents, users);
     ({ next } = page);
   } while (next !== undefined);
 }

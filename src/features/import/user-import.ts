@@ -19,7 +19,7 @@ import { print, type CliIo } from '../../cli/io.ts';
 import { type ListOptions, printList } from '../../cli/table.ts';
 import { withProgress } from '../../cli/terminal.ts';
 import { addNew, changeGranted, type Granted, judgeGranted } from '../../cli/user-access.ts';
-import { newUserId, OPERATOR, type UserContext } from '../../cli/user-context.ts';
+import { keepMemorySmall, newUserId, OPERATOR, type UserContext } from '../../cli/user-context.ts';
 import { newLink } from '../../cli/user-links.ts';
 import { textOf } from './fields.ts';
 import { OF_LIST, readUsers, type UserDraft, type UserFormat } from './users.ts';
@@ -39,6 +39,7 @@ export async function importUsers(
   { options, io }: { readonly options: ImportOptions; readonly io: CliIo },
 ): Promise<void> {
   const { config, storedUsers, importedCosts } = context;
+  keepMemorySmall();
   const problems = new ProblemList();
   const { users } = await readUsers(options.from, file, problems);
   const custom = Object.values(config.scopes).flatMap(({ claims }) => claims);
@@ -69,7 +70,7 @@ export async function importUsers(
   const counts = { added, updated, unchanged, in_users_file };
   if (options.dryRun) return print(io, options, { value: counts });
   const invite = options.invite ? newLink(context) : undefined;
-  // Again, because of another import at the same time.
+  // Again: another import may run at the same time.
   const hasNew = await importedCosts.add(costs, (all) => {
     const late = costsFault([...ofFile, ...all]);
     if (late !== undefined) throw new ConfigError([{ file, message: late }]);
@@ -91,7 +92,7 @@ export async function importUsers(
 const unknownIn = (users: readonly UserDraft[], known: readonly string[]) =>
   [...new Set(users.flatMap(({ claims }) => Object.keys(claims)))].filter((name) => !known.includes(name));
 
-/** The users whom the drafts may be, or may share an address with, and the costs of all hashes: of many users, little is kept. */
+/** The users whom the drafts may be, or share an address with, and the costs of all hashes. Little is kept of the others. */
 async function lookUp(storedUsers: StoredUsers, drafts: readonly UserDraft[]) {
   const names = new Set(drafts.map(({ username }) => canonicalUsername(username)));
   const addresses = new Set(drafts.map(addressOf).filter(Boolean));
