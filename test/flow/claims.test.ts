@@ -21,14 +21,10 @@ import { anyStore, useWorld } from '../world/each-store.ts';
 type Members = Readonly<Record<string, unknown>>;
 
 const EVERYTHING = 'openid email profile groups storage offline_access reports.read';
-const CLIENTS = worldClients().map((client) => {
-  const more: Members =
-    {
-      web: { scope: EVERYTHING, id_token_claims: 'full' },
-      post: { scope: `${EVERYTHING} other.read`, groups_claim: ['wiki', 'managers'] },
-      web2: { id_token_claims: 'full' },
-    }[client.client_id] ?? {};
-  return { ...client, ...more };
+const CLIENTS = worldClients({
+  web: { scope: EVERYTHING, id_token_claims: 'full' },
+  post: { scope: `${EVERYTHING} other.read`, groups_claim: ['wiki', 'managers'] },
+  web2: { id_token_claims: 'full' },
 });
 const CONFIG = {
   ...GENEROUS,

@@ -1,4 +1,4 @@
-// A request without `scope`: what it asks for where it starts, and that nothing is filled in later.
+// A request without `scope`: what it asks for where it starts, and that nothing is filled in later. Of machines: test/attack/resources.test.ts.
 import { decodeJwt } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { signIn } from '../world/app.ts';
@@ -10,31 +10,26 @@ import { redeem, refresh } from '../world/token-endpoint.ts';
 import { API, GENEROUS, type OpenWorld, OTHER_API, SECRETS, worldClients } from '../world/world.ts';
 import { anyStore, useWorld } from '../world/each-store.ts';
 
-const BARE = 'https://api.example/bare';
 const CLIENTS = [
   ...worldClients({ web: { default_scope: 'openid email' } }).filter(({ client_id: id }) =>
     ['web', 'web2', 'first-party', 'rs1'].includes(id),
   ),
-  // All of one API, of two, and of two with a default.
-  machineClient('post', 'other.read other.write'),
-  machineClient('svc', 'reports.read reports.write other.read'),
-  { ...machineClient('with-default', 'reports.read reports.write other.read'), default_scope: 'other.read' },
-  machineClient('in-part', 'reports.write'),
+  {
+    client_id: 'in-part',
+    client_secret: 'env:TEST_SVC',
+    grant_types: ['client_credentials'],
+    scope: 'reports.write',
+  },
 ];
 const CONFIG = {
   ...GENEROUS,
   resources: [
     { resource: API, scopes: ['reports.read', 'reports.write'], default_scopes: ['reports.read'] },
     { resource: OTHER_API, scopes: ['other.read', 'other.write'] },
-    { resource: BARE, clients: ['with-default', 'web'] },
   ],
   clients: CLIENTS,
   lifetimes: { consent: '180d' },
 };
-
-function machineClient(id: string, scope: string) {
-  return { client_id: id, client_secret: 'env:TEST_SVC', grant_types: ['client_credentials'], scope };
-}
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -124,29 +119,6 @@ anyStore(
       expect(answer).toMatchObject({ scope: 'reports.read' });
       const { aud, scope } = decodeJwt(String(answer['access_token']));
       expect([aud, scope]).toEqual([API, 'reports.read']);
-    });
-
-    it.each([
-      ['AC-08', 'svc', { resource: API }, API, 'reports.read'],
-      ['AC-08', 'svc', { resource: OTHER_API }, 'invalid_scope', undefined],
-      ['AC-08', 'post', { resource: API }, 'invalid_target', undefined],
-      ['AC-08', 'post', { resource: OTHER_API }, OTHER_API, 'other.read other.write'],
-      ['AC-08', 'with-default', { resource: API }, API, 'reports.read'],
-      ['AC-08', 'with-default', { resource: OTHER_API }, OTHER_API, 'other.read'],
-      ['AC-08', 'with-default', { resource: BARE }, BARE, undefined],
-      ['AC-08', 'in-part', { resource: API }, 'invalid_scope', undefined],
-      ['AC-09', 'post', {}, OTHER_API, 'other.read other.write'],
-      ['AC-09', 'svc', {}, 'invalid_scope', undefined],
-      ['AC-09', 'with-default', {}, OTHER_API, 'other.read'],
-      ['AC-09', 'in-part', {}, API, 'reports.write'],
-    ] as const)('%s: of %s, asking with %j, gives %s and %s', async (_id, id, fields, wanted, scope) => {
-      for (const empty of EMPTY) {
-        const { body } = await asMachine(world(), id, { ...fields, ...empty });
-        const jwt = body['access_token'];
-        const claims = typeof jwt === 'string' ? decodeJwt(jwt) : undefined;
-        expect([claims?.aud ?? body['error'], claims?.['scope']]).toEqual([wanted, scope]);
-        if (claims) expect(body['scope']).toBe(scope);
-      }
     });
 
     it('at the exchange and at a refresh is what was granted', async () => {

@@ -53,10 +53,9 @@ async function hinted(node: Node, hint: unknown): Promise<number> {
 const config = {
   ...GENEROUS,
   signing_keys: { ...FAST_KEYS.signing_keys, algorithms: ALGORITHMS },
-  clients: worldClients().map((client) => {
-    const alg = new Map<string, string>(APPS).get(client.client_id);
-    return { ...client, ...(alg && { id_token_signed_response_alg: alg }) };
-  }),
+  clients: worldClients(
+    Object.fromEntries(APPS.map(([client, alg]) => [client, { id_token_signed_response_alg: alg }])),
+  ),
 };
 
 describe('keys of four algorithms', () => {

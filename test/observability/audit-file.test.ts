@@ -5,19 +5,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
 import { machineToken, signIn } from '../world/app.ts';
-import { post } from '../world/requests.ts';
-import { basic } from '../world/token-endpoint.ts';
-import {
-  API,
-  OTHER_API,
-  PASSWORDS,
-  PEOPLE,
-  seedStore,
-  type World,
-  WORLD_ENV,
-  worldClients,
-  writeWorldConfig,
-} from '../world/world.ts';
+import { PASSWORDS, PEOPLE, seedStore, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { startProcess } from '../world/process.ts';
 import { inProcesses, PROCESSES } from '../world/processes.ts';
 import type { AuditRecord } from '../world/recorded-telemetry.ts';
@@ -95,35 +83,6 @@ describe('CF-15: the audit trail in a file', () => {
       expect(events.at(-1)).toBe('service_stopped');
     },
   );
-
-  it('RD-32: on a full disk requests are answered, what waits is bounded, and the service ends', async () => {
-    // Each record names them: a mebibyte waits before anything is lost.
-    const scopes = Array.from({ length: 60 }, (_scope, index) => `reports.${index}.${'x'.repeat(100)}`);
-    const resources = [
-      { resource: API, scopes: ['reports.read', ...scopes] },
-      { resource: OTHER_API, scopes: ['other.read'] },
-    ];
-    const svc = { scope: scopes.join(' '), default_scope: scopes.join(' ') };
-    // The kernel's own full disk.
-    await configureAudit({
-      audit: 'file:/dev/full',
-      rate_limits: { token: '200000/1m' },
-      resources,
-      clients: worldClients({ svc }),
-    });
-    const service = await startProcess(world.configFile);
-    const ask = async () => {
-      const form = { grant_type: 'client_credentials' };
-      expect((await post(world, '/oauth/token', form, { authorization: basic('svc') })).status).toBe(200);
-    };
-    for (let count = 0; count < 5; count += 1) await Promise.all(Array.from({ length: 50 }, ask));
-    const metrics = await (await fetch(`${world.management}/metrics`)).text();
-    const waiting = Number(/^postern_lines_waiting_bytes\{to="audit"\} (\d+)/m.exec(metrics)?.[1]);
-    expect(waiting).toBeGreaterThan(1_000_000);
-    expect(waiting).toBeLessThanOrEqual(1_048_576);
-    await signIn(world);
-    expect((await service.end()).code).toBe(0);
-  });
 
   it("says once that it can't be written, shows what waits, and loses none of it", async () => {
     await configureAudit({ audit: 'file:audit/trail.jsonl' });

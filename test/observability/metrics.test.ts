@@ -20,15 +20,15 @@ const LATER = Array.from({ length: 200 }, (_, index) => ({
 }));
 const world = useWorld({
   config: {
-    clients: [...LATER, ...worldClients()].map((client) =>
-      client.client_id === 'svc'
-        ? {
-            ...client,
-            client_secret: undefined,
-            client_secrets: [{ value: 'env:TEST_SVC', expires_at: SOON, name: 'first' }],
-          }
-        : client,
-    ),
+    clients: [
+      ...LATER,
+      ...worldClients({
+        svc: {
+          client_secret: undefined,
+          client_secrets: [{ value: 'env:TEST_SVC', expires_at: SOON, name: 'first' }],
+        },
+      }),
+    ],
   },
 });
 

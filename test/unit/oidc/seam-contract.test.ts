@@ -1,33 +1,19 @@
 // What the seam believes of the engine's classes. Fails when an upgrade of the engine changes it: then src/oidc/seam/
 // is to be read anew, before anything else.
 import Provider from 'oidc-provider';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { authorize, signIn } from '../../world/app.ts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { signIn } from '../../world/app.ts';
 import { authorizationPath, authorizationUrl } from '../../world/authorization-request.ts';
 import { newBrowser } from '../../world/person.ts';
-import { introspect, revoke } from '../../world/presented-tokens.ts';
 import { get, post } from '../../world/requests.ts';
-import { clientCredentials, redeem, refresh } from '../../world/token-endpoint.ts';
+import { clientCredentials, refresh } from '../../world/token-endpoint.ts';
 import { API, type OpenWorld, startWorld } from '../../world/world.ts';
 import { raw } from '../../world/raw.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { countCalls } from './counting-records.fixture.ts';
 
 const printed: string[] = [];
 let world: OpenWorld;
-/** What was asked of the record store, as `AccessToken.save`. */
-let calls: string[] = [];
 /** The engine as it ships. */
 let bare: Provider;
-
-function counting(store: Store): Store {
-  const counted = countCalls(store.records);
-  ({ calls } = counted);
-  return { ...store, records: counted.records, ping: () => store.ping(), close: () => store.close() };
-}
-
-/** Without the mark that a process writes by itself. */
-const made = () => calls.filter((call) => !call.startsWith('Mark.'));
 
 beforeAll(async () => {
   for (const method of ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const) {
@@ -41,16 +27,12 @@ beforeAll(async () => {
   }
   bare = new Provider('https://id.example');
   printed.length = 0; // it warns of its own defaults, which ours has none of
-  world = await startWorld({ handStore: counting });
+  world = await startWorld();
 });
 afterAll(async () => {
   await world.stop();
   vi.restoreAllMocks();
 });
-beforeEach(() => {
-  calls.length = 0;
-});
-
 describe('the classes of the engine', () => {
   it.each(['AccessToken', 'ClientCredentials', 'OIDCContext', 'Client'])(
     '%s is a getter on Provider.prototype, and read anew from the instance',
@@ -93,39 +75,6 @@ describe('the classes of the engine', () => {
     const { AccessToken } = bare;
     expect((AccessToken as unknown as { find?: unknown }).find).toBeTypeOf('function');
     expect((AccessToken.prototype as { destroy?: unknown }).destroy).toBeTypeOf('function');
-  });
-});
-
-describe('the store calls of a token', () => {
-  it('of a machine: none to issue, one to introspect, two to revoke', async () => {
-    const { body } = await clientCredentials(world, { scope: 'reports.read' });
-    expect(made()).toEqual([]);
-    const token = String(body['access_token']);
-    expect((await introspect(world, token))['active']).toBe(true);
-    expect(made()).toEqual(['RevokedToken.find']);
-    calls.length = 0;
-    await revoke(world, token, 'svc');
-    expect(made()).toEqual(['RevokedToken.find', 'RevokedToken.save']);
-  });
-
-  it('of a person: the exchange saves the access token once, and the refresh token and the code’s end', async () => {
-    const authorized = await authorize(world);
-    calls.length = 0;
-    expect((await redeem(world, authorized)).status).toBe(200);
-    expect(calls.filter((call) => call.startsWith('AccessToken.'))).toEqual(['AccessToken.save']);
-    expect(calls.filter((call) => call.startsWith('RefreshToken.'))).toEqual(['RefreshToken.save']);
-    expect(calls.filter((call) => call.startsWith('AuthorizationCode.'))).toEqual([
-      'AuthorizationCode.find',
-      'AuthorizationCode.consume',
-    ]);
-    expect(made().filter((call) => call.endsWith('.save'))).toHaveLength(2);
-  });
-
-  it('that is not ours: none', async () => {
-    for (const token of ['a.b.c', '..', 'a.b.c.d.e']) {
-      expect(await introspect(world, token)).toEqual({ active: false });
-    }
-    expect(made()).toEqual([]);
   });
 });
 
