@@ -20,7 +20,7 @@ import type { Timing } from '../config/key-times.ts';
 import type { Vault } from './vault.ts';
 
 const PEPPER_BYTES = 32;
-/** More lost races than this mean that writers never pause. */
+/** After this many lost races, give up: writers don't pause. */
 const MAX_ATTEMPTS = 50;
 
 const GONE = 'the key ring is gone from the store';
@@ -39,7 +39,7 @@ export type KeyStoreOptions = KeySettings & {
   readonly documents: DocumentStore;
   readonly vault: Vault;
   readonly now: Clock;
-  /** Whose ring it must be. Absent: any issuer's. */
+  /** The issuer that the ring must belong to. Absent: any issuer. */
   readonly issuer?: string | undefined;
 };
 
@@ -64,7 +64,7 @@ export class KeyStore {
     this.#options = options;
   }
 
-  /** The ring goes on with these. */
+  /** Uses these settings for the ring from now on. */
   change(settings: Partial<KeySettings>): void {
     this.#options = { ...this.#options, ...settings };
   }

@@ -74,7 +74,7 @@ export function decodeRing(value: string, version: number, vault: Vault): Decode
   return { ring, isInPlace: writtenAs === version };
 }
 
-/** Runs `open` on `what`, and says for operators why the vault can't. Throws KeyStoreError `unreadable` or `tampered`. */
+/** Runs `open` on `what`, with a reason for administrators if it fails. Throws KeyStoreError `unreadable` or `tampered`. */
 export function opening<T>(what: string, open: () => T): T {
   try {
     return open();

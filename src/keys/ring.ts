@@ -66,8 +66,8 @@ export function stateOf(key: RingKey, now: number): KeyState {
 const MOST_EARLY_MS = 30 * 86_400_000;
 
 /**
- * The key that signs at `now`: the latest appointment that has come. Where no key could sign, because a clock was ahead when the ring was
- * changed, the key that signed by that clock, whose appointment lies ahead. Undefined only on a clock far behind the ring's.
+ * The key that signs at `now`: the one whose time to sign came last. If there is none, because a clock was ahead when the ring was changed,
+ * the key that signed by that clock, although its time hasn't come. Undefined only if this clock is far behind the ring.
  */
 export function activeKey(ring: Ring, now: number): SealedKey | undefined {
   const due = appointedAt(ring, now);
@@ -82,7 +82,7 @@ function appointedAt(ring: Ring, at: number): SealedKey | undefined {
   return active.toSorted((a, b) => (b.activateAt ?? 0) - (a.activateAt ?? 0))[0];
 }
 
-/** What a clock showed at the latest, as the changes of the ring tell. A planned private part goes after its key has retired. */
+/** The latest time in the changes of the ring. Unless compromised, a private part is destroyed after its key has retired. */
 function latestMoment({ keys, gone }: Ring): number {
   const ends = keys.map((key) => key.compromisedAt ?? ((!isSealed(key) && key.retireAt) || 0));
   return Math.max(...ends, ...keys.map(({ publishedAt }) => publishedAt), ...gone.map(({ at }) => at));

@@ -83,7 +83,7 @@ export class Rotation {
     return this.#ring;
   }
 
-  /** False once nothing was confirmed for the lease: keys may be gone that this node still has. The answer is then 503. */
+  /** False if the ring wasn't confirmed within the lease: other nodes may have removed keys. The response is then 503. */
   signingAllowed(): boolean {
     const age = this.#options.now() - this.#confirmedAt;
     // A clock that was set back would stretch the lease.
@@ -125,8 +125,8 @@ export class Rotation {
       } while (now() - this.#readAt > LEASE_MS);
       this.#problem = undefined;
     });
-    // Before the steps, so that a compromise never waits for a key to be made. And without the store too: appointments
-    // are kept by the clock.
+    // Before the steps, so that a compromise never waits for a new key. Also without the store, because scheduled keys start
+    // to sign by the clock.
     const isSwapped = await this.#attempt(() => this.#swap());
     if (!isRead) return;
     // A set that can't be swapped in isn't confirmed: the one that serves may hold a key that others have removed.
@@ -144,7 +144,7 @@ export class Rotation {
     } catch (error) {
       if (error instanceof KeyStoreError) {
         this.#problem = error.message;
-        // What is revoked with the keys and the pepper of the other nodes is not revoked here: nothing more is signed.
+        // Revocations by the other nodes, with their keys and pepper, have no effect here, so this node stops signing.
         if (error.code === 'foreign') this.#confirmedAt = Number.NEGATIVE_INFINITY;
       }
       this.#options.onError(error);
@@ -155,8 +155,8 @@ export class Rotation {
   async #swap(): Promise<void> {
     const { keyStore, now, onKeySet } = this.#options;
     if (!this.#ring) return;
-    // Beyond the lease nothing is signed here, and appointments may have been cancelled elsewhere: what is published then
-    // stays as it is, so that no key leaves on an old plan.
+    // After the lease, this node signs nothing, and other nodes may have changed the schedule. So the published keys stay as
+    // they are, and no key is removed by an old schedule.
     const at = Math.min(now(), this.#readAt + LEASE_MS);
     const view = viewOf(this.#ring, at);
     if (view === this.#served?.view) return;
@@ -165,7 +165,7 @@ export class Rotation {
     this.#served = { generation: keySet.generation, view };
   }
 
-  /** The next turn is armed once this one is done, so that two swaps never overlap. */
+  /** Schedules the next turn after this one, so that two swaps never overlap. */
   #arm(): void {
     if (!this.#isRunning) return;
     const { now, timer = startTimer } = this.#options;
@@ -174,7 +174,7 @@ export class Rotation {
     }, this.#delay(now()));
   }
 
-  /** Until the next poll, or the appointment that comes before it. */
+  /** Time until the next poll, or until a scheduled change before it. */
   #delay(now: number): number {
     const appointments = this.ring().keys.flatMap(({ activateAt, retireAt, removeAt }) =>
       [activateAt, retireAt, removeAt].flatMap((at) => (at !== undefined && at > now ? at - now : [])),

@@ -73,8 +73,8 @@ export function takeStep(ring: Ring, due: DueStep, now: number, timing: Timing, 
 }
 
 /**
- * A rotation by hand: the reserve gets the earliest appointment that no verifier can be surprised by. The same ring where there is an
- * appointment already.
+ * A manual rotation: schedules the reserve for the earliest time that all verifiers will know it. Returns the same ring if a key is
+ * scheduled already.
  */
 export const rotateNow = (ring: Ring, now: number, timing: Timing, newKey?: NewKey): Ring =>
   scheduledKeys(ring, now).length > 0 ? ring : appoint(ring, now, now, timing, newKey);
@@ -101,7 +101,7 @@ function appoint(ring: Ring, wished: number, now: number, timing: Timing, newKey
   return withReserve({ ...ring, keys }, now, newKey);
 }
 
-// Two bounds: verifiers must have been able to see the key, and every node must have read the appointment before it comes.
+// Two bounds: verifiers must have had time to fetch the key, and every node must have read the schedule before it applies.
 const earliestActivation = (key: RingKey, now: number, timing: Timing): number =>
   Math.max(key.publishedAt + ms(timing.publishToActivate), now + ms(timing.propagation + timing.skew));
 

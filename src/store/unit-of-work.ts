@@ -1,5 +1,5 @@
-// The store as one request sees it: what was read is remembered, and what is saved goes out together before the answer.
-// Consume, destroy and revoke are locks and go out at once; `use` is one that goes out last. Outside of a request it is the store itself.
+// The store for one request: reads are cached, and saves are written together before the response. Consume, destroy and
+// revoke are locks and happen at once; `use` is a lock that happens last. Outside of a request, it is the store itself.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Clock,
@@ -39,14 +39,14 @@ export interface UnitOfWork extends RecordStore {
 }
 
 type Lose = (result: Exclude<ConsumeResult, 'consumed'>) => Promise<never>;
-/** `isLock`: what the request saves is the winner's alone. */
+/** `isLock`: only the request that wins may save. */
 type LockOptions = UseOptions & { readonly isLock?: boolean };
 
 type Stored = Pick<Store, 'records' | 'documents'>;
 
 export function createUnitOfWork({ records, documents }: Stored, now: Clock): UnitOfWork {
   const units = new AsyncLocalStorage<Unit>();
-  /** What runs on after the answer is no part of the request any more. */
+  /** Work after the response isn't part of the request. */
   const current = () => {
     const unit = units.getStore();
     return unit?.isOver === false ? unit : undefined;
@@ -110,13 +110,13 @@ class Unit implements RecordStore {
   readonly #store: RecordStore;
   readonly #documents: DocumentStore;
   readonly #now: Clock;
-  /** What the store has, and on top of it what is still to be saved. */
+  /** The records of the store, with pending saves applied. */
   readonly #found = new Map<string, Found>();
   readonly #unsaved = new Map<string, NewRecord>();
   /** Destroyed, or saved as consumed: no later save of this request brings it back. */
   readonly #ended = new Set<string>();
   readonly #revoked = new Map<string, Promise<void>>();
-  /** Goes out with what is saved. */
+  /** Written together with the saves. */
   #use: Use | undefined;
 
   constructor({ records, documents }: Stored, now: Clock) {
@@ -151,7 +151,7 @@ class Unit implements RecordStore {
   async findByAlias(kind: string, alias: string): Found {
     for (const [id, found] of this.#found) {
       const record = id.startsWith(idOf(kind, '')) ? await found : undefined;
-      // One that ended has left its alias to the next.
+      // An ended record has passed its alias to its successor.
       if (record?.alias === alias && record.consumedAt === undefined) return record;
     }
     await this.flush();

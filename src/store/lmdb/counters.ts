@@ -25,7 +25,7 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
         // Giving back after the window ended must not open the next one.
         if (row === undefined && by <= 0) return { count: 0, resetsInMs: 0 };
         const count = Math.max(0, (row?.count ?? 0) + by);
-        // The last: the clock was set back, and the window would last that much longer.
+        // Third case: the clock was set back, and the window would last longer by that time.
         if (row === undefined || (renew && by > 0) || row.endsAt - at > windowMs) {
           drop(name);
           void tables.counters.put(name, { count, endsAt: at + windowMs });

@@ -7,12 +7,12 @@ import { StoreTakesNoWrites, StoreUnfit } from '../store.ts';
 
 export const DATA_FILE = 'data.mdb';
 const LOCK_FILE = 'lock.mdb';
-/** More than one request stores. Pages that LMDB has free inside its file say nothing of the disk. */
+/** More than one request stores. Free pages inside LMDB's file don't show whether the disk is full. */
 const ROOM_BYTES = 65_536;
 /** In the first page, behind its header. */
 const MAGIC = { at: 24, value: 0xbeefc0de };
 
-/** Makes what is missing. Rejects, with a line for the operator, where LMDB would end the process. */
+/** Creates missing files. Rejects with one line for the administrator where LMDB would crash the process. */
 export async function prepareFiles(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -23,10 +23,10 @@ export async function prepareFiles(folder: string): Promise<void> {
 async function prepareFile(folder: string, name: string): Promise<void> {
   const path = join(folder, name);
   if (existsSync(path)) return access(path, constants.R_OK | constants.W_OK);
-  // LMDB maps the lock file into memory, and a page of it that has no room on the disk ends the process.
+  // LMDB maps the lock file into memory. If the disk has no room for a page of it, the process crashes.
   await fillRoom(folder);
   await (await open(path, constants.O_RDWR | constants.O_CREAT, 0o600)).close();
-  // A command that root runs while the service is stopped must not shut the service out.
+  // A command that root runs while the service is stopped must not lock the service out of its files.
   if (process.getuid?.() === 0) {
     const { uid, gid } = await stat(folder);
     await chown(path, uid, gid);
@@ -83,7 +83,7 @@ function toProblem(cause: unknown): string {
     : `the store's file can't be read: ${toReason(cause)}`;
 }
 
-/** Which files they are. Rejects where there is something else than a store; an empty file is one that is being made. */
+/** Identifies the files. Rejects if they aren't a store. An empty file is a store that is being created. */
 async function readState(folder: string): Promise<string> {
   const lock = await stat(join(folder, LOCK_FILE)).catch(() => undefined);
   const file = await open(join(folder, DATA_FILE), 'r');

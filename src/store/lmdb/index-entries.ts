@@ -11,7 +11,7 @@ export function createLmdbIndex(tables: LmdbTables): IndexStore {
     const name = prefixOf(index);
     const keys = entries.map((entry) => Buffer.concat([name, toIndexKey(entry)]));
     const missing = () => keys.filter((key) => !tables.index.doesExist(key));
-    // Nearly always all of them are there when an index is looked through; a transaction waits for the disk.
+    // Usually all entries exist already, and a transaction would wait for the disk.
     if (tables.read(missing).length === 0) return 0;
     return tables.write(() => {
       const added = missing();

@@ -12,7 +12,7 @@ import type { Clock, Store } from '../store.ts';
 
 const SWEEP_EVERY_MS = 15_000;
 const PROBE_LIFE_MS = 60_000;
-/** A write that every process repeats for each scrape and health check would hold up those of requests. */
+/** If each process wrote at each scrape and health check, it would delay the writes of requests. */
 const PROBE_COUNTS_MS = 1000;
 
 type LmdbOptions = Readonly<{
@@ -54,7 +54,7 @@ export async function openLmdb({
   };
 }
 
-/** Rejects with one line that an operator can act on. */
+/** Rejects with one line that says what to do. */
 export async function openFolder(folder: string): Promise<LmdbTables> {
   try {
     await prepareFiles(folder);

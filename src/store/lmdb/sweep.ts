@@ -5,7 +5,7 @@ import { dropRecord, readRow } from './records.ts';
 import type { ExpiryKey, LmdbTables } from './tables.ts';
 import type { Clock } from '../store.ts';
 
-/** A transaction holds up the event loop and every writer of the folder. A row on disk alone may take a millisecond. */
+/** A transaction blocks the event loop and all writers of the folder. A single row on disk can take a millisecond. */
 const BATCH_MS = 2;
 const BATCH_ROWS = 100;
 /** Times what the last batch took with its commit. Requests write meanwhile; bench/sections/expiry.ts measures the loss. */
@@ -65,7 +65,7 @@ function dropExpired(tables: LmdbTables, key: ExpiryKey): void {
   void tables.expiry.remove(key);
   const row = table === 'record' ? readRow(tables, id) : undefined;
   if (table === 'record' && row === undefined) void tables.records.remove(id);
-  // What was damaged may have been written anew.
+  // A damaged row may have been replaced meanwhile.
   if (row !== undefined && row.expiresAt <= expiresAt) dropRecord(tables, id, row);
   if (table === 'tombstone') void tables.tombstones.remove(id);
   if (table === 'counter') void tables.counters.remove(id);

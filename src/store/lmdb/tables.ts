@@ -32,7 +32,7 @@ export function openTables(folder: string) {
   } as Parameters<typeof open>[0]);
   let isClosed = false;
   let explaining: Promise<StoreTakesNoWrites> | undefined;
-  /** LMDB calls a write that a full disk cuts off an input/output error; the disk itself says what it is. */
+  /** LMDB reports a full disk as an input/output error, so the disk is asked for the real reason. */
   const explain = (cause: unknown) =>
     (explaining ??= assertRoom(folder)
       .then(
@@ -80,12 +80,12 @@ export function openTables(folder: string) {
       }
     },
 
-    /** Frees the reader slots of processes that were killed; they would keep old pages from being used again. */
+    /** Frees the reader slots of killed processes, which would prevent the reuse of old pages. */
     forgetDeadReaders() {
       root.readerCheck();
     },
 
-    /** A whole copy as of now, as data.mdb in an empty folder; writers go on meanwhile. */
+    /** Writes a consistent snapshot to data.mdb in an empty folder. Writers continue meanwhile. */
     copyTo: (to: string): Promise<void> => root.backup(to, true),
 
     async close(): Promise<void> {

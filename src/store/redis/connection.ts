@@ -1,5 +1,5 @@
-// The way to Redis: every question has a deadline, every failure becomes StoreUnavailable, and what may not be lost in a
-// failover is confirmed by its replicas.
+// The connection to Redis: each command has a deadline, each failure becomes StoreUnavailable, and replicas confirm writes
+// that a failover must not lose.
 import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../../config/redis-url.ts';
 import { codeOf, createSingleClient, type Master, type RedisClient } from './client.ts';
@@ -86,7 +86,7 @@ function toConnection(place: RedisPlace) {
 
   return {
     label: place.label,
-    /** A replica must have what may not be lost; else `confirm` is `run`. */
+    /** Replicas must confirm writes. Otherwise `confirm` is `run`. */
     isConfirmed,
     ask,
     run,
@@ -172,7 +172,7 @@ function toUnavailable(error: unknown, client: RedisClient, key = ''): StoreUnav
   if (error instanceof AnswerLost) {
     return Object.assign(toUnavailable(error.cause, client, key), { mayBeDone: true });
   }
-  // Of a cut connection a command only knows that it was cut; the client knows why.
+  // If the connection broke, the command's error doesn't say why; the client's does.
   const isAnswer = error instanceof Late || isReply(error);
   const cause = toCause(isAnswer ? error : client.obstacle());
   if (codeOf(cause) === 'WRONGTYPE')

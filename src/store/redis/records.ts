@@ -40,7 +40,7 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
     async consume(kind, key, found) {
       const at = now();
       const id = redisRecordKey(kind, key);
-      // Asked before the mark is set, never after it: who comes second revokes the grant, and the first has won.
+      // Read before the mark is set, never after it: the second caller revokes the grant, but the first one has won.
       const grant = found === undefined ? await liveGrantOf(connection, id, at) : (found.grant ?? '');
       if (grant === undefined) return 'gone';
       await probe(connection, id, 'u');
@@ -55,7 +55,7 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
 
     async revokeGrant(grant, ttlSeconds) {
       const members = await bury(connection, grant, { at: now(), lifeMs: toLifeMs(ttlSeconds) });
-      // From here on everything is dead; the rest only cleans up, and a repeat finds what an outage left behind.
+      // From here on, all records of the grant are invalid. The rest only deletes them, and a retry deletes what an outage left.
       for (let start = 0; start < members.length; start += BATCH) {
         const batch = members.slice(start, start + BATCH);
         await Promise.all(batch.map((member) => drop(connection, toName(member), grant)));
@@ -69,7 +69,7 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
 async function save(connection: RedisConnection, record: NewRecord, at: number): Promise<SaveResult> {
   const { kind, key, grant = '' } = record;
   const span = { at, lifeMs: toLifeMs(record.ttlSeconds) };
-  // In one round trip, and where one connection has them all in this order.
+  // In one round trip and, on a single connection, in this order.
   const [indexed, isAlive, hasAlias] = await Promise.all([
     grant === '' ||
       connection.run(
@@ -87,7 +87,7 @@ async function save(connection: RedisConnection, record: NewRecord, at: number):
   if (isAlive && hasAlias) return 'saved';
   if (!isAlive && record.alias !== undefined)
     await connection.run('dropAlias', [aliasKey(kind, record.alias)], [key]);
-  // It was made to follow a record that another one has followed: nobody has its key.
+  // Another record has already followed the same one, so no browser has the key of this one.
   if (!hasAlias && record.follows !== undefined) await drop(connection, record);
   return 'ended';
 }
@@ -109,7 +109,7 @@ async function writeAlias(
   if (await take()) return true;
   const holder = await connection.ask(pointer, (redis) => redis.get(pointer));
   if (holder === null || (await findRecord(connection, { kind, key: holder }, at))) return false;
-  // By the caller's clock it is over, or its grant is dead.
+  // It has expired by the caller's clock, or its grant is revoked.
   await dropFrom(holder);
   return take();
 }
@@ -146,7 +146,7 @@ async function findRecord(
   if (fields[5]) await settleRecord(connection, id);
   const record = toLiveRecord(key, fields, at);
   if (record?.grant === undefined) return record;
-  // A record that was written while its grant was being revoked is still there, and dead.
+  // A record that was written during the revocation of its grant still exists, but is invalid.
   const isDead = record.grant === key && ahead ? ahead : isRevoked(connection, record.grant, at);
   return (await isDead) ? undefined : record;
 }
