@@ -50,7 +50,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: Pen
     try {
       const own = second && (await factors.get(user.id));
       const proved = own && { amr: BY_PASSWORD, sessionsSince: own.sessionsSince };
-      const login = { accountId: user.id, at, generation, proved };
+      const login = { accountId: user.id, at, generation, proved, device: cookie.read(ctx) };
       const destination = await interactions.finishLogin(ctx, interaction, login);
       // Of several correct attempts at the same time, one signed the user in.
       if (destination !== undefined) record('success', { account_id: user.id });

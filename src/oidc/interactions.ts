@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import { isUrlClient } from '../config/client-id-url.ts';
 import type { Issued } from '../users/accounts.ts';
+import { notify } from '../users/acts.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { DocumentChanged } from '../store/documents.ts';
@@ -20,7 +21,12 @@ import type { Engine } from './provider.ts';
 const DECLINED = 'the user declined the request';
 
 /** Who proved to be whom, when, and how; `proved` is for where the file says something of sign-ins. */
-export type Login = Issued & { readonly accountId: string; readonly proved?: Proved | undefined };
+export type Login = Issued & {
+  readonly accountId: string;
+  /** What the browser remembered (users/trusted-browsers.ts). */
+  readonly device: string;
+  readonly proved?: Proved | undefined;
+};
 
 export type Proved = Readonly<{
   amr: Amr;
@@ -60,12 +66,17 @@ export function createInteractions(engine: Engine) {
 
     /** `spends`: written together with it; throws DocumentChanged where that is of an older version. */
     async finishLogin(ctx: Context, interaction: OpenInteraction, login: Login, spends?: CollectionWrite) {
+      const isNew = engine.areNotesHeard && (await isNewBrowser(engine, login));
       await engine.records.beside(() => engine.noteSignIn(login.accountId));
       // A user who signs in has chosen their account.
       const chosen = interaction.prompt === 'select_account' && { select_account: {} };
       const result = { login: toLogin(engine, ctx, login), ...chosen };
-      if (login.proved?.factorAt === undefined) return finishAndGoOn(ctx, interaction, result);
-      return finish(ctx, interaction, result, spends);
+      const destination = await (login.proved?.factorAt === undefined
+        ? finishAndGoOn(ctx, interaction, result)
+        : finish(ctx, interaction, result, spends));
+      const { accountId } = login;
+      if (isNew && destination) await notify(engine, { accountId, what: 'new_browser', place: placeOf(ctx) });
+      return destination;
     },
 
     /** The signed-in user proved more. The session goes on, and ends when it would have. */
@@ -73,7 +84,7 @@ export function createInteractions(engine: Engine) {
       const { accountId, issued } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
       // Without `login` the engine leaves the session as it is, and asks again.
-      const login = toLogin(engine, ctx, { accountId, ...issued, proved });
+      const login = toLogin(engine, ctx, { accountId, ...issued, proved, device: '' });
       return finish(ctx, interaction, { second_factor: {}, login }, spends);
     },
 
@@ -118,6 +129,12 @@ export function createInteractions(engine: Engine) {
       return destination;
     },
   };
+}
+
+/** The user has signed in before, elsewhere. */
+async function isNewBrowser({ states, trustedBrowsers }: Engine, { accountId, device }: Login) {
+  const { lastSignIn } = await states.get(accountId);
+  return lastSignIn !== undefined && trustedBrowsers.find(device, accountId) === undefined;
 }
 
 /** While the page was open: nothing is stored then, and the way back says so. */

@@ -36,6 +36,7 @@ const CALM: Series = {
   'postern_outgoing_calls{state="waiting"}': '1x60',
   'postern_outgoing_calls{state="failed"}': '0x20 1x2 0x38',
   [`${EVENTS}{event="app_logout",outcome="failure"}`]: '0x60',
+  postern_mail_oldest_seconds: '0x20 300x40',
   // One of few requests.
   [`${COUNT}{route="interaction",status="500"}`]: '0x30 1x30',
   [`${BUCKET}{route="token",le="0.5"}`]: '0+6000x60',
@@ -105,6 +106,7 @@ const FAULTS: Readonly<Record<string, readonly Series[]>> = {
     { 'postern_outgoing_calls{state="failed"}': '0x30 1x30' },
     { [`${EVENTS}{event="app_logout",outcome="failure"}`]: '0x30 1x30' },
   ],
+  PosternMailWaits: [{ postern_mail_oldest_seconds: '0x30 600+60x30' }],
   PosternGuessing: [{ [`${EVENTS}{event="sign_in",outcome="failure"}`]: '0x30 120+120x30' }],
   PosternAccountLock: [{ [`${EVENTS}{event="account_lock",outcome="failure"}`]: '0x30 1x30' }],
   PosternAuditStopped: [{ 'postern_lines_waiting_bytes{to="audit"}': '0x30 4096x30' }],

@@ -26,14 +26,9 @@ export function registerMail(program: Command, io: CliIo): void {
           user: job.accountId ?? job.typed,
           tries: job.failures,
           since: new Date(job.since).toISOString(),
-          next_try: new Date(job.notBefore).toISOString(),
         }));
-        const times = (['since', 'next_try'] as const).map((key) => ({ key, isTime: true }));
-        await printList(io, options, {
-          rows,
-          columns: ['id', 'email', 'user', 'tries', ...times],
-          none: 'No email waits.',
-        });
+        const columns = ['id', 'email', 'user', 'tries', { key: 'since', isTime: true }] as const;
+        await printList(io, options, { rows, columns, none: 'No email waits.' });
       }),
   );
   addVerb(verbs, 'retry', 'try email that waits again now')

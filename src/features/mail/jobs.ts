@@ -12,7 +12,7 @@ export type MailJob = Readonly<{
   /** forgot: the email is still to be found out. link: a reset or an invitation, as the user has a password or not. */
   what: 'forgot' | 'link' | (typeof NOTICES)[number];
   typed?: string;
-  accountId?: string;
+  accountId?: string | undefined;
   locale?: string | undefined;
   note?: Note | undefined;
   /** By someone who proved nothing. */

@@ -38,7 +38,7 @@ export type LetterModel = z.infer<typeof letter>;
 
 /** The page at /forgot. */
 export const forgot = z.discriminatedUnion('outcome', [
-  /** Asks for a username or an email address; its field is called `username`. */
+  /** Its field is called `username`. */
   z.object({ outcome: z.literal('ask'), action: Url, csrf: Text }),
   /** The same for every name. */
   z.object({ outcome: z.literal('sent') }),

@@ -5,7 +5,7 @@ import { createSparse } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import type { Job } from '../../oidc/job.ts';
 import { createOutbox, type JobFailure } from '../../store/outbox.ts';
-import { mailAddress, type MailSettings } from './feature.ts';
+import type { MailSettings } from './feature.ts';
 import { addressOf, type MailJob, type MailJobs } from './jobs.ts';
 import { composeLetter, kindOf, toModel } from './letter.ts';
 import { sendMessage, toFailure } from './transport.ts';
@@ -15,22 +15,21 @@ const MINUTE_MS = 60_000;
 const WAITS_MS = Array.from({ length: 110 }, (_, tries) => MINUTE_MS * Math.min(15, 2 ** tries));
 const LIFE_MS = { others: 24 * 60 * MINUTE_MS, asked: 30 * MINUTE_MS };
 
-/** Who share a mailbox. */
-const MOST_READERS = 5;
+const DELAYED = { reason: 'delayed', mayPass: true };
 
 type LimitName = 'sent' | 'asked' | 'recipient' | 'recipient_day' | 'notices';
 
-/** Resolves for how many seconds there have been too many; 0 where it is counted. Throws StoreUnavailable. */
-async function take({ limits }: App, subject: string, names: readonly LimitName[]): Promise<number> {
-  try {
-    const quotas = names.map((name) => limits.quotaOf(`mail.${name}`, subject));
-    await limits.guess(undefined, quotas);
-    return 0;
-  } catch (error) {
-    if (error instanceof TooManyRequests) return error.retryAfterSeconds;
-    throw error;
-  }
-}
+/** False: there have been too many. Throws StoreUnavailable. */
+const take = ({ limits }: App, subject: string, names: readonly LimitName[]): Promise<boolean> =>
+  limits
+    .guess(
+      undefined,
+      names.map((name) => limits.quotaOf(`mail.${name}`, subject)),
+    )
+    .then(
+      () => true,
+      (error: unknown) => (error instanceof TooManyRequests ? false : Promise.reject(error)),
+    );
 
 /** The end of an email. */
 function record({ audit, metrics }: App, kind: string, accountId: string | undefined, reason?: string): void {
@@ -39,25 +38,16 @@ function record({ audit, metrics }: App, kind: string, accountId: string | undef
   audit.record('mail', outcome, { account_id: accountId, action: kind, reason });
 }
 
-/** By username, else by email address. */
-async function findByName({ accounts, config }: App, typed: string) {
-  const user = await accounts.lookUp(typed);
-  const address = mailAddress(typed.trim())?.toLowerCase();
-  if (user !== undefined || address === undefined) return user ? [user] : [];
-  return config.users.filter((one) => addressOf(one)?.toLowerCase() === address).slice(0, MOST_READERS);
-}
-
-/** An email for each user who is meant, unless their mailbox has had too many. */
-async function addLetters(app: App, jobs: MailJobs, { id, typed = '', locale }: MailJob): Promise<void> {
-  for (const { id: accountId } of await findByName(app, typed)) {
-    const user = await app.accounts.findLiveNow(accountId);
-    const address = user && addressOf(user);
-    if (address === undefined) continue;
-    const isLimited = (await take(app, address.toLowerCase(), ['recipient', 'recipient_day'])) > 0;
-    if (isLimited) record(app, 'link', accountId, 'limited');
-    // After a crash it has the same id.
-    else await jobs.add([{ id: `${id}.${accountId}`, what: 'link', accountId, locale, isAsked: true }]);
-  }
+/** A job for who is meant, unless their mailbox has had too many. */
+async function addLetter(app: App, jobs: MailJobs, { id, typed = '', locale }: MailJob): Promise<void> {
+  const { id: accountId } = (await app.accounts.lookUp(typed)) ?? {};
+  const user = accountId && (await app.accounts.findLiveNow(accountId));
+  const address = user ? addressOf(user) : undefined;
+  if (address === undefined) return;
+  const mayHave = await take(app, address.toLowerCase(), ['recipient', 'recipient_day']);
+  if (!mayHave) record(app, 'link', accountId, 'limited');
+  // After a crash it has the same id.
+  else await jobs.add([{ id: `${id}.link`, what: 'link', accountId, locale, isAsked: true }]);
 }
 
 /** Undefined: nobody has to get it any more. */
@@ -68,29 +58,22 @@ async function findReader({ accounts }: App, { what, accountId = '' }: MailJob) 
   return user && address ? { user, address } : undefined;
 }
 
-/** A number: for so many seconds it has to wait. */
-async function sendLetter(
-  app: App,
-  settings: MailSettings,
-  job: MailJob,
-): Promise<JobFailure | number | undefined> {
-  const { accountId = '', note, isAsked = false } = job;
+async function sendLetter(app: App, settings: MailSettings, job: MailJob): Promise<JobFailure | 'done'> {
+  const { id, accountId = '', note, isAsked = false } = job;
   const reader = await findReader(app, job);
-  if (reader === undefined) return undefined;
-  const { user, address } = reader;
+  if (reader === undefined) return 'done';
+  const { user, address: to } = reader;
   const kind = await kindOf(app, job, user);
-  const isLimited = note !== undefined && (await take(app, accountId, ['notices'])) > 0;
-  const seconds = isLimited ? 0 : await take(app, '', isAsked ? ['sent', 'asked'] : ['sent']);
-  if (seconds > 0) return seconds;
+  if (note !== undefined && !(await take(app, accountId, ['notices']))) {
+    record(app, kind, accountId, 'limited');
+    return 'done';
+  }
+  if (!(await take(app, '', isAsked ? ['sent', 'asked'] : ['sent']))) return DELAYED;
   const locale = app.pages.localeFor({ chosen: job.locale ?? String(user.claims['locale']) });
   const content = composeLetter(app, await toModel(app, job, kind, user), locale);
-  const message = { id: job.id, to: address, ...content };
-  const failure = isLimited
-    ? undefined
-    : await sendMessage(settings, message).then(() => undefined, toFailure);
-  if (failure !== undefined) return failure;
-  record(app, kind, accountId, isLimited ? 'limited' : undefined);
-  return undefined;
+  const failure = await sendMessage(settings, { id, to, ...content }).then(() => undefined, toFailure);
+  if (failure === undefined) record(app, kind, accountId);
+  return failure ?? 'done';
 }
 
 /** What was asked for by strangers delays nothing else. */
@@ -99,25 +82,22 @@ const laneOf = ({ isAsked = false }: MailJob) => (isAsked ? 'asked' : 'others');
 export function createSender(app: App, settings: MailSettings, jobs: MailJobs): Job {
   const { log, storeNow: now } = app;
   const timesToSay = createSparse(now);
-  const pausedUntil = { asked: 0, others: 0 };
 
   const outbox = createOutbox(jobs, now, {
     targetOf: laneOf,
     waitsMs: WAITS_MS,
     mayRun: () => true,
-    canRun: (job) => now() >= pausedUntil[laneOf(job)],
+    canRun: () => true,
     async run(job) {
       if (now() - job.since > LIFE_MS[laneOf(job)]) return { reason: 'expired', mayPass: false };
-      const isMade = job.what !== 'forgot';
-      const result = isMade ? await sendLetter(app, settings, job) : await addLetters(app, jobs, job);
-      if (typeof result !== 'number') return result ?? 'done';
-      pausedUntil[laneOf(job)] = now() + result * 1000;
-      return { reason: 'delayed', mayPass: true };
+      if (job.what !== 'forgot') return sendLetter(app, settings, job);
+      await addLetter(app, jobs, job);
+      return 'done';
     },
     done: () => undefined,
     failed({ what, accountId, failures }, { reason, detail = reason }, isLast) {
       if (isLast) record(app, what, accountId, reason);
-      const times = reason === 'delayed' ? undefined : timesToSay(`${reason}${isLast}`);
+      const times = reason === DELAYED.reason ? undefined : timesToSay(`${reason}${isLast}`);
       if (times === undefined) return;
       const fields = { email: what, accountId, tries: failures, reason, detail, times };
       if (isLast) log.warn(fields, 'gave up sending an email');

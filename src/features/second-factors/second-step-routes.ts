@@ -56,7 +56,7 @@ function createPasskeyAttempt(
     const { accountId, at, generation, device, proof, factors } = result;
     cookie.write(ctx, device);
     const proved = { amr: amrOf([proof]), factorAt: at, sessionsSince: factors.sessionsSince };
-    const login = { accountId, at, generation, proved };
+    const login = { accountId, at, generation, proved, device: cookie.read(ctx) };
     const destination = await interactions.finishLogin(ctx, interaction, login);
     if (destination !== undefined) audit.record('sign_in', 'success', { ...of, account_id: accountId });
     goOn(ctx, interaction, destination);

@@ -73,13 +73,14 @@ async function finish(
   const { account, passwordStep } = pending;
   const amr = passwordStep === undefined ? withProof(interaction.amr, proof) : amrOf(['password', proof]);
   const proved = { amr, factorAt: secondsOf(host), sessionsSince: factors.sessionsSince };
-  const login = passwordStep && { accountId: account.id, ...passwordStep.issued, proved };
+  const device = cookie.read(ctx);
+  const login = passwordStep && { accountId: account.id, ...passwordStep.issued, proved, device };
   const destination = login
     ? await interactions.finishLogin(ctx, interaction, login, spends)
     : await interactions.finishStepUp(ctx, interaction, proved, spends);
   record(host, step, method);
   if (destination === undefined || passwordStep === undefined) return { destination };
-  cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), account.id));
+  cookie.write(ctx, trustedBrowsers.renew(device, account.id));
   await tidyUp(limits.finishSignIn(passwordStep.attempt), pendingSignIns.end(interaction.uid));
   audit.record('sign_in', 'success', whoOf(step));
   return { destination };

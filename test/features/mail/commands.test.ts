@@ -73,14 +73,17 @@ describe('postern mail', () => {
     const list = async () =>
       JSON.parse((await verb('mail', 'list', '--json')).stdout) as readonly {
         id: string;
-        next_try: string;
+        since: string;
       }[];
     expect(await list()).toMatchObject([
       { id: 'one', email: 'link', user: 'usr_anna', tries: 3 },
       { id: 'two', email: 'forgot', user: 'ben' },
     ]);
     expect((await verb('mail', 'retry')).stdout).toBe('Retrying 2 emails\n');
-    expect(Date.parse((await list())[0]?.next_try ?? '')).toBeLessThanOrEqual(Date.now());
+    await withStore({ folder: path.join(folder, '../data') }, async (store) => {
+      for (const { job } of await createMailJobs(store).list())
+        expect(job.notBefore).toBeLessThanOrEqual(Date.now());
+    });
     expect((await verb('mail', 'drop', 'one')).stdout).toBe('Dropped 1 email\n');
     expect(await list()).toMatchObject([{ id: 'two' }]);
     await verb('mail', 'drop', 'two');

@@ -48,17 +48,7 @@ eachStore(
     });
 
     it('is answered alike for every name (ML-01), and who is there and may have one gets an email (ML-02)', async () => {
-      const names = [
-        'anna',
-        'ben',
-        'dora',
-        'eve',
-        'nick',
-        'alice',
-        'nobody',
-        'bob@example.com',
-        'x'.repeat(300),
-      ];
+      const names = ['anna', 'ben', 'dora', 'eve', 'nick', 'alice', 'nobody', 'bob', 'x'.repeat(300)];
       const answers = [];
       for (const name of names) {
         const { status, text, headers } = await askFor(world(), name, fromElsewhere());

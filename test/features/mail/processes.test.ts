@@ -107,6 +107,21 @@ describe('email of two processes', () => {
     expect((await userVerb({ configFile }, ['reset', 'yan'])).stderr).toContain('there is no user "yan"');
   });
 
+  it('tells a user of what an administrator does', async () => {
+    server.letters.splice(0);
+    const { configFile } = nodeAt(0);
+    await userVerb({ configFile }, ['reset', 'lou']);
+    await until(() => expect(server.sentTo('lou@acme.example')).toHaveLength(1));
+    await userVerb({ configFile }, ['disable', 'dora']);
+    await until(() => expect(server.sentTo('dora@acme.example')).toHaveLength(1));
+    await userVerb({ configFile }, ['enable', 'dora']);
+    expect(server.letters.map(({ headers }) => headers['subject'])).toEqual([
+      'Your administrator created a link for your account',
+      'Your account at Postern was disabled',
+    ]);
+    for (const { link } of server.letters) expect(link).toBeUndefined();
+  });
+
   it('is sent again after a kill in the middle, with the same Message-ID (T7)', async () => {
     server.letters.splice(0);
     let release = () => {};
