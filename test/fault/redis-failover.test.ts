@@ -209,7 +209,8 @@ describe('a failover', () => {
   });
 });
 
-it('a Sentinel that is lost is named in the log and in the metrics', async () => {
+it('a Sentinel that is lost is named in the log and in the metrics, and missed by nobody', async () => {
+  const printed = vi.spyOn(console, 'error').mockReturnValue();
   const gauge = async () =>
     (await (await fetch(`${world.management}/metrics`)).text()).match(/_warning{.*sentinel.*/g);
   await world.server.status();
@@ -219,4 +220,13 @@ it('a Sentinel that is lost is named in the log and in the metrics', async () =>
   expect(world.recorded.log.join('')).toContain(
     `the Sentinel 127.0.0.1:${group.sentinels[2]?.port} does not answer`,
   );
+  const { records } = world.openedStore;
+  for (let round = 0; round < 10; round += 1) {
+    await records.save({ kind: 'Session', key: `${round}`, payload: 'p', ttlSeconds: 60 });
+    expect(await records.find('Session', `${round}`)).toMatchObject({ payload: 'p' });
+    await sleep(100);
+  }
+  // Nothing stands between the lines of the log.
+  expect(printed.mock.calls).toEqual([]);
+  printed.mockRestore();
 });
