@@ -22,6 +22,7 @@ const EVERYTHING = {
   trusted_proxies: ['127.0.0.1'],
   account: true,
   sign_in: {},
+  mail: { from: 'no-reply@acme.example', server: 'folder:mail' },
   features: ALL_ON,
 };
 
