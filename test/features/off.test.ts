@@ -36,6 +36,7 @@ async function loadedBy(configFile: string): Promise<readonly string[]> {
   await service.end();
   const urls = new Set((await readFile(notes, 'utf8')).split('\n').filter((url) => url.includes('/dist/')));
   expect(urls.size).toBeGreaterThan(10);
+  expect([...urls].filter((url) => url.includes('nodemailer'))).toEqual([]);
   // The runtime of the bundler has none.
   const maps = await Promise.all(
     Array.from(urls, (url) => readFile(`${new URL(url).pathname}.map`, 'utf8').catch(() => '{"sources":[]}')),

@@ -22,6 +22,7 @@ export const REMOVABLE = [
   'back-channel-logout',
   'workers',
   'store-tools',
+  'mail',
 ];
 
 const run = promisify(execFile);

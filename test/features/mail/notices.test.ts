@@ -1,5 +1,5 @@
 // Notices: what a user hears of, in their language, and how often.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { composeLetter } from '../../../src/features/mail/letter.ts';
@@ -11,8 +11,8 @@ import { useWorld } from '../../world/each-store.ts';
 import { begin, newBrowser } from '../../world/person.ts';
 import { tempFolder } from '../../world/temp-folder.ts';
 import { createMailJobs } from '../../../src/features/mail/jobs.ts';
-import { startMailServer } from './mail-server.ts';
-import { addPeople, idOfStored, OLD_PASSWORD } from './people.ts';
+import { startMailServer, toLetter } from './mail-server.ts';
+import { addPeople, askFor, idOfStored, OLD_PASSWORD } from './people.ts';
 
 const server = await startMailServer();
 afterAll(() => server.stop());
@@ -125,5 +125,23 @@ describe("an operator's layout (ML-24)", () => {
   it('that lost the link is left out', () => {
     const { html, text } = compose('<p>Hello</p>');
     expect([html, text.includes(link)]).toEqual([undefined, true]);
+  });
+});
+
+describe('email to a folder, as docs/mail.md begins', () => {
+  const world = useWorld({
+    config: { mail: { from: 'no-reply@example.com', server: 'folder:mail' } },
+  });
+  beforeAll(() => addPeople(world()));
+
+  it('is a file with a link that works', async () => {
+    await askFor(world(), 'anna');
+    const folder = path.join(world().folder, 'mail');
+    await until(() => expect(readdirSync(folder)).toEqual([expect.stringMatching(/^[\da-f]{32}\.eml$/)]));
+    const [file = ''] = readdirSync(folder);
+    const raw = readFileSync(path.join(folder, file), 'utf8').replaceAll(/\r?\n/g, '\r\n');
+    const { link = '', headers } = toLetter([], raw);
+    expect(headers['to']).toBe('anna@acme.example');
+    expect((await newBrowser(world()).open(link)).text).toContain('name="again"');
   });
 });
