@@ -14,7 +14,7 @@ import {
 import type { Browser } from '../world/browser.ts';
 import { authorizationError, finishPages, newBrowser, redirectOf } from '../world/person.ts';
 import { post, toQuery } from '../world/requests.ts';
-import { basic, clientCredentials, redeem, refresh } from '../world/token-endpoint.ts';
+import { clientCredentials, redeem, refresh } from '../world/token-endpoint.ts';
 import { API, CALLBACK, GENEROUS, OTHER_API, SECRETS, type World, worldClients } from '../world/world.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 
@@ -329,89 +329,3 @@ eachStore(
   },
   { config: { ...GENEROUS, clients: withOther } },
 );
-
-describe('the two ways to a machine token', () => {
-  const world = useWorld({
-    config: {
-      ...GENEROUS,
-      resources: [
-        { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
-        { resource: OTHER_API, scopes: ['other.read'] },
-        { resource: BARE, clients: ['svc'] },
-      ],
-    },
-  });
-
-  const body = (fields: Readonly<Record<string, string>>) =>
-    new URLSearchParams({ grant_type: 'client_credentials', ...fields }).toString();
-  const form = { 'content-type': 'application/x-www-form-urlencoded' };
-  // svc, percent-encoded
-  const encoded = `Basic ${btoa(`%73%76%63:${SECRETS.svc}`)}`;
-
-  const spellings: readonly (readonly [string, (fields: Readonly<Record<string, string>>) => RequestInit])[] =
-    [
-      ['plain', (fields) => ({ headers: { ...form, authorization: basic('svc') }, body: body(fields) })],
-      [
-        'in the form',
-        (fields) => ({
-          headers: form,
-          body: body({ ...fields, client_id: 'svc', client_secret: SECRETS.svc }),
-        }),
-      ],
-      [
-        'chunked',
-        (fields) => ({
-          headers: { ...form, authorization: basic('svc') },
-          body: new Blob([body(fields)]).stream(),
-          duplex: 'half',
-        }),
-      ],
-      [
-        'with an Origin',
-        (fields) => ({
-          headers: { ...form, authorization: basic('svc'), origin: 'https://app.example' },
-          body: body(fields),
-        }),
-      ],
-      ['encoded', (fields) => ({ headers: { ...form, authorization: encoded }, body: body(fields) })],
-    ];
-
-  it.each([
-    [{ resource: 'urn:nobody' }, 'invalid_target'],
-    [{ resource: 'urn:nobody', scope: 'nobodys' }, 'invalid_target'],
-    [{ scope: 'reports.read other.read' }, 'invalid_scope'],
-    [{ scope: 'reports.read', resource: OTHER_API }, 'invalid_scope'],
-    [{ scope: 'reports.read', resource: BARE }, 'invalid_scope'],
-    [{ resource: OTHER_API }, 'invalid_scope'],
-    [{ resource: API }, API],
-    [{ scope: 'openid' }, 'invalid_scope'],
-    [{}, API],
-    [{ scope: '' }, API],
-    [{ scope: 'reports.read reports.write' }, API],
-    [{ scope: 'other.read', resource: OTHER_API }, OTHER_API],
-    [{ resource: BARE }, BARE],
-  ] as const)(
-    'AC-12: answer %j alike, however it is written, the first time and the hundredth',
-    async (fields, wanted) => {
-      for (let turn = 0; turn < 20; turn += 1) {
-        for (const [how, init] of spellings) {
-          const response = await fetch(`${world().base}/oauth/token`, { method: 'POST', ...init(fields) });
-          const answer = (await response.json()) as { error?: string; access_token?: string };
-          const token = answer.access_token === undefined ? undefined : decodeJwt(answer.access_token);
-          expect(token?.aud ?? answer.error, how).toBe(wanted);
-          if (token)
-            expect(Object.keys(token)).toEqual([
-              'iss',
-              'sub',
-              'aud',
-              'exp',
-              'iat',
-              'jti',
-              'client_id',
-              ...(wanted === BARE ? [] : ['scope']),
-            ]);
-        }
-      }
-    },
-  );
-});

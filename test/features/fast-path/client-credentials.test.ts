@@ -11,7 +11,7 @@ import {
 import { post } from '../../world/requests.ts';
 import { basic } from '../../world/token-endpoint.ts';
 import { openWire } from '../../world/wire.ts';
-import { SECRETS, startWorld } from '../../world/world.ts';
+import { API, OTHER_API, SECRETS, startWorld } from '../../world/world.ts';
 import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
 import { type Known, makeRequest } from './generated-requests.ts';
 import { rounds } from '../../world/rounds.ts';
@@ -33,6 +33,7 @@ const ODD_SCOPES = [
   'NOPE',
 ];
 const SCOPES = PLAIN_SCOPES.concat(ODD_SCOPES);
+const RESOURCES = [API, OTHER_API, 'urn:nobody'];
 
 const svc = { authorization: basic('svc') };
 const REQUESTS: readonly (readonly [string, string, Readonly<Record<string, string>>])[] = [
@@ -84,11 +85,12 @@ describe('requests for machine tokens', () => {
       ...(random.chance(0.85)
         ? [['scope', random.chance(0.8) ? 'reports.read' : random.pick(SCOPES)] as const]
         : []),
+      ...(random.chance(0.1) ? [['resource', random.pick(RESOURCES)] as const] : []),
     ],
   };
 
   it(
-    `${BATCHES * BATCH} generated ones are answered, reported and counted as the engine alone does it`,
+    `AC-12: ${BATCHES * BATCH} generated ones are answered, reported and counted as the engine alone does it`,
     async () => {
       const statuses = await compareGenerated(
         both,
@@ -103,7 +105,7 @@ describe('requests for machine tokens', () => {
     SLOW_MS,
   );
 
-  it.each(REQUESTS)('are answered as the engine answers them: %s', async (_what, fields, more) => {
+  it.each(REQUESTS)('AC-12: are answered as the engine answers them: %s', async (_what, fields, more) => {
     moveClock(MINUTE + 1);
     const body = Buffer.from(`${PLAIN}${fields}`);
     const type = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': `${body.length}` };
