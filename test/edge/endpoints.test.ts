@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Endpoint, ENDPOINT_TABLE } from '../../src/config/endpoints.ts';
 import { useWorld } from '../world/each-store.ts';
 import { raw, type RawAnswer } from '../world/raw.ts';
-import { ALL_ON } from '../world/switches.ts';
+import { ALL_ON, MAIL_ON } from '../world/switches.ts';
 import { type OpenWorld, SPA_ORIGIN } from '../world/world.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -22,7 +22,7 @@ const EVERYTHING = {
   trusted_proxies: ['127.0.0.1'],
   account: true,
   sign_in: {},
-  mail: { from: 'no-reply@acme.example', server: 'folder:mail' },
+  ...MAIL_ON,
   features: ALL_ON,
 };
 

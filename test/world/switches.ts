@@ -1,6 +1,6 @@
 // What the features of this source can switch on.
 import * as z from 'zod';
-import { fold } from '../../src/features/index.ts';
+import { FEATURES, fold } from '../../src/features/index.ts';
 
 /** Each key below `features`, with all that it can have. */
 export const ALL_ON: Readonly<Record<string, unknown>> = Object.fromEntries(
@@ -9,3 +9,8 @@ export const ALL_ON: Readonly<Record<string, unknown>> = Object.fromEntries(
     return [key, typeof items === 'object' && 'enum' in items ? items.enum : true];
   }),
 );
+
+/** The key of email, where it is shipped. */
+export const MAIL_ON = FEATURES.some(({ name }: { readonly name: string }) => name === 'mail')
+  ? { mail: { from: 'no-reply@acme.example', server: 'folder:mail' } }
+  : {};
