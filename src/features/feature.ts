@@ -9,6 +9,10 @@ import type { LimitRow } from '../config/schema-limits.ts';
 
 type Shape = Readonly<Record<string, ZodType>>;
 
+/** Undefined: the user isn't in the index. */
+type SortOf = (user: IndexedUser) => string | undefined;
+export type IndexedUser = Readonly<{ username: string; claims: Readonly<Record<string, unknown>> }>;
+
 type LookUp = (path: readonly string[], reference: string) => Promise<string | undefined>;
 
 /** Reads `env:` and `file:` references and reports faults; `open`: of what anyone may read. Relative paths start in `folder`. */
@@ -37,6 +41,8 @@ export type Declaration = Readonly<{
   serviceRules?: readonly Rule<never, never>[];
   /** Grants of the token endpoint by which a user allows an app something. */
   grants?: readonly UserGrant[];
+  /** Indexes of the users of the store (users/username-index.ts), kept with each change of a user. */
+  userIndexes?: Readonly<Record<string, SortOf>>;
   /** Hears of what users are notified of (users/user-events.ts). */
   hearsNotes?: true;
   /** Paths that are served while it is on, and answer 404 while it is off. */

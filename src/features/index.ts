@@ -40,12 +40,11 @@ type Together<P> = (P extends unknown ? (part: P) => void : never) extends (part
   : never;
 type Folded<K extends string> = [Declared<K>] extends [never] ? object : Together<Declared<K>>;
 
+type ObjectKey =
+  'switches' | 'service' | 'client' | 'resource' | 'limits' | 'models' | 'pages' | 'sections' | 'userIndexes';
+
 /** All that the features declare as `key`, as one object. */
-export const fold = <
-  K extends 'switches' | 'service' | 'client' | 'resource' | 'limits' | 'models' | 'pages' | 'sections',
->(
-  key: K,
-) =>
+export const fold = <K extends ObjectKey>(key: K) =>
   // What TypeScript can't say of a list.
   joinParts(LIST.map((one) => one[key])) as Folded<K>;
 

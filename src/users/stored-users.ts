@@ -1,7 +1,7 @@
 // Users whom the command line adds, as documents of the store: one for the user, by id, and one for the login name, which
 // names the id.
 //
-// An index has the names in order (username-index.ts).
+// Indexes have them by name, and by what features look them up by (username-index.ts).
 //
 // No write spans two documents. The user is written first and the name last, so the name's compare-and-set decides which write
 // wins, and a crash leaves behind at most a user whom no name leads to. Deleting leaves a tombstone under the id.
@@ -12,14 +12,14 @@ import {
   type DocumentStore,
   type IndexEntry,
   type IndexRange,
+  type IndexStore,
   ifUnavailable,
   type Store,
 } from '../store/store.ts';
 import { nextValidAfter } from './account-state.ts';
 import { type User, userOfStore } from './user.ts';
-import { USERNAMES, usernameSort } from './username-index.ts';
+import { indexEntriesOf, PEOPLE, USERNAMES, type UserEntries, usernameSort } from './username-index.ts';
 
-const PEOPLE = 'people';
 const WHAT = 'a user';
 /** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
@@ -36,6 +36,8 @@ export const withName = (username: string, claims: User['claims']): User['claims
   preferred_username: username,
   ...claims,
 });
+
+type Change = (before: User) => Partial<Stored> | undefined;
 
 type UserForm = Readonly<{
   v: number;
@@ -64,6 +66,7 @@ async function claimName(documents: DocumentStore, username: string, id: string)
 /** Whom the entries lead to: who was deleted loses theirs, and a user who is just being added isn't there yet. */
 async function usersOf(
   { documents, index }: IndexedStore,
+  name: string,
   entries: readonly IndexEntry[],
   onFault?: OnUnreadable,
 ) {
@@ -71,10 +74,12 @@ async function usersOf(
   const found = readDocuments(await documents.getAll(PEOPLE, ids), parseUser, onFault);
   const gone = entries.filter(({ id }) => found.has(id) && found.get(id) === undefined);
   // Reading isn't stopped by a store that takes no writes.
-  for (const { sort, id } of gone) await index.remove(USERNAMES, sort, id).catch(ifUnavailable);
+  for (const { sort, id } of gone) await index.remove(name, sort, id).catch(ifUnavailable);
   const users = entries.flatMap(({ sort, id }) => {
     const user = found.get(id);
-    return user !== undefined && usernameSort(user.username) === sort ? [user] : [];
+    return user && indexEntriesOf(id, user).some((one) => one.index === name && one.sort === sort)
+      ? [user]
+      : [];
   });
   return reachable(documents, users);
 }
@@ -90,7 +95,7 @@ async function* usersByName(store: IndexedStore, { after: name, atOnce }: NameRa
   let after: IndexRange['after'] = { sort: usernameSort(name) };
   for (let isLast = false; !isLast;) {
     const entries = await store.index.page(USERNAMES, { after, limit: atOnce });
-    yield await usersOf(store, entries, onFault);
+    yield await usersOf(store, USERNAMES, entries, onFault);
     [after, isLast] = [entries.at(-1), entries.length < atOnce];
   }
 }
@@ -113,6 +118,32 @@ async function listStored(documents: DocumentStore): Promise<readonly User[]> {
   return [...found.values()];
 }
 
+/** Which of them the others lack. */
+const missingIn = (others: UserEntries, entries: UserEntries) =>
+  entries.filter(({ index, sort }) => !others.some((one) => one.index === index && one.sort === sort));
+
+const forAll = (index: IndexStore, act: 'put' | 'remove', entries: UserEntries) =>
+  Promise.all(entries.map(({ index: name, sort, id }) => index[act](name, sort, id)));
+
+/** Resolves the user as they are then. Undefined where there is none any more, or nothing to change. */
+async function changeUser({ documents, index }: IndexedStore, id: string, to: Change) {
+  let changed: User | undefined;
+  let stale: UserEntries = [];
+  await changeDocument(documents, { collection: PEOPLE, id, what: WHAT }, async (form) => {
+    const before = toUser(id, form);
+    const next = before && to(before);
+    changed = before && next && userOfStore({ ...before, ...next });
+    if (before === undefined || changed === undefined) return undefined;
+    const [old, own] = [indexEntriesOf(id, before), indexEntriesOf(id, changed)];
+    // First, so that no user is without it.
+    await forAll(index, 'put', missingIn(old, own));
+    stale = missingIn(own, old);
+    return toForm(changed);
+  });
+  await forAll(index, 'remove', stale).catch(ifUnavailable);
+  return changed;
+}
+
 export type StoredUsers = ReturnType<typeof createStoredUsers>;
 
 export function createStoredUsers(store: IndexedStore) {
@@ -126,20 +157,7 @@ export function createStoredUsers(store: IndexedStore) {
 
   const findById = (id: string) => readUser(documents, id);
 
-  /** Resolves the user as they are then. Undefined where there is none any more, or nothing to change. */
-  async function change(
-    id: string,
-    to: (before: User) => Partial<Stored> | undefined,
-  ): Promise<User | undefined> {
-    let changed: User | undefined;
-    await changeDocument(documents, { collection: PEOPLE, id, what: WHAT }, (form) => {
-      const before = toUser(id, form);
-      const next = before && to(before);
-      changed = before && next && userOfStore({ ...before, ...next });
-      return changed && toForm(changed);
-    });
-    return changed;
-  }
+  const change = (id: string, to: Change) => changeUser(store, id, to);
 
   return {
     list: () => listStored(documents),
@@ -147,21 +165,24 @@ export function createStoredUsers(store: IndexedStore) {
     pages: () => pagesOf(documents),
     /** Page by page, in the order of their names: those after a name, as it was typed. */
     byName: (range: NameRange, onFault: OnUnreadable) => usersByName(store, range, onFault),
+    /** Whom an index of a feature leads to; `sort` is all of theirs. */
+    findBySort: async (name: string, sort: string, limit: number) =>
+      usersOf(store, name, await index.page(name, { prefix: `${sort}\0`, limit })),
     idOf,
     findById,
     /** As it was typed. Makes the same store calls whether the name exists or not. */
     findByUsername: async (typed: string) => findById((await idOf(typed)) ?? NOBODY),
     /** False: the login name is taken by another user of the store. */
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean> {
-      const entry = [USERNAMES, usernameSort(username), id] as const;
-      // First, so that no user is without it.
-      await index.put(...entry);
+      const entries = indexEntriesOf(id, { username, claims });
+      // First, so that no user is without them.
+      await forAll(index, 'put', entries);
       const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
       // The id is random: a second one of it is a mistake, and never somebody's place to take.
       if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`user ID ${id} already exists`);
       if (await claimName(documents, username, id)) return true;
       await documents.remove(PEOPLE, id, 1);
-      await index.remove(...entry);
+      await forAll(index, 'remove', entries);
       return false;
     },
     /** Ends every session and token of the user. Undefined also where `since` is given and isn't their `validAfter`. */
@@ -190,7 +211,7 @@ export function createStoredUsers(store: IndexedStore) {
       const claimed = await documents.get(USERNAMES, name);
       // False: somebody has taken it meanwhile, which they may.
       if (claimed?.value === id) await documents.remove(USERNAMES, name, claimed.version);
-      await index.remove(USERNAMES, usernameSort(username), id);
+      await forAll(index, 'remove', user ? indexEntriesOf(id, user) : []);
       return true;
     },
   };

@@ -1,14 +1,25 @@
-// The usernames of the store in order (IndexStore). An entry is written with its user (stored-users.ts). Users of an older version on the same
-// store, or whose entry a failover lost, get theirs by a look through all names, by one process, at first and once a day.
+// The users of the store in order (IndexStore): by name, and by what features look them up by. An entry is written with its user
+// (stored-users.ts). Users of an older version on the same store, or whose entry a failover lost, get theirs by a look through all names, by
+// one process, at first and once a day.
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseJsonObject } from '../config/parse-fields.ts';
+import { isRecord, parseJsonObject } from '../config/parse-fields.ts';
 import { canonicalUsername } from '../config/text.ts';
+import type { Declaration, IndexedUser } from '../features/feature.ts';
+import { fold } from '../features/index.ts';
 import type { Log } from '../observability/log.ts';
 import { changeDocument } from '../store/documents.ts';
-import { type DocumentPage, type Store, StoreUnavailable } from '../store/store.ts';
+import {
+  type DocumentPage,
+  type IndexEntry,
+  type Store,
+  type StoredDocument,
+  StoreUnavailable,
+} from '../store/store.ts';
 
 /** The index, and the collection of documents that lead from a name to an id. */
 export const USERNAMES = 'usernames';
+/** The collection of users, by id. */
+export const PEOPLE = 'people';
 const MARK = { collection: 'index-marks', id: USERNAMES, what: 'the mark of the index of usernames' };
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** `leaseMs`: then another process takes over. `pauseMs`: after each page, because requests go first. */
@@ -18,13 +29,35 @@ const REPORT_EVERY = 20_000;
 /** A canonical name may be longer than a key of the store: of two with one beginning, the id decides. */
 export const usernameSort = (typed: string): string => canonicalUsername(typed).slice(0, 250).toWellFormed();
 
+const SORTS: NonNullable<Declaration['userIndexes']> = {
+  [USERNAMES]: ({ username }) => usernameSort(username),
+  ...fold('userIndexes'),
+};
+const ALL = Object.keys(SORTS).join(' ');
+
+export type UserEntries = readonly (IndexEntry & { readonly index: string })[];
+
+/** One in each index at most. */
+export const indexEntriesOf = (id: string, user: IndexedUser): UserEntries =>
+  Object.entries(SORTS)
+    .map(([index, sortOf]) => ({ index, sort: sortOf(user), id }))
+    .filter((entry): entry is UserEntries[number] => entry.sort !== undefined);
+
 type Parts = Pick<Store, 'documents' | 'index' | 'counters' | 'clock'>;
 
-/** Whether there was a look lately, or ever. */
+/** Whether there was a look lately, or ever, for every index. */
 async function isFilled({ documents, clock }: Parts, withinMs = Infinity): Promise<boolean> {
   const mark = await documents.get(MARK.collection, MARK.id);
+  const { indexes, filledAt } = parseJsonObject(mark?.value ?? '') ?? {};
   // A clock may have been set back since.
-  return Math.abs(clock.now() - Number(parseJsonObject(mark?.value ?? '')?.['filledAt'])) < withinMs;
+  return indexes === ALL && Math.abs(clock.now() - Number(filledAt)) < withinMs;
+}
+
+/** Those of the document of a user. What is damaged has none. */
+function storedEntries(document: StoredDocument | undefined): UserEntries {
+  const { username, claims } = parseJsonObject(document?.value ?? '') ?? {};
+  if (document === undefined || typeof username !== 'string' || !isRecord(claims)) return [];
+  return indexEntriesOf(document.id, { username, claims });
 }
 
 /** What is there already costs a look: one that was cut off is begun anew. `goesOn` is asked after each page. */
@@ -33,13 +66,17 @@ async function fill({ documents, index, clock }: Parts, goesOn: (users: number) 
   let page: DocumentPage | undefined;
   do {
     page = await documents.page(USERNAMES, page?.next);
-    const ids = page.documents.filter(({ value }) => /^[\w.-]{1,200}$/.test(value));
-    const entries = ids.map(({ id: name, value: id }) => ({ sort: usernameSort(name), id }));
-    sum.added += await index.putAll(USERNAMES, entries);
-    sum.users += entries.length;
+    const names = page.documents.filter(({ value }) => /^[\w.-]{1,200}$/.test(value));
+    const ids = names.map(({ value }) => value);
+    const entries = names.map(({ id, value }) => ({ index: USERNAMES, sort: usernameSort(id), id: value }));
+    const own = (await documents.getAll(PEOPLE, ids)).flatMap(storedEntries);
+    const others = own.filter((one) => one.index !== USERNAMES);
+    for (const [name, some] of Map.groupBy([...entries, ...others], (one) => one.index))
+      sum.added += await index.putAll(name, some);
+    sum.users += ids.length;
     if (!(await goesOn(sum.users))) return undefined;
   } while (page.next !== undefined);
-  await changeDocument(documents, MARK, () => ({ filledAt: clock.now() }));
+  await changeDocument(documents, MARK, () => ({ indexes: ALL, filledAt: clock.now() }));
   return sum;
 }
 

@@ -7,8 +7,8 @@ import { addListOptions, type ListOptions, printList } from '../../cli/table.ts'
 import { type SendLink, withUsers } from '../../cli/user-context.ts';
 import { viewsOf } from '../../views/view-files.ts';
 import { createViews } from '../../views/views.ts';
-import { addressFault } from './feature.ts';
-import { addressOf, createMailJobs, newJob } from './jobs.ts';
+import { addressFault, addressOf } from './feature.ts';
+import { createMailJobs, newJob } from './jobs.ts';
 import { composeLetter } from './letter.ts';
 import { sendMessage, toFailure } from './transport.ts';
 

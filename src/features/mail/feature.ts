@@ -6,10 +6,12 @@ import { group } from '../../config/camel-keys.ts';
 import { PAGE } from '../../config/endpoint-rows.ts';
 import { DAY, HOUR, MINUTE } from '../../config/notation.ts';
 import { emptyFault, labelFault, secretReference, text } from '../../config/text.ts';
-import type { Declaration, Reading } from '../feature.ts';
+import type { Declaration, IndexedUser, Reading } from '../feature.ts';
 import { forgot, letter } from './models.ts';
 
 export const FORGOT_PATH = '/forgot';
+/** The index of users by address. */
+export const ADDRESSES = 'mail-addresses';
 
 const ATOM = "[\\w!#$%&'*+/=?^`{|}~-]+";
 const ADDRESS = new RegExp(`^(?=.{1,64}@)(${ATOM}(?:\\.${ATOM})*)@([\\p{L}\\p{M}\\p{N}.-]+)$`, 'u');
@@ -25,6 +27,10 @@ export function mailAddress(value: unknown): string | undefined {
   const address = `${local}@${domain}`;
   return local !== '' && DOMAIN.test(domain) && address.length <= 254 ? address : undefined;
 }
+
+/** Where email of the user goes. An address that the user isn't proved to have gets none. */
+export const addressOf = ({ claims }: Pick<IndexedUser, 'claims'>): string | undefined =>
+  claims['email_verified'] === false ? undefined : mailAddress(claims['email']);
 
 /** `"Name" <address>`, `Name <address>` or an address. */
 export function parseSender(value: string) {
@@ -109,6 +115,8 @@ export const mail = {
     'mail.asked': { limit: 500, windowSeconds: 10 * MINUTE },
   },
   audit: ['mail'],
+  // Also while email is off: it can be turned on at any time.
+  userIndexes: { [ADDRESSES]: (user: IndexedUser) => addressOf(user)?.toLowerCase() },
   pages: { forgot, letter },
   hearsNotes: true,
   isOn: ({ mail: settings }: Settings) => settings !== undefined,

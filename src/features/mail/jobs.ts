@@ -3,8 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { createJobs, type JobForm } from '../../store/outbox.ts';
 import type { Store } from '../../store/store.ts';
 import type { Note } from '../../users/user-events.ts';
-import type { User } from '../../users/user.ts';
-import { mailAddress } from './feature.ts';
 import type { NOTICES } from './models.ts';
 
 export type MailJob = Readonly<{
@@ -32,7 +30,3 @@ export const createMailJobs = ({ documents, clock }: Pick<Store, 'documents' | '
   createJobs(documents, clock.now, FORM);
 
 export const newJob = (job: Omit<MailJob, 'id'>): MailJob => ({ id: randomUUID(), ...job });
-
-/** Where email of the user goes. An address that the user isn't proved to have gets none. */
-export const addressOf = ({ claims }: Pick<User, 'claims'>): string | undefined =>
-  claims['email_verified'] === false ? undefined : mailAddress(claims['email']);

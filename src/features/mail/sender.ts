@@ -5,8 +5,8 @@ import { createSparse } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import type { Job } from '../../oidc/job.ts';
 import { createOutbox, type JobFailure } from '../../store/outbox.ts';
-import type { MailSettings } from './feature.ts';
-import { addressOf, type MailJob, type MailJobs } from './jobs.ts';
+import { ADDRESSES, addressOf, mailAddress, type MailSettings } from './feature.ts';
+import type { MailJob, MailJobs } from './jobs.ts';
 import { composeLetter, kindOf, toModel } from './letter.ts';
 import { sendMessage, toFailure } from './transport.ts';
 
@@ -38,16 +38,26 @@ function record({ audit, metrics }: App, kind: string, accountId: string | undef
   audit.record('mail', outcome, { account_id: accountId, action: kind, reason });
 }
 
-/** A job for who is meant, unless their mailbox has had too many. */
-async function addLetter(app: App, jobs: MailJobs, { id, typed = '', locale }: MailJob): Promise<void> {
-  const { id: accountId } = (await app.accounts.lookUp(typed)) ?? {};
-  const user = accountId && (await app.accounts.findLiveNow(accountId));
-  const address = user ? addressOf(user) : undefined;
-  if (address === undefined) return;
-  const mayHave = await take(app, address.toLowerCase(), ['recipient', 'recipient_day']);
-  if (!mayHave) record(app, 'link', accountId, 'limited');
-  // After a crash it has the same id.
-  else await jobs.add([{ id: `${id}.link`, what: 'link', accountId, locale, isAsked: true }]);
+/** By username, else by email address, which up to five users may share. */
+async function findByName({ accounts, config, storedUsers }: App, typed: string) {
+  const user = await accounts.lookUp(typed);
+  const address = mailAddress(typed.trim())?.toLowerCase();
+  if (user !== undefined || address === undefined) return user ? [user] : [];
+  const ofFile = config.users.filter((one) => addressOf(one)?.toLowerCase() === address);
+  return [...ofFile, ...(await storedUsers.findBySort(ADDRESSES, address, 5))].slice(0, 5);
+}
+
+/** A job for each who is meant, unless their mailbox has had too many. */
+async function addLetters(app: App, jobs: MailJobs, { id, typed = '', locale }: MailJob): Promise<void> {
+  for (const { id: accountId } of await findByName(app, typed)) {
+    const user = await app.accounts.findLiveNow(accountId);
+    const address = user && addressOf(user);
+    if (address === undefined) continue;
+    const mayHave = await take(app, address.toLowerCase(), ['recipient', 'recipient_day']);
+    if (!mayHave) record(app, 'link', accountId, 'limited');
+    // After a crash it has the same id.
+    else await jobs.add([{ id: `${id}.${accountId}`, what: 'link', accountId, locale, isAsked: true }]);
+  }
 }
 
 /** Undefined: nobody has to get it any more. */
@@ -91,7 +101,7 @@ export function createSender(app: App, settings: MailSettings, jobs: MailJobs): 
     async run(job) {
       if (now() - job.since > LIFE_MS[laneOf(job)]) return { reason: 'expired', mayPass: false };
       if (job.what !== 'forgot') return sendLetter(app, settings, job);
-      await addLetter(app, jobs, job);
+      await addLetters(app, jobs, job);
       return 'done';
     },
     done: () => undefined,

@@ -1,6 +1,7 @@
 // Forgotten passwords over HTTP and SMTP: one answer for every name, and an email for whom it is about.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../world/clock.ts';
+import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { eachStore } from '../../world/each-store.ts';
 import { newLink } from '../../world/one-time-link.ts';
 import { begin, newBrowser, tryPassword } from '../../world/person.ts';
@@ -48,7 +49,17 @@ eachStore(
     });
 
     it('is answered alike for every name (ML-01), and who is there and may have one gets an email (ML-02)', async () => {
-      const names = ['anna', 'ben', 'dora', 'eve', 'nick', 'alice', 'nobody', 'bob', 'x'.repeat(300)];
+      const names = [
+        'anna',
+        'ben',
+        'dora',
+        'eve',
+        'nick',
+        'alice',
+        'nobody',
+        'bob@example.com',
+        'x'.repeat(300),
+      ];
       const answers = [];
       for (const name of names) {
         const { status, text, headers } = await askFor(world(), name, fromElsewhere());
@@ -69,6 +80,35 @@ eachStore(
         'dora@acme.example: Your invitation to Postern',
       ]);
       expect(server.sentTo('alice@example.com')[0]?.link).toBeUndefined();
+    });
+
+    it('goes to each user who shares the address that was typed, and is theirs alone (ML-21)', async () => {
+      await askFor(world(), ' TEAM@acme.example', fromElsewhere());
+      const named = () => [...linksTo('Team@acme.example'), ...linksTo('team@acme.example')];
+      await until(() => expect(named()).toHaveLength(2));
+      const [ofSue, ofTom] = ['sue', 'tom'].map((name) => named().find(({ text }) => text.includes(name)));
+      expect(ofSue?.link).not.toBe(ofTom?.link);
+      await choose(ofSue?.link ?? '', 'a-new-password-of-sue');
+      expect((await tryPassword(world(), 'tom', 'a-new-password-of-sue')).status).toBe(401);
+      expect((await tryPassword(world(), 'tom', OLD_PASSWORD)).status).toBe(200);
+    });
+
+    it('finds users by the address that they have now (ML-02)', async () => {
+      const users = createStoredUsers(world().openedStore);
+      const ids = async (address: string) =>
+        (await users.findBySort('mail-addresses', address, 5)).map(({ id }) => id);
+      const ben = idOfStored('ben');
+      const toEmail = (claims: object) =>
+        users.setGranted(ben, (before) => ({ ...before, claims: { ...claims } }));
+      await toEmail({ email: 'Ben@acme.example' });
+      expect(await ids('ben@acme.example')).toEqual([ben]);
+      await toEmail({ email: 'ben@other.example' });
+      expect([await ids('ben@acme.example'), await ids('ben@other.example')]).toEqual([[], [ben]]);
+      // An entry alone gives nobody an email: the user decides.
+      await world().openedStore.index.put('mail-addresses', 'anna@acme.example', ben);
+      expect(await ids('anna@acme.example')).toEqual([idOfStored('anna')]);
+      await toEmail({ email: 'ben@other.example', email_verified: false });
+      expect(await ids('ben@other.example')).toEqual([]);
     });
 
     it('has headers that no program answers, one recipient, and text beside the HTML', async () => {

@@ -16,6 +16,8 @@ export async function addPeople({ openedStore }: Pick<OpenWorld, 'openedStore'>)
     users.add({ id: idOfStored(username), username, passwordHash, claims });
   await add('anna', { email: 'anna@acme.example', locale: 'de' });
   await add('ben', {});
+  await add('sue', { email: 'Team@acme.example' });
+  await add('tom', { email: 'team@ACME.example' });
   await users.add({
     id: idOfStored('dora'),
     username: 'dora',

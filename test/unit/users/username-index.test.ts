@@ -100,6 +100,20 @@ describe.each(['lmdb', 'redis'] as const)('the users of the store by name, on %s
 
   it('are found again within a day where an entry is missing, as those of an older version are', async () => {
     await store.index.remove(USERNAMES, 'anna', person('Anna').id);
+    const anna = person('Anna');
+    const byAddress = async () =>
+      (await createStoredUsers(store).findBySort('mail-addresses', 'anna@acme.example', 5)).map(
+        ({ id }) => id,
+      );
+    await createStoredUsers(store).setGranted(anna.id, (user) => ({
+      ...user,
+      claims: { email: 'Anna@acme.example' },
+    }));
+    await store.index.remove('mail-addresses', 'anna@acme.example', anna.id);
+    expect(await byAddress()).toEqual([]);
+    // A version before the index of addresses had been here.
+    const mark = { v: 1, filledAt: clock.now() };
+    await store.documents.put('index-marks', USERNAMES, JSON.stringify(mark), 0);
     // What is damaged has no entry, and stops nothing.
     await store.documents.put(USERNAMES, 'damaged', 'x'.repeat(3000), 0);
     const { telemetry, log } = listen();
@@ -110,6 +124,7 @@ describe.each(['lmdb', 'redis'] as const)('the users of the store by name, on %s
     });
     indexing.start();
     await vi.waitFor(async () => expect(await names()).toContain('Anna'), MACHINE_MS);
+    await vi.waitFor(async () => expect(await byAddress()).toEqual([anna.id]), MACHINE_MS);
     await store.index.remove(USERNAMES, 'anna', person('Anna').id);
     clock.forward(23 * HOUR_MS);
     await new Promise((resolve) => setTimeout(resolve, 100));
