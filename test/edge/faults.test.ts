@@ -7,13 +7,14 @@ import { authorizationPath } from '../world/authorization-request.ts';
 import { Browser, formOf } from '../world/browser.ts';
 import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
-import type { OpenWorld } from '../world/world.ts';
+import { type OpenWorld, SPA_ORIGIN } from '../world/world.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 
 const ISSUER = 'https://id.example';
 const AUTHORIZE = authorizationPath();
 const REFRESH = { grant_type: 'refresh_token', refresh_token: 'x'.repeat(43) };
-const WEB = { authorization: basic('web') };
+/** From a script that may read the answer. */
+const WEB = { authorization: basic('web'), origin: SPA_ORIGIN };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 /** As an error of the service's own code looks, with what a package would add. */
 const BUG = () =>
@@ -126,7 +127,7 @@ eachStore(
       [500, 'server_error', BUG],
       [503, 'temporarily_unavailable', () => new StoreUnavailable({ cause: BUG() })],
     ] as const)(
-      'HT-31, HT-32: a %i says nothing of what is inside, on any route, and its reference is in the log',
+      'HT-18, HT-31, HT-32: a %i says nothing of what is inside, on any route, and its reference is in the log',
       async (status, error, fault) => {
         const requests = await requestsOf(world());
         failStore(world(), fault);
@@ -135,6 +136,8 @@ eachStore(
           const answer = await sendRequest(world(), request);
           expect(answer.status, name).toBe(status);
           expectSafe(answer, name);
+          const origin = new Headers(request.init.headers).get('origin');
+          expect(answer.headers.get('access-control-allow-origin'), name).toBe(origin);
           expect(answer.headers.get('retry-after') !== null, name).toBe(status === 503);
           const reference = referenceOf(answer, request, error);
           const lines = world()
