@@ -17,6 +17,9 @@ const LIFE_MS = { others: 24 * 60 * MINUTE_MS, asked: 30 * MINUTE_MS };
 
 const DELAYED = { reason: 'delayed', mayPass: true };
 
+/** So long a mail server that doesn't answer delays the end of the service. */
+const STOPS_WITHIN_MS = 3000;
+
 type LimitName = 'sent' | 'asked' | 'recipient' | 'recipient_day' | 'notices';
 
 /** False: there have been too many. Throws StoreUnavailable. */
@@ -31,11 +34,21 @@ const take = ({ limits }: App, subject: string, names: readonly LimitName[]): Pr
       (error: unknown) => (error instanceof TooManyRequests ? false : Promise.reject(error)),
     );
 
+type Parts = Readonly<{ app: App; settings: MailSettings; jobs: MailJobs; ends: AbortSignal[] }> &
+  Readonly<{ timesToSay: ReturnType<typeof createSparse> }>;
+
 /** The end of an email. */
-function record({ audit, metrics }: App, kind: string, accountId: string | undefined, reason?: string): void {
-  metrics.mailed(kind, reason ?? 'sent');
+function record(
+  { app, timesToSay }: Parts,
+  kind: string,
+  accountId: string | undefined,
+  reason?: string,
+): void {
+  app.metrics.mailed(kind, reason ?? 'sent');
   const outcome = reason === undefined ? 'success' : 'failure';
-  audit.record('mail', outcome, { account_id: accountId, action: kind, reason });
+  // Anyone can ask for more than a mailbox may have, again and again.
+  const times = reason === 'limited' ? (timesToSay(`limited ${accountId}`) ?? 0) : undefined;
+  if (times !== 0) app.audit.record('mail', outcome, { account_id: accountId, action: kind, reason, times });
 }
 
 /** By username, else by email address, which up to five users may share. */
@@ -48,13 +61,14 @@ async function findByName({ accounts, config, storedUsers }: App, typed: string)
 }
 
 /** A job for each who is meant, unless their mailbox has had too many. */
-async function addLetters(app: App, jobs: MailJobs, { id, typed = '', locale }: MailJob): Promise<void> {
+async function addLetters(parts: Parts, { id, typed = '', locale }: MailJob): Promise<void> {
+  const { app, jobs } = parts;
   for (const { id: accountId } of await findByName(app, typed)) {
     const user = await app.accounts.findLiveNow(accountId);
     const address = user && addressOf(user);
     if (address === undefined) continue;
     const mayHave = await take(app, address.toLowerCase(), ['recipient', 'recipient_day']);
-    if (!mayHave) record(app, 'link', accountId, 'limited');
+    if (!mayHave) record(parts, 'link', accountId, 'limited');
     // After a crash it has the same id.
     else await jobs.add([{ id: `${id}.${accountId}`, what: 'link', accountId, locale, isAsked: true }]);
   }
@@ -68,21 +82,23 @@ async function findReader({ accounts }: App, { what, accountId = '' }: MailJob) 
   return user && address ? { user, address } : undefined;
 }
 
-async function sendLetter(app: App, settings: MailSettings, job: MailJob): Promise<JobFailure | 'done'> {
-  const { id, accountId = '', note, isAsked = false } = job;
+async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Promise<JobFailure | 'done'> {
+  const { app, settings, ends } = parts;
+  const { id, accountId = '', note, isAsked = false, failures } = job;
   const reader = await findReader(app, job);
   if (reader === undefined) return 'done';
   const { user, address: to } = reader;
   const kind = await kindOf(app, job, user);
-  if (note !== undefined && !(await take(app, accountId, ['notices']))) {
-    record(app, kind, accountId, 'limited');
+  // Once for all its tries: an outage must not use up what the user may have.
+  if (note !== undefined && failures === 1 && !(await take(app, accountId, ['notices']))) {
+    record(parts, kind, accountId, 'limited');
     return 'done';
   }
   if (!(await take(app, '', isAsked ? ['sent', 'asked'] : ['sent']))) return DELAYED;
   const locale = app.pages.localeFor({ chosen: job.locale ?? String(user.claims['locale']) });
   const content = composeLetter(app, await toModel(app, job, kind, user), locale);
-  const failure = await sendMessage(settings, { id, to, ...content }).then(() => undefined, toFailure);
-  if (failure === undefined) record(app, kind, accountId);
+  const failure = await sendMessage(settings, { id, to, ends, ...content }).then(() => undefined, toFailure);
+  if (failure === undefined) record(parts, kind, accountId);
   return failure ?? 'done';
 }
 
@@ -92,6 +108,8 @@ const laneOf = ({ isAsked = false }: MailJob) => (isAsked ? 'asked' : 'others');
 export function createSender(app: App, settings: MailSettings, jobs: MailJobs): Job {
   const { log, storeNow: now } = app;
   const timesToSay = createSparse(now);
+  const ending = new AbortController();
+  const parts = { app, settings, jobs, timesToSay, ends: [ending.signal] };
 
   const outbox = createOutbox(jobs, now, {
     targetOf: laneOf,
@@ -100,13 +118,13 @@ export function createSender(app: App, settings: MailSettings, jobs: MailJobs): 
     canRun: () => true,
     async run(job) {
       if (now() - job.since > LIFE_MS[laneOf(job)]) return { reason: 'expired', mayPass: false };
-      if (job.what !== 'forgot') return sendLetter(app, settings, job);
-      await addLetters(app, jobs, job);
+      if (job.what !== 'forgot') return sendLetter(parts, job);
+      await addLetters(parts, job);
       return 'done';
     },
     done: () => undefined,
     failed({ what, accountId, failures }, { reason, detail = reason }, isLast) {
-      if (isLast) record(app, what, accountId, reason);
+      if (isLast) record(parts, what, accountId, reason);
       const times = reason === DELAYED.reason ? undefined : timesToSay(`${reason}${isLast}`);
       if (times === undefined) return;
       const fields = { email: what, accountId, tries: failures, reason, detail, times };
@@ -117,6 +135,11 @@ export function createSender(app: App, settings: MailSettings, jobs: MailJobs): 
   });
   return {
     ...outbox,
+    async stop() {
+      const timer = setTimeout(() => ending.abort(), STOPS_WITHIN_MS);
+      await outbox.stop();
+      clearTimeout(timer);
+    },
     /** Nothing while the store can't be asked. */
     async snapshot() {
       const waiting = await jobs.list().catch(() => undefined);

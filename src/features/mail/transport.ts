@@ -6,7 +6,8 @@ import type { JobFailure } from '../../store/outbox.ts';
 import type { composeLetter } from './letter.ts';
 import { type MailSettings, mailAddress, parseSender, parseServer } from './feature.ts';
 
-/** All of them together are less than a job is held for (sender.ts). */
+/** Less than a job is held for (sender.ts), and the end of a server that says a little now and then: the others are for one silence each. */
+const WHOLE_MS = 50_000;
 const TIMES = { dnsTimeout: 8000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 /** No message can name a file or a URL as its content. */
 const CLOSED = { disableFileAccess: true, disableUrlAccess: true };
@@ -17,6 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ETLS: 'tls',
   EDNS: 'name',
   ETIMEDOUT: 'timeout',
+  EABORT: 'timeout',
   EENVELOPE: 'sender',
 };
 
@@ -56,10 +58,11 @@ async function writeTo(folder: string, name: string, message: object): Promise<v
   await rename(`${file}.new`, file);
 }
 
-type Message = ReturnType<typeof composeLetter> & { readonly id: string; readonly to: string };
+type Message = ReturnType<typeof composeLetter> & Readonly<{ id: string; to: string; ends?: AbortSignal[] }>;
 
 /** `id`: the same for each try. */
-export async function sendMessage(settings: MailSettings, { id, to, ...content }: Message): Promise<void> {
+export async function sendMessage(settings: MailSettings, given: Message): Promise<void> {
+  const { id, to, ends = [], ...content } = given;
   const [address, from] = [mailAddress(to), parseSender(settings.from)];
   if (address === undefined || from === undefined) throw new TypeError('not an address');
   const name = createHash('sha256').update(id).digest('hex').slice(0, 32);
@@ -73,6 +76,7 @@ export async function sendMessage(settings: MailSettings, { id, to, ...content }
     messageId: `<${name}@${from.address.split('@')[1]}>`,
     // RFC 3834 §5: no vacation notice answers it.
     headers: { 'Auto-Submitted': 'auto-generated' },
+    signal: AbortSignal.any([AbortSignal.timeout(WHOLE_MS), ...ends]),
   };
   const { folder } = parseServer(settings.server) ?? {};
   if (folder) await writeTo(folder, name, message);

@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../world/clock.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
-import { eachStore } from '../../world/each-store.ts';
+import { anyStore, eachStore } from '../../world/each-store.ts';
 import { newLink } from '../../world/one-time-link.ts';
 import { begin, newBrowser, tryPassword } from '../../world/person.ts';
 import { get, post } from '../../world/requests.ts';
 import { newAuthenticatorApp, factorsOf } from '../../world/second-factors.ts';
+import { createMailJobs, newJob } from '../../../src/features/mail/jobs.ts';
 import { startMailServer } from './mail-server.ts';
 import { addPeople, askFor, fieldOf, idOfStored, OLD_PASSWORD } from './people.ts';
 
@@ -177,6 +178,31 @@ eachStore(
       expect(linksTo('anna@acme.example')).toHaveLength(3);
     });
 
+    it('is recorded as limited once in a while, however often strangers ask (T9)', async () => {
+      for (let times = 0; times < 4; times += 1) await askFor(world(), 'anna', fromElsewhere());
+      await until(async () => expect(await world().openedStore.documents.list('mail')).toEqual([]));
+      const rows = world()
+        .recorded.audit('mail')
+        .filter(({ reason }) => reason === 'limited');
+      expect(rows.length).toBeLessThan(4);
+    });
+
+    it('loses no notice by tries that fail (T8)', async () => {
+      const jobs = createMailJobs(world().openedStore);
+      const notice = { what: 'password_changed', note: { what: 'password_changed', at: 0 } } as const;
+      const mailbox = () => server.sentTo('lou@acme.example').filter(({ link }) => link === undefined);
+      const before = mailbox().length;
+      server.faults.auth = '535 rotated';
+      await jobs.add(Array.from({ length: 18 }, () => newJob({ ...notice, accountId: idOfStored('lou') })));
+      await until(async () => {
+        for (const { job } of await jobs.list()) expect(job.failures).toBe(1);
+      });
+      delete server.faults.auth;
+      for (const one of await jobs.list()) await jobs.change(one, { notBefore: Date.now() });
+      await until(async () => expect(await jobs.list()).toEqual([]));
+      expect(mailbox().length - before).toBeGreaterThanOrEqual(18);
+    });
+
     it('refuses forms that are not its own (ML-19)', async () => {
       const from = fromElsewhere().headers;
       const send = (form: string, headers: Record<string, string> = {}) =>
@@ -206,6 +232,26 @@ eachStore(
       const { documents } = world().openedStore;
       await until(async () => expect(await documents.list('mail')).toEqual([]));
       expect((await get(world(), '/forgot/sent')).status).toBe(200);
+    });
+  },
+  { config },
+);
+
+anyStore(
+  'a mail server that hangs',
+  (world) => {
+    it('does not hold up the end of the service', async () => {
+      await addPeople(world());
+      server.seen.splice(0);
+      let release = () => {};
+      server.faults.hold = new Promise<void>((resolve) => (release = resolve));
+      await askFor(world(), 'anna', fromElsewhere());
+      await until(() => expect(server.seen).toContain('data'));
+      const start = performance.now();
+      await world().server.stop();
+      expect(performance.now() - start).toBeLessThan(10_000);
+      release();
+      delete server.faults.hold;
     });
   },
   { config },

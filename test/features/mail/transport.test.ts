@@ -1,5 +1,5 @@
 // Email over real SMTP: never without TLS, to one address, and what a server's answer means.
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mailAddress, parseSender, parseServer } from '../../../src/features/mail/feature.ts';
 import { sendMessage, toFailure } from '../../../src/features/mail/transport.ts';
 import { readFileSync } from 'node:fs';
@@ -61,6 +61,16 @@ describe('an email', () => {
     const failure = await send('right');
     for (const name of Object.keys(faults)) delete now[name as keyof typeof now];
     expect(failure).toMatchObject({ reason, mayPass });
+  });
+
+  it('waits for a server that never ends an answer', async () => {
+    const short = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.timeout(200));
+    servers.right.faults.hold = new Promise(() => {});
+    expect(await send('right')).toMatchObject({ reason: 'timeout', mayPass: true });
+    // The next try begins after a minute.
+    expect(short.mock.lastCall?.[0]).toBeLessThan(60_000);
+    short.mockRestore();
+    delete servers.right.faults.hold;
   });
 
   it('waits for a server that is away', async () => {
