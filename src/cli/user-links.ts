@@ -55,6 +55,7 @@ type Invited = { readonly options: InviteOptions; readonly io: CliIo; readonly s
 async function invite(context: UserContext, username: string, { options, io, send }: Invited): Promise<void> {
   const make = newLink(context, send);
   const user = await newUser(context, username, options);
+  // Throws where the user can't get email, before anything is written.
   send?.(context, user);
   await addNew(context, user);
   const link = await make('invite', { ...user, validAfter: 0 });

@@ -66,7 +66,7 @@ const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/link/:link', methods: ['GET', 'HEAD', 'POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/done/:purpose', methods: ['GET', 'HEAD'] },
-  /** Where it was until the last release: http/app.ts sends bookmarks on. */
+  /** Where the page was in 0.1: http/app.ts redirects to its place. */
   { ...PAGE, name: 'factors', path: '/factors', methods: ['GET'] },
   ...['/assets/:file', FAVICON_PATH].map((path) => ({ ...ASSET, path })),
 ];

@@ -45,7 +45,7 @@ type ObjectKey =
 
 /** All that the features declare as `key`, as one object. */
 export const fold = <K extends ObjectKey>(key: K) =>
-  // What TypeScript can't say of a list.
+  // TypeScript can't tell which key each member of a list has.
   joinParts(LIST.map((one) => one[key])) as Folded<K>;
 
 type Item<L> = L extends readonly (infer I)[] ? I : never;

@@ -1,4 +1,4 @@
-// Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
+// Every engine option of the core. What is off is off here; features add theirs by `engine` of their run.ts.
 import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import { joinParts } from '../features/index.ts';

@@ -113,8 +113,8 @@ async function applyUsers(
     if (fault instanceof UnreadableForm) metrics.recordDamaged(fault.collection);
     log.error({ err: fault }, 'skipped a user with invalid data: sign-ins are refused until this is fixed');
   };
-  const isNeeded = config.signIn === undefined && (before === config || before.signIn !== undefined);
-  if (isNeeded) await markAll(factors, onFault);
+  const factorsGoOff = config.signIn === undefined && (before === config || before.signIn !== undefined);
+  if (factorsGoOff) await markAll(factors, onFault);
   const served = before === config ? [] : before.users;
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await findShadowed(users, storedUsers);

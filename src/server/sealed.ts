@@ -51,6 +51,7 @@ async function rewrapOneTimeCodes(
   }
   return unreadable;
 }
+
 /** Has the only key with which all one-time codes are sealed. While a node has several, another may seal with an older one. */
 const MARK = ['factors-sealed', 'all'] as const;
 const markOf = (key?: string) => JSON.stringify({ v: FORM_VERSION, key });

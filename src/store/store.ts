@@ -67,7 +67,7 @@ export interface RecordStore {
   find(kind: string, key: string): Promise<StoredRecord | undefined>;
   findByAlias(kind: string, alias: string): Promise<StoredRecord | undefined>;
   /**
-   * The only lock of the whole service: a compare-and-set that keeps the time to live and never recreates a key.
+   * How one of several callers wins a record: a compare-and-set that keeps the time to live and never recreates a key.
    * `found`: the live record as this request has read it, whose grant isn't looked up again.
    */
   consume(kind: string, key: string, found?: StoredRecord): Promise<ConsumeResult>;

@@ -5,7 +5,7 @@ import { FORM_VERSION, NewerForm, parseForm, type StoredForm, UnreadableForm } f
 import type { Clock, DocumentStore } from '../store/store.ts';
 
 const COLLECTION = 'account-state';
-const WHAT = 'the state of a person';
+const WHAT = 'the state of a user';
 /** Of a user with a second factor. Versions before it know no factors, or go by the file alone: they answer 503, not with a password alone. */
 const FORM_WITH_FACTORS = 2;
 

@@ -11,7 +11,7 @@ import { costOf, decoyOf } from './passwords.ts';
 import { createStoredUsers } from './stored-users.ts';
 import { type User, userOfFile } from './user.ts';
 
-/** When the sign-in was that something came of. */
+/** The sign-in that a session or grant comes from. */
 export type Issued = Readonly<{
   /** The user's generation then. */
   generation: string | undefined;

@@ -12,7 +12,7 @@ import { inBatches } from './changed-credentials.ts';
 const COLLECTION = 'factors';
 /** Whose handle and whose credential it is. */
 const OWNERS = 'factor-owners';
-const WHAT = "a person's second factors";
+const WHAT = "a user's second factors";
 /** The owner has this long to see that somebody else recovered their account. */
 const PROVISIONAL_SECONDS = 24 * 60 * 60;
 

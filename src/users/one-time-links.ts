@@ -1,5 +1,5 @@
-// Links that an operator hands out: each is for one user and one purpose, and works once. The newest of a purpose is the
-// only one, and whatever ends everything of the user (a new password, disabling) ends their links.
+// One-time links: each is for one user and one purpose, and works once. A link that an administrator hands out replaces the older one of its
+// purpose; links that are emailed stand beside it. A new password or disabling the user ends them all.
 import { randomBytes } from 'node:crypto';
 import { parseJsonObject } from '../config/parse-fields.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';

@@ -14,7 +14,7 @@ export type Place = Readonly<{
 
 const SESSIONS = 'person-sessions';
 const GRANTS = 'person-grants';
-const WHAT = "the list of a person's sessions or grants";
+const WHAT = "the list of a user's sessions or grants";
 const MAX_SESSIONS = 100;
 const MAX_GRANTS = 1000;
 /** Sign-ins push out no other event. */

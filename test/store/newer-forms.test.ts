@@ -213,7 +213,7 @@ eachStore(
         await documents.put('account-state', PEOPLE.bob, text, found?.version ?? 0);
         expect((await refresh(world(), person.tokens.refresh_token)).status).toBe(503);
         expect((await authorize(world(), { person: 'bob' })).callback.pathname).toContain('/login');
-        expect(logOf(world())).toContain('the state of a person in the store was written in form 3');
+        expect(logOf(world())).toContain('the state of a user in the store was written in form 3');
         await documents.put('account-state', PEOPLE.bob, found?.value ?? '{}', (found?.version ?? 0) + 1);
         expect((await refresh(world(), person.tokens.refresh_token)).status).toBe(200);
       });

@@ -83,7 +83,7 @@ export const secondFactors = {
     sign_in: signInSchema
       .optional()
       .describe(
-        'Passkeys and second factors. Without it, users sign in with a password only, and tokens have neither acr nor amr.',
+        "Passkeys and second factors. Without it, passwords are the only way to sign in, users who already have a second factor can't sign in, and tokens have neither acr nor amr.",
       ),
   },
   client: {

@@ -17,7 +17,7 @@ export function accessTokenModel(
       const { payload } = await super.getValueAndPayload();
       if (payload === undefined) throw new TypeError('the engine made an access token without a record');
       const { clientId, accountId: sub, scope } = payload;
-      if (sub === undefined) throw new TypeError('the engine made a person’s token without a person');
+      if (sub === undefined) throw new TypeError("the engine made a user's token without a user");
       const scopes = scope?.split(' ') ?? [];
       // Computed here and not assigned to the token: with `aud` set, the engine would move all claims into the ID token.
       const { aud = audiences.audienceOf(scopes) } = payload;

@@ -206,8 +206,8 @@ async function bury(
 }
 
 /**
- * Whether it was there, for one of several callers. With `onlyOf`, the record is left alone if it belongs to another grant by now: that is cleaning behind a tombstone, so no
- * replica needs to confirm it.
+ * Whether it was there, for one of several callers. With `onlyOf`, the record is left alone if it belongs to another grant by now. That
+ * only cleans behind a tombstone, so no replica needs to confirm it.
  */
 async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = ''): Promise<boolean> {
   const id = redisRecordKey(kind, key);

@@ -223,7 +223,7 @@ describe('without sign_in in the file', () => {
         const { documents } = world.openedStore;
         const states = createAccountStates(documents);
         // What an earlier version does with it.
-        const read = async () => parseForm((await stateOf(world))?.value ?? '{}', 'the state of a person');
+        const read = async () => parseForm((await stateOf(world))?.value ?? '{}', 'the state of a user');
         await giveOneTimeCodes(world, 'alice');
         await expect(read()).rejects.toThrow(
           'was written in form 2, and this version of the service knows form 1',
