@@ -94,7 +94,10 @@ function navigationOf({ tokens }: Page) {
   }));
 }
 
-for (const source of globSync(['*.md', '{bench,deploy,docs}/**/*.md']).toSorted()) addPage(source);
+const sources = globSync(['*.md', '{bench,deploy,docs}/**/*.md'], {
+  exclude: (name) => name.endsWith('node_modules'),
+});
+for (const source of sources.toSorted()) addPage(source);
 const home = pages.get('README.md');
 if (home === undefined) throw new Error('There is no README.md here.');
 const isThere = (to: string, anchor: string) =>
