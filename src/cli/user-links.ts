@@ -93,8 +93,9 @@ export function newLink(context: UserContext, send?: SendLink) {
       throw new CommandError(`${username} is disabled: run postern user enable first`);
     }
     if (send) {
+      const done = await send(context, user)();
       acts.noteChange(context, OPERATOR, id, purpose);
-      return send(context, user)();
+      return done;
     }
     const ends = { passwordSince: validAfter, stateSince: state.validAfter };
     const made = { purpose, accountId: id, ...ends };

@@ -1,4 +1,4 @@
-// The page for forgotten passwords. It looks nobody up: a job has what was typed, and the answer is one for all.
+// The page for forgotten passwords. It doesn't look up users: it stores what was typed as a job and responds in the same way to everyone.
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { MAX_USERNAME_LENGTH } from '../../interaction/attempt.ts';

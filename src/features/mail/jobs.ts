@@ -1,4 +1,4 @@
-// The outbox of email: what is to be sent to whom, never a link or a text. An email is composed when it is due.
+// The outbox of email: which email to send to which user, never a link or a text. An email is composed when it is due.
 import { randomUUID } from 'node:crypto';
 import { createJobs, type JobForm } from '../../store/outbox.ts';
 import type { Store } from '../../store/store.ts';
@@ -7,13 +7,13 @@ import type { NOTICES } from './models.ts';
 
 export type MailJob = Readonly<{
   id: string;
-  /** forgot: the email is still to be found out. link: a reset or an invitation, as the user has a password or not. */
+  /** forgot: the user isn't looked up yet. link: a reset, or an invitation for users without a password. */
   what: 'forgot' | 'link' | (typeof NOTICES)[number];
   typed?: string;
   accountId?: string | undefined;
   locale?: string | undefined;
   note?: Note | undefined;
-  /** By someone who proved nothing. */
+  /** Requested by someone who isn't signed in. */
   isAsked?: boolean;
 }>;
 

@@ -1,4 +1,4 @@
-// What an email says, found out when it is sent: by its job, and by its user as they are then.
+// The content of an email. It is composed when the email is sent, from its job and the user's current state.
 import type { Config } from '../../config/config.ts';
 import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
 import { DAY, MINUTE } from '../../config/notation.ts';
@@ -14,7 +14,7 @@ type Kind = LetterModel['kind'];
 
 const LINK_SECONDS = { reset: 30 * MINUTE, invite: 7 * DAY };
 
-/** By what the user signs in with. A link would be a way around the passkey of a user without a password. */
+/** Depends on how the user signs in. For a user without a password, a link would bypass their passkey. */
 export async function kindOf({ factors }: App, { what }: MailJob, user: User): Promise<Kind> {
   const { id, canSetPassword, hasPassword } = user;
   if (what !== 'link') return what as Kind;
@@ -32,7 +32,7 @@ export async function toModel(app: App, { note }: MailJob, kind: Kind, user: Use
   return { kind, username, at, ...place, link };
 }
 
-/** For each try: that of one whose email was sent without this process knowing works, too. */
+/** A new link for each try. An earlier link still works if its email was delivered without confirmation. */
 async function newLink({ config, links, states }: App, purpose: 'reset' | 'invite', user: User) {
   const { id: accountId, validAfter: passwordSince, claims } = user;
   const { validAfter: stateSince } = await states.get(accountId);
@@ -61,7 +61,7 @@ export function composeLetter({ pages, config }: Parts, model: LetterModel, loca
   return {
     subject: say('subject'),
     text: `${paragraphs.filter(Boolean).join('\n\n')}\n`,
-    // An operator's template that lost the link would leave its reader without it.
+    // If an administrator's template leaves out the link, only the text is sent.
     html: link === undefined || html.includes(link) ? html : undefined,
   };
 }

@@ -1,4 +1,4 @@
-// Email where it is on: the page for forgotten passwords, the notices, and what sends them.
+// Email, while it is on: the page for forgotten passwords, notices, and the sender.
 import type { App } from '../../oidc/app.ts';
 import type { PageParts } from '../page-parts.ts';
 import { FORGOT_PATH } from './feature.ts';

@@ -1,5 +1,5 @@
-// Sends what the outbox has. Who exists, limits, links and texts are looked at here, not where an email is asked for: the answer there is
-// the same for every name, and takes the same time.
+// Sends the emails in the outbox. Users, limits, links and texts are looked up here and not when an email is requested, so that the
+// response to a request is the same for every name and takes the same time.
 import { TooManyRequests } from '../../limits/limits.ts';
 import { createSparse } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
@@ -17,7 +17,7 @@ const LIFE_MS = { others: 24 * 60 * MINUTE_MS, asked: 30 * MINUTE_MS };
 
 const DELAYED = { reason: 'delayed', mayPass: true };
 
-/** So long a mail server that doesn't answer delays the end of the service. */
+/** How long an unresponsive mail server may delay a shutdown. */
 const STOPS_WITHIN_MS = 3000;
 
 type LimitName = 'sent' | 'asked' | 'recipient' | 'recipient_day' | 'notices';
@@ -37,7 +37,7 @@ const take = ({ limits }: App, subject: string, names: readonly LimitName[]): Pr
 type Parts = Readonly<{ app: App; settings: MailSettings; jobs: MailJobs; ends: AbortSignal[] }> &
   Readonly<{ timesToSay: ReturnType<typeof createSparse> }>;
 
-/** The end of an email. */
+/** Records that an email was sent or dropped. */
 function record(
   { app, timesToSay }: Parts,
   kind: string,
@@ -46,7 +46,7 @@ function record(
 ): void {
   app.metrics.mailed(kind, reason ?? 'sent');
   const outcome = reason === undefined ? 'success' : 'failure';
-  // Anyone can ask for more than a mailbox may have, again and again.
+  // Anyone can exceed a mailbox's limit repeatedly, so this is recorded only once in a while.
   const times = reason === 'limited' ? (timesToSay(`limited ${accountId}`) ?? 0) : undefined;
   if (times !== 0) app.audit.record('mail', outcome, { account_id: accountId, action: kind, reason, times });
 }
@@ -74,9 +74,9 @@ async function addLetters(parts: Parts, { id, typed = '', locale }: MailJob): Pr
   }
 }
 
-/** Undefined: nobody has to get it any more. */
+/** Undefined if the email is no longer needed. */
 async function findReader({ accounts }: App, { what, accountId = '' }: MailJob) {
-  // Who is disabled is sent that alone. A username may be spelled like an id.
+  // A disabled user gets only the notice of that. The id is compared, because a username may look like an id.
   const user = await (what === 'disabled' ? accounts.lookUp(accountId) : accounts.findLiveNow(accountId));
   const address = user?.id === accountId ? addressOf(user) : undefined;
   return user && address ? { user, address } : undefined;
@@ -89,7 +89,7 @@ async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Pr
   if (reader === undefined) return 'done';
   const { user, address: to } = reader;
   const kind = await kindOf(app, job, user);
-  // Once for all its tries: an outage must not use up what the user may have.
+  // Counted at the first try only: retries during an outage must not use up the user's limit.
   if (note !== undefined && failures === 1 && !(await take(app, accountId, ['notices']))) {
     record(parts, kind, accountId, 'limited');
     return 'done';
@@ -102,7 +102,7 @@ async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Pr
   return failure ?? 'done';
 }
 
-/** What was asked for by strangers delays nothing else. */
+/** Requests by strangers don't delay other emails. */
 const laneOf = ({ isAsked = false }: MailJob) => (isAsked ? 'asked' : 'others');
 
 export function createSender(app: App, settings: MailSettings, jobs: MailJobs): Job {
@@ -143,12 +143,12 @@ export function createSender(app: App, settings: MailSettings, jobs: MailJobs): 
     /** Nothing while the store can't be asked. */
     async snapshot() {
       const waiting = await jobs.list().catch(() => undefined);
-      const oldest = Math.min(now(), ...(waiting ?? []).map(({ job }) => job.since));
-      const gauges = [
-        ['mail_waiting', waiting?.length ?? 0],
+      if (waiting === undefined) return [];
+      const oldest = waiting.reduce((since, { job }) => Math.min(since, job.since), now());
+      return [
+        ['mail_waiting', waiting.length],
         ['mail_oldest_seconds', (now() - oldest) / 1000],
-      ] as const;
-      return waiting ? gauges : [];
+      ];
     },
   };
 }

@@ -4,9 +4,12 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createMailJobs, newJob } from '../../../src/features/mail/jobs.ts';
 import { withStore } from '../../world/stored.ts';
-import { configFolder } from '../../world/temp-folder.ts';
-import { postern } from '../../world/terminal.ts';
+import { configFolder, testFolder } from '../../world/temp-folder.ts';
+import { postern, useEnvironment } from '../../world/terminal.ts';
+import { seedStore, WORLD_ENV, writeWorldConfig } from '../../world/world.ts';
 import { startMailServer, toLetter } from './mail-server.ts';
+
+useEnvironment(() => WORLD_ENV);
 
 const { folder, file } = configFolder();
 const configFile = file(
@@ -89,4 +92,20 @@ describe('postern mail', () => {
     await verb('mail', 'drop', 'two');
     expect((await verb('mail', 'list')).stderr).toContain('No email waits.');
   });
+});
+
+it('a link for a user without an address is refused, and not recorded as sent', async () => {
+  const at = testFolder();
+  const { configFile: own } = await writeWorldConfig(at, {
+    config: { mail: { from: 'no-reply@acme.example', server: 'folder:mail' }, audit: 'file:audit.jsonl' },
+  });
+  await seedStore(own);
+  const run = (...args: readonly string[]) => postern(['user', ...args, '--config', own]);
+  expect((await run('invite', 'ben')).code).toBe(0);
+  const audit = () => readFileSync(path.join(at, 'audit.jsonl'), 'utf8');
+  const before = audit();
+  expect(before).toContain('invite');
+  const { code, stderr } = await run('reset', 'ben', '--mail');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('ben has no verified email address')]);
+  expect(audit()).toBe(before);
 });
