@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { AuditConfig, Config } from '../config/config.ts';
+import { standBack } from '../config/threads.ts';
 import { areNotesHeard } from '../features/index.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
@@ -47,8 +48,11 @@ export async function withUsers(
   });
 }
 
-/** For verbs that read all users: for the garbage of pages, V8 would take up to 110 MB. */
-export const keepMemorySmall = () => setFlagsFromString('--semi-space-growth-factor=1');
+/** For verbs that read all users: sign-ins come first, and for the garbage of pages, V8 would take up to 110 MB. */
+export function stayInBackground(): void {
+  standBack();
+  setFlagsFromString('--semi-space-growth-factor=1');
+}
 
 async function openContext(config: Config, store: Store, audit: Audit) {
   const { documents, records, clock } = store;

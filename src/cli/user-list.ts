@@ -9,7 +9,7 @@ import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';
 import { addListOptions, type ListOptions, printList } from './table.ts';
 import { withProgress } from './terminal.ts';
-import { findUser, keepMemorySmall, type UserContext, withUsers } from './user-context.ts';
+import { findUser, stayInBackground, type UserContext, withUsers } from './user-context.ts';
 
 type Options = VerbOptions & ListOptions & Readonly<Record<string, unknown>> & { readonly after?: string };
 type Row = Awaited<ReturnType<typeof toRows>>[number];
@@ -62,7 +62,7 @@ async function show(context: UserContext, typed: string, options: Options, io: C
 }
 
 async function list(context: UserContext, options: Options, io: CliIo): Promise<void> {
-  keepMemorySmall();
+  stayInBackground();
   await withProgress(io, 'Building the index of usernames', ensureUsernameIndex(context.store));
   const status = { key: 'status', colours: { disabled: 'red', shadowed: 'red', invited: 'yellow' } } as const;
   const lastSignIn = { key: 'last_sign_in', isTime: true } as const;

@@ -19,7 +19,7 @@ import { print, type CliIo } from '../../cli/io.ts';
 import { type ListOptions, printList } from '../../cli/table.ts';
 import { withProgress } from '../../cli/terminal.ts';
 import { addNew, changeGranted, type Granted, judgeGranted } from '../../cli/user-access.ts';
-import { keepMemorySmall, newUserId, OPERATOR, type UserContext } from '../../cli/user-context.ts';
+import { stayInBackground, newUserId, OPERATOR, type UserContext } from '../../cli/user-context.ts';
 import { newLink } from '../../cli/user-links.ts';
 import { textOf } from './fields.ts';
 import { OF_LIST, readUsers, type UserDraft, type UserFormat } from './users.ts';
@@ -39,7 +39,7 @@ export async function importUsers(
   { options, io }: { readonly options: ImportOptions; readonly io: CliIo },
 ): Promise<void> {
   const { config, storedUsers, importedCosts } = context;
-  keepMemorySmall();
+  stayInBackground();
   const problems = new ProblemList();
   const { users } = await readUsers(options.from, file, problems);
   const custom = Object.values(config.scopes).flatMap(({ claims }) => claims);
