@@ -5,6 +5,7 @@ import type { SendLink } from '../cli/user-context.ts';
 import type { Config } from '../config/config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Log } from '../observability/log.ts';
+import type { Probe } from './doctor/check.ts';
 import { listOn } from './running.ts';
 
 export type Register = (parent: Command, io: CliIo) => void | Promise<void>;
@@ -15,10 +16,15 @@ export const COMMANDS: Commands = {
   init: async () => (await import('./init/commands.ts')).registerInit,
   migrate: async () => (await import('./import/commands.ts')).registerMigrate,
   plan: async () => (await import('./plan/commands.ts')).registerPlan,
-  doctor: async () => (await import('./doctor/commands.ts')).registerDoctor,
+  doctor: async () => (await import('./doctor/commands.ts')).doctorWith(PROBES),
   views: async () => (await import('./view-tools/commands.ts')).registerViews,
   mail: async () => (await import('./mail/commands.ts')).registerMail,
   store: async () => (await import('./store-tools/commands.ts')).registerStore,
+};
+
+/** Doctor only: what it checks of other features. */
+const PROBES: Readonly<Record<string, () => Promise<Probe>>> = {
+  mail: async () => (await import('./mail/commands.ts')).probeMail,
 };
 
 /** Below `client`. */

@@ -33,6 +33,9 @@ export type ReportFault = (fault: FaultName, message: string, level?: Level) => 
 /** Reports each fault, and returns the message for when there is none; undefined where nothing was checked. */
 export type Check = (target: Target, report: ReportFault) => Promise<string | undefined>;
 
+/** Of another feature; undefined while that is off. */
+export type Probe = (config: Config) => Promise<Omit<Result, 'name'> | undefined>;
+
 /** Thrown by a check that can't be made or finished from here. */
 export class Skipped extends Error {}
 

@@ -6,7 +6,7 @@ import { loadConfig } from '../../config/load.ts';
 import { formatProblem } from '../../config/problems.ts';
 import { normalizeIssuer } from '../../config/uri.ts';
 import { ask } from './ask.ts';
-import { runCheck, type Level, type Result } from './check.ts';
+import { runCheck, type Level, type Probe, type Result } from './check.ts';
 import { checkPublicAddress } from './public-address.ts';
 import { checkKeys, checkStore } from './store.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
@@ -15,8 +15,10 @@ import { withProgress } from '../../cli/terminal.ts';
 
 type DoctorOptions = VerbOptions & { readonly url?: string };
 
+type Probes = Readonly<Record<string, () => Promise<Probe>>>;
+
 /** Adds the verb. Exit code 0: no problem, warnings perhaps; 1: problems. */
-export function registerDoctor(program: Command, io: CliIo): void {
+export const doctorWith = (probes: Probes) => (program: Command, io: CliIo) => {
   addVerb(program, 'doctor', 'check a running service from outside, through its public URL and proxy')
     .option(
       '--url <url>',
@@ -24,7 +26,7 @@ export function registerDoctor(program: Command, io: CliIo): void {
     )
     .action(async (options: DoctorOptions, command: Command) => {
       const isUrlOnly = options.url !== undefined && command.getOptionValueSource('config') === 'default';
-      const known = isUrlOnly ? { results: [] } : await readKnown(options.config);
+      const known = isUrlOnly ? { results: [] } : await readKnown(options.config, probes);
       const results = [
         ...known.results,
         ...(await withProgress(io, 'Checking the service', checkPublic(known, options.url))),
@@ -32,19 +34,24 @@ export function registerDoctor(program: Command, io: CliIo): void {
       printResults(io, options, results);
       if (results.some(({ level }) => level === 'problem')) throw new Ended(EXIT.refused);
     });
-}
+};
 
 type Known = { readonly config?: Config; readonly results: readonly Result[] };
 
 /** The configuration with its secrets, which the store needs, else without. Throws ConfigError. */
-async function readKnown(file: string): Promise<Known> {
+async function readKnown(file: string, probes: Probes): Promise<Known> {
   const read = (readSecrets: boolean) =>
     loadConfig(file, { writeKeys: false, readSecrets, secretFiles: 'any_mode' });
   try {
     const config = await read(true);
     const store = await runCheck('store', (report) => checkStore(config.store, report));
     const keys = await runCheck('keys', (report) => checkKeys(config, report));
-    return { config, results: [...store, ...keys] };
+    const results = [...store, ...keys];
+    for (const [name, load] of Object.entries(probes)) {
+      const found = await (await load())(config);
+      if (found) results.push({ name, ...found });
+    }
+    return { config, results };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const config = await read(false);

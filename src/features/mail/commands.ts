@@ -5,12 +5,13 @@ import { addVerb, checked, readService, type VerbOptions } from '../../cli/confi
 import { CommandError, counted, printDone, type CliIo } from '../../cli/io.ts';
 import { addListOptions, type ListOptions, printList } from '../../cli/table.ts';
 import { type SendLink, withUsers } from '../../cli/user-context.ts';
+import type { Config } from '../../config/config.ts';
 import { viewsOf } from '../../views/view-files.ts';
 import { createViews } from '../../views/views.ts';
-import { addressFault, addressOf } from './feature.ts';
+import { addressFault, addressOf, parseServer } from './feature.ts';
 import { createMailJobs, newJob } from './jobs.ts';
 import { composeLetter } from './letter.ts';
-import { sendMessage, toFailure } from './transport.ts';
+import { CURES, openServer, sendMessage, toFailure } from './transport.ts';
 
 export function registerMail(program: Command, io: CliIo): void {
   const verbs = program.command('mail').description('test email, and manage email that waits');
@@ -63,6 +64,24 @@ async function test(to: string, options: VerbOptions, io: CliIo): Promise<void> 
     throw new CommandError(`the email was not sent (${reason}): ${detail}`, { cause });
   });
   printDone(io, options, { value: { sent: to }, text: `Sent a test email to ${to}` });
+}
+
+/** For `postern doctor`. */
+export async function probeMail({ mail }: Pick<Config, 'mail'>) {
+  if (mail === undefined) return undefined;
+  const { server } = mail;
+  if (parseServer(server)?.folder)
+    return {
+      level: 'warning',
+      message: `email is written to ${server}`,
+      advice: 'Set mail.server.',
+    } as const;
+  const failure = await (await openServer(mail)).verify().then(() => undefined, toFailure);
+  if (failure === undefined)
+    return { level: 'ok', message: `${server} accepts the connection and the sign-in` } as const;
+  const { reason, detail } = failure;
+  const advice = CURES[reason] ?? 'Start the server, or allow the connection in the firewall.';
+  return { level: 'problem', message: `${server} can't be used (${reason}): ${detail}`, advice } as const;
 }
 
 /** The link is made when the email is sent. */

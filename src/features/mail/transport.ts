@@ -22,6 +22,13 @@ const REASONS: Readonly<Record<string, string>> = {
   EENVELOPE: 'sender',
 };
 
+/** By reason: docs/mail.md says the same. */
+export const CURES: Readonly<Record<string, string>> = {
+  auth: 'Correct username and password of mail.',
+  tls: "Turn on STARTTLS at the server, renew its certificate, or set mail.ca. mail.server must have the certificate's name.",
+  name: 'Correct the host in mail.server.',
+};
+
 type SmtpError = Error & { code?: string; responseCode?: number; command?: string };
 
 /** Only what the server says of this recipient or text is final: 535 for a wrong password may be one that is being rotated. */
@@ -33,7 +40,7 @@ export function toFailure(error: unknown): JobFailure {
 }
 
 /** Rejects with an error for `toFailure`. At the first email, not at the start, nodemailer is loaded. */
-async function openServer({ server, username, password, ca }: MailSettings) {
+export async function openServer({ server, username, password, ca }: MailSettings) {
   const { createTransport } = await import('nodemailer');
   const { host = '', port, isTls = true } = parseServer(server) ?? {};
   return createTransport({

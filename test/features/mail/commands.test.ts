@@ -37,6 +37,11 @@ describe('postern mail', () => {
     expect(sent()[0]?.headers).toMatchObject({ subject: 'Test email from Postern', to: 'anna@acme.example' });
   });
 
+  it('is looked at by postern doctor', async () => {
+    const { findings } = JSON.parse((await verb('doctor', '--json')).stdout) as { findings: object[] };
+    expect(findings).toContainEqual(expect.objectContaining({ level: 'warning', name: 'mail' }));
+  });
+
   it('says why a test failed, and never the password', async () => {
     const server = await startMailServer();
     const wrong = file(

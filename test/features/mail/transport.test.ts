@@ -1,5 +1,6 @@
 // Email over real SMTP: never without TLS, to one address, and what a server's answer means.
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { probeMail } from '../../../src/features/mail/commands.ts';
 import { mailAddress, parseSender, parseServer } from '../../../src/features/mail/feature.ts';
 import { sendMessage, toFailure } from '../../../src/features/mail/transport.ts';
 import { readFileSync } from 'node:fs';
@@ -40,7 +41,7 @@ describe('an email', () => {
   });
 
   it.each([
-    ['a server without STARTTLS', 'plain', {}],
+    ['a server without STARTTLS (T4)', 'plain', {}],
     ['a certificate that nobody trusts', 'right', { ca: undefined }],
     ['a certificate of another name', 'other', {}],
     ['a certificate that nobody trusts, from the start', 'implicit', { ca: undefined }],
@@ -95,6 +96,26 @@ describe('an email', () => {
   ])('has no content from %s (T5)', async (_, content) => {
     expect(await send('right', {}, content)).toMatchObject({ detail: expect.stringMatching(/rejected/) });
     expect(servers.right.letters).toEqual([]);
+  });
+});
+
+describe('postern doctor', () => {
+  it.each([
+    ['a server that is set up rightly', 'right', {}, {}, 'ok', undefined],
+    ['a password that is wrong', 'right', {}, { auth: '535 wrong' }, 'problem', /username and password/],
+    ['a server without STARTTLS (T4)', 'plain', {}, {}, 'problem', /Turn on STARTTLS/],
+    ['a certificate of another name', 'other', {}, {}, 'problem', /the certificate's name/],
+    ['a name that is none', 'right', { server: 'smtp://nowhere.invalid' }, {}, 'problem', /Correct the host/],
+    ['no server', 'right', { server: 'smtp://localhost:9' }, {}, 'problem', /Start the server/],
+    ['a folder', 'right', { server: 'folder:/tmp/mail' }, {}, 'warning', /mail.server/],
+  ] as const)('reports %s, and sends nothing', async (_, name, settings, faults, level, advice) => {
+    Object.assign(servers[name].faults, faults);
+    const found = await probeMail({ mail: { ...settingsOf(name), ...settings } });
+    delete servers[name].faults.auth;
+    expect(found?.level).toBe(level);
+    if (advice) expect(found?.advice).toMatch(advice);
+    expect(servers[name].letters).toEqual([]);
+    if (name !== 'right') expect(servers[name].seen).not.toContain('auth');
   });
 });
 
