@@ -23,7 +23,6 @@ const LONGEST = [
   'features/client-documents/outgoing',
   'attack/outgoing',
   'pages/people',
-  'features/fast-path/refresh',
   'features/back-channel-logout/http',
   'fault/redis-tls',
   'pages/same-second',

@@ -1,5 +1,5 @@
-// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, a refresh, introspection,
-// userinfo. It says yes to what is plain; any other request goes through the middleware as it came.
+// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, introspection, userinfo.
+// It says yes to what is plain; any other request goes through the middleware as it came.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';
@@ -15,7 +15,6 @@ import type { PageParts } from '../page-parts.ts';
 import { fastClientCredentials } from './client-credentials.ts';
 import { fastIntrospection } from './introspection.ts';
 import { announcesForm, type FastAnswer, type FastParts } from './plain-request.ts';
-import { fastRefresh } from './refresh.ts';
 import { announcesToken, fastUserinfo } from './userinfo.ts';
 
 /** With one of these the answer to a GET may be another: CORS, a body. */
@@ -29,10 +28,9 @@ export const open = (): PageParts => ({ guard: { isPlain: () => true }, front })
 
 function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNullable<PageParts['front']>> {
   const { config, issuer, metrics, log } = parts;
-  const [clientCredentials, refresh] = [fastClientCredentials(parts), fastRefresh(parts)];
   /** By path below the issuer. */
   const answers = new Map<string, FastAnswer>([
-    [ENDPOINTS.token, async (...args) => (await clientCredentials(...args)) ?? refresh(...args)],
+    [ENDPOINTS.token, fastClientCredentials(parts)],
     [ENDPOINTS.introspection, fastIntrospection(parts)],
     [ENDPOINTS.userinfo, fastUserinfo(parts)],
   ]);
