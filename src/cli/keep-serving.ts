@@ -57,6 +57,7 @@ export async function keepServing(parts: KeepServingParts): Promise<void> {
   });
   const reload = () => {
     telemetry.reopen();
+    void server.reloadViews();
     void watch.reload();
   };
   process.on('SIGHUP', reload);

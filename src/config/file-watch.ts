@@ -1,4 +1,4 @@
-// Watches the configuration files and views of a running service: notices a change, waits until it is complete, and has
+// Watches the configuration files of a running service, and the views of a preview: notices a change, waits until it is complete, and has
 // the files read again. By looking alone: network drives and many mounts of containers report no events.
 import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -28,7 +28,6 @@ import { createUserEvents } from '../users/user-events.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { viewsOf } from '../views/view-files.ts';
 import { createViews } from '../views/views.ts';
-import { createViewsWatch } from '../views/watch-views.ts';
 import { createConfigurationStatus } from './configuration-status.ts';
 import { createReplacing } from './replace.ts';
 import { sealAnew, watchSealed } from './sealed.ts';
@@ -153,15 +152,10 @@ async function compose(
           more,
         }),
       );
-      await viewsWatch.follow(next.config.viewsFolder, next.views.readAt);
     },
   });
 
-  // Triggers of a replacement; a changed configuration comes from the caller.
-  const viewsWatch = createViewsWatch({
-    onChange: () => replace({ views: 'changed' }),
-    onError: (error) => log.error({ err: error }, 'the views could not be reloaded'),
-  });
+  // Triggers a replacement, as the caller does with a changed configuration.
   const rotation = new Rotation({
     keyStore,
     now: store.clock.now,
@@ -200,7 +194,7 @@ async function compose(
   async function stop(): Promise<void> {
     await drain();
     // In this order, once no request is in flight.
-    for (const one of [viewsWatch, rotation, indexing]) await one.stop();
+    for (const one of [rotation, indexing]) await one.stop();
     runJobs([]);
     await stopped;
     await uses.stop();
@@ -224,6 +218,13 @@ async function compose(
     },
     /** See replace.ts. A configuration that isn't taken over is in the log, the audit trail, the metrics and at /readyz. */
     replace,
+    /** The operator's files, as they are now. */
+    async reloadViews(): Promise<void> {
+      if (serving()?.config.viewsFolder === undefined) return;
+      await replace({ views: 'changed' }).catch((error: unknown) =>
+        log.error({ err: error }, 'the views could not be reloaded'),
+      );
+    },
     /** A configuration that could not be loaded. */
     refuse: status.refuse,
     confirm: status.confirm,

@@ -10,8 +10,6 @@ type ViewsParts = ViewsSettings & {
 };
 
 export type Views = Readonly<{
-  /** When their files were read, in epoch milliseconds. */
-  readAt: number;
   pages: Pages;
   assets: Assets;
   /** How many faults of the operator's files were found. */
@@ -22,7 +20,6 @@ export type Views = Readonly<{
 
 /** Reads everything now. Throws when the built-in views aren't whole. */
 export function createViews({ issuer, onProblem, ...settings }: ViewsParts): Views {
-  const readAt = Date.now();
   let faultCount = 0;
   const assets = createAssets(settings);
   const pages = createPages({
@@ -35,5 +32,5 @@ export function createViews({ issuer, onProblem, ...settings }: ViewsParts): Vie
     },
   });
   const reloaded = (changed: ViewsSettings) => createViews({ ...changed, issuer, onProblem });
-  return { readAt, pages, assets, faultCount: () => faultCount, reloaded };
+  return { pages, assets, faultCount: () => faultCount, reloaded };
 }

@@ -10,15 +10,6 @@ import { type OpenWorld, PASSWORDS, startWorld } from '../world/world.ts';
 
 const folder = tempFolder();
 
-const put = (name: string, text: string) => putFile(path.join(folder, 'views', name), text);
-
-async function askUntil<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
-  for (const end = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
-    const answer = await ask();
-    if (isRight(answer) || Date.now() > end) return answer;
-  }
-}
-
 describe('a folder of views, while the service runs', () => {
   let world: OpenWorld;
   beforeAll(async () => {
@@ -39,35 +30,36 @@ describe('a folder of views, while the service runs', () => {
   });
   afterAll(() => world.stop());
 
+  /** As after SIGHUP. */
+  async function put(name: string, text: string): Promise<void> {
+    putFile(path.join(folder, 'views', name), text);
+    await world.server.reloadViews();
+  }
+
   const openLogin = async (): Promise<Page> => (await begin(world)).page;
 
   it('need not exist at the start; then its files win one by one, and their end is the built-in page', async () => {
     expect(titleOf(await openLogin())).toBe('Sign in');
-    put('locales/en.json', '{"login.title": "Welcome"}');
-    expect(titleOf(await askUntil(openLogin, (page) => titleOf(page) === 'Welcome'))).toBe('Welcome');
-    put('partials/foot.ejs', '<p>Our own foot</p></main></body></html>');
-    const page = await askUntil(openLogin, ({ text }) => text.includes('Our own foot'));
+    await put('locales/en.json', '{"login.title": "Welcome"}');
+    expect(titleOf(await openLogin())).toBe('Welcome');
+    await put('partials/foot.ejs', '<p>Our own foot</p></main></body></html>');
+    const page = await openLogin();
     expect(page.text).toContain('Our own foot');
     expect(titleOf(page)).toBe('Welcome');
     rmSync(path.join(folder, 'views/partials'), { recursive: true });
-    expect((await askUntil(openLogin, ({ text }) => !text.includes('Our own foot'))).text).not.toContain(
-      'Our own foot',
-    );
+    await world.server.reloadViews();
+    expect((await openLogin()).text).not.toContain('Our own foot');
   });
 
   it('shows the built-in page in the place of a broken one: no blank page, no 500, and one line in the log', async () => {
-    put(
+    await put(
       'login.ejs',
       '<h1>Ours</h1><%- include("partials/sentence", { key: "login.lead", values: { client: "x" } }) %>',
     );
-    expect(titleOf(await askUntil(openLogin, (page) => titleOf(page) === 'Ours'))).toBe('Ours');
+    expect(titleOf(await openLogin())).toBe('Ours');
     for (const broken of ['<% if (', '<%= nope %>', '<%- include("nothing") %>']) {
       world.recorded.log.length = 0;
-      put('login.ejs', broken);
-      await askUntil(
-        () => Promise.resolve(world.recorded.log.join('')),
-        (text) => text.includes('views reloaded'),
-      );
+      await put('login.ejs', broken);
       const page = await openLogin();
       expect([page.status, titleOf(page)], broken).toEqual([200, 'Welcome']);
       expect(world.recorded.log.filter((line) => line.includes('login.ejs'))).toHaveLength(1);
@@ -76,9 +68,9 @@ describe('a folder of views, while the service runs', () => {
   });
 
   it('serves its assets under names that change with them, branding.css last, and old names for open pages', async () => {
-    put('assets/branding.css', 'body { color: red }');
-    put('assets/logo.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
-    const page = await askUntil(openLogin, ({ text }) => text.includes('branding.'));
+    await put('assets/branding.css', 'body { color: red }');
+    await put('assets/logo.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
+    const page = await openLogin();
     const sheets = [...page.text.matchAll(/rel="stylesheet" href="([^"]+)"/g)].map(([, href = '']) => href);
     expect(sheets.map((href) => /\/(\w+)\./.exec(href.slice(world.issuer.length))?.[1])).toEqual([
       'style',
@@ -88,8 +80,9 @@ describe('a folder of views, while the service runs', () => {
     const path1 = (sheets[2] ?? '').slice(world.issuer.length);
     expect(await get(world, path1)).toMatchObject({ status: 200, text: 'body { color: red }' });
     expect((await get(world, path1)).headers.get('cache-control')).toContain('immutable');
-    put('assets/branding.css', 'body { color: blue }');
-    const next = await askUntil(openLogin, ({ text }) => !text.includes(path1));
+    await put('assets/branding.css', 'body { color: blue }');
+    const next = await openLogin();
+    expect(next.text).not.toContain(path1);
     const path2 = /assets\/branding\.\w+\.css/.exec(next.text)?.[0] ?? '';
     expect((await get(world, `/${path2}`)).text).toBe('body { color: blue }');
     expect((await get(world, path1)).text).toBe('body { color: blue }');
@@ -107,7 +100,7 @@ describe('a folder of views, while the service runs', () => {
   });
 
   it('is branded by the configuration alone', async () => {
-    const { text } = await askUntil(openLogin, (page) => page.text.includes('logo.'));
+    const { text } = await openLogin();
     expect(text).toContain('<title>Welcome · Acme ID</title>');
     expect(text).toMatch(/<img class="brand-logo" src="[^"]+\/assets\/logo\.\w+\.svg" alt="">/);
     for (const [name, words] of Object.entries({

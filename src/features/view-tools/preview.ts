@@ -6,14 +6,14 @@ import { Server, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import type { Config } from '../../config/config.ts';
+import { watchFiles } from '../../config/file-watch.ts';
 import { securityHeaders } from '../../http/headers.ts';
 import { createAssets } from '../../views/assets.ts';
 import { loadViews } from '../../views/load-views.ts';
 import { PAGE_STATES, type PageState } from './page-samples.ts';
 import { compileTemplate } from '../../views/templates.ts';
-import { BUILT_IN_FOLDER, viewsOf } from '../../views/view-files.ts';
+import { BUILT_IN_FOLDER, listViewFiles, viewsOf } from '../../views/view-files.ts';
 import { createViews } from '../../views/views.ts';
-import { createViewsWatch } from '../../views/watch-views.ts';
 
 type Answer = readonly [status: number, type: string, body: string | Buffer];
 
@@ -22,6 +22,8 @@ const OWN_POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; fra
 const HTML = 'text/html; charset=utf-8';
 const TEXT = 'text/plain; charset=utf-8';
 const EVENTS = 'text/event-stream';
+/** An editor writes a file in several steps, and a copied folder comes file by file. */
+const SETTLE_MS = 150;
 
 /** Resolves when it listens; rejects when it can't. */
 export async function startPreview(config: Config, port: number): Promise<Server> {
@@ -49,8 +51,16 @@ export async function startPreview(config: Config, port: number): Promise<Server
   await once(server.listen(port, '127.0.0.1'), 'listening');
   const tell = () => browsers.forEach((browser) => browser.write('data: changed\n\n'));
   // What can't be read is said where it is shown.
-  const watch = createViewsWatch({ onChange: async () => tell(), onError: tell });
-  await watch.follow(config.viewsFolder ?? BUILT_IN_FOLDER, Date.now());
+  await watchFiles({
+    list: async () => [...listViewFiles(config.viewsFolder ?? BUILT_IN_FOLDER).values()],
+    readAt: Date.now(),
+    read: async () => async () => {
+      tell();
+      return 'changed';
+    },
+    onError: tell,
+    settleMs: SETTLE_MS,
+  });
   return server;
 }
 
