@@ -3,7 +3,6 @@
 import type { Context, Middleware } from 'koa';
 import { PasswordQueueFull } from '../users/passwords.ts';
 import { ENDPOINTS, isPagePath } from '../config/endpoints.ts';
-import { Remembered } from '../limits/bounded-map.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import { ClientUnavailable } from '../oidc/clients.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
@@ -12,12 +11,10 @@ import type { ClientModel } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import { FormFault, UnreadableForm } from '../store/form.ts';
 import { StoreRefused, StoreUnavailable } from '../store/store.ts';
-import { createFormRefused } from '../observability/audit.ts';
+import { createFormRefused, createSparse } from '../observability/audit.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { FormRefusal, Refusal } from '../views/refusal.ts';
 import { routeName } from './route-name.ts';
-
-const SAME_FAULT_MS = 60_000;
 
 const AWAY = {
   status: 503,
@@ -37,16 +34,11 @@ type Answer = Readonly<{
 export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): Middleware {
   const formRefused = createFormRefused(audit);
 
-  /** When a persistent fault was last logged. It affects all requests that need the same data, until an administrator acts. */
-  const logged = new Remembered<number>(100);
+  const timesToSay = createSparse(() => performance.now());
 
-  function isRepeated(error: unknown): boolean {
-    if (!(error instanceof FormFault || error instanceof StoreRefused)) return false;
-    const at = performance.now();
-    if (at - (logged.get(error.message) ?? -Infinity) < SAME_FAULT_MS) return true;
-    logged.add(error.message, at);
-    return false;
-  }
+  /** A persistent fault affects all requests that need the same data, until an administrator acts. */
+  const isRepeated = (error: unknown): boolean =>
+    (error instanceof FormFault || error instanceof StoreRefused) && timesToSay(error.message) === undefined;
 
   function send(ctx: Context, answer: Answer): void {
     const { status, error, description, retryAfterSeconds } = answer;

@@ -13,31 +13,21 @@ import type { Views } from '../views/views.ts';
 
 export type WatchedStore = ReturnType<typeof watchStore>;
 
-const LOOK_EVERY_MS = 5000;
-const LOOK_AGAIN_MS = 1000;
-/** Long enough for a cut connection to be retried, which gives a better reason than the cut itself. */
-const LOOK_SOON_MS = 200;
+/** An outage is in the log within this time. */
+const LOOK_EVERY_MS = 2000;
 
-/**
- * Checks the store periodically, and at once when an operation fails, and writes one line to the log whenever what is wrong with
- * it changes.
- */
+/** Checks the store periodically, and writes one line to the log whenever what is wrong with it changes. */
 export function watchStore(given: Store, { log, metrics }: Telemetry) {
   let known: unknown;
   let asking: Promise<string | undefined> | undefined;
   let isClosed = false;
   let isCut = false;
-  let dueAt = 0;
-  let timer: NodeJS.Timeout | undefined;
-  lookIn(LOOK_EVERY_MS);
-  const toMeasure = (operation: string) => {
-    const count = metrics.storeOperation(operation);
-    return (seconds: number, failed: boolean) => {
-      count(seconds, failed);
-      if (failed && operation !== 'ping' && dueAt - performance.now() > LOOK_AGAIN_MS) lookIn(LOOK_SOON_MS);
-    };
-  };
-  const store = measured(given, toMeasure, () => isCut);
+  const store = measured(
+    given,
+    (operation) => metrics.storeOperation(operation),
+    () => isCut,
+  );
+  const timer = setInterval(() => void storeProblem(), LOOK_EVERY_MS).unref();
 
   async function ask(): Promise<string | undefined> {
     const error: unknown = await store.ping().catch((reason: unknown) => reason);
@@ -56,22 +46,13 @@ export function watchStore(given: Store, { log, metrics }: Telemetry) {
     return asking;
   }
 
-  function lookIn(ms: number): void {
-    clearTimeout(timer);
-    if (isClosed) return;
-    dueAt = performance.now() + ms;
-    timer = setTimeout(() => {
-      void storeProblem().then((problem) => lookIn(problem === undefined ? LOOK_EVERY_MS : LOOK_AGAIN_MS));
-    }, ms).unref();
-  }
-
   return {
     /** The given store, measured. Closing it ends the watch. */
     store: {
       ...store,
       close() {
         isClosed = true;
-        clearTimeout(timer);
+        clearInterval(timer);
         return store.close();
       },
     },

@@ -2,10 +2,8 @@
 // the truth.
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, RecordStore } from '../store/store.ts';
-import { Remembered } from '../limits/bounded-map.ts';
 
 const KIND = 'RevokedToken';
-const MOST_TOKENS = 2000;
 /**
  * A node must still see the record while it takes the token for valid: one whose clock is two minutes behind, of a token that one
  * made whose clock is two minutes ahead.
@@ -15,10 +13,6 @@ const SKEW_SECONDS = 240;
 export type RevokedTokens = ReturnType<typeof createRevokedTokens>;
 
 export function createRevokedTokens(records: RecordStore, hash: KeyedHash, now: Clock) {
-  // A keyed hash costs more than the look-up.
-  const keys = new Remembered<string>(MOST_TOKENS);
-  const keyOf = (jti: string) => keys.get(jti) ?? keys.add(jti, hash(jti));
-
   return {
     /** `exp` of the token in epoch seconds. Throws StoreUnavailable: a revocation that wasn't written isn't one. */
     async add(jti: string, exp: number): Promise<void> {
@@ -27,7 +21,7 @@ export function createRevokedTokens(records: RecordStore, hash: KeyedHash, now: 
     },
     /** Throws StoreUnavailable: what can't be asked is never called active. */
     async has(jti: string): Promise<boolean> {
-      return (await records.find(KIND, keyOf(jti))) !== undefined;
+      return (await records.find(KIND, hash(jti))) !== undefined;
     },
   };
 }
