@@ -6,7 +6,6 @@ import type { Host } from '../interaction/host.ts';
 import type { Route, Section } from '../interaction/own-page.ts';
 import type { PendingSignIns, SignInPages } from '../interaction/pending-sign-in.ts';
 import type { Way } from '../interaction/show.ts';
-import type { CachedDocuments } from '../oidc/cached-documents.ts';
 import type { Parts } from './parts.ts';
 
 export type PageParts = Parts &
@@ -22,8 +21,5 @@ export type PageParts = Parts &
     /** Second factors only: what a one-time link adds to its user. */
     firstFactor?: (host: Host) => FirstFactor;
     /** Fast path only: answers requests in front of `listener`, the middleware. */
-    front?: (
-      host: Host,
-      documents: CachedDocuments,
-    ) => (listener: ReturnType<Koa['callback']>) => RequestListener;
+    front?: (host: Host) => (listener: ReturnType<Koa['callback']>) => RequestListener;
   }>;
