@@ -23,6 +23,7 @@ const LONGEST = [
   'features/client-documents/outgoing',
   'attack/outgoing',
   'pages/people',
+  'features/fast-path/refresh',
   'features/back-channel-logout/http',
   'fault/redis-tls',
   'pages/same-second',

@@ -6,6 +6,7 @@ import type { Host } from '../interaction/host.ts';
 import type { Route, Section } from '../interaction/own-page.ts';
 import type { PendingSignIns, SignInPages } from '../interaction/pending-sign-in.ts';
 import type { Way } from '../interaction/show.ts';
+import type { CachedDocuments } from '../oidc/cached-documents.ts';
 import type { Parts } from './parts.ts';
 
 export type PageParts = Parts &
@@ -21,5 +22,8 @@ export type PageParts = Parts &
     /** Second factors only: what a one-time link adds to its user. */
     firstFactor?: (host: Host) => FirstFactor;
     /** Fast path only: answers requests in front of `listener`, the middleware. */
-    front?: (host: Host) => (listener: ReturnType<Koa['callback']>) => RequestListener;
+    front?: (
+      host: Host,
+      documents: CachedDocuments,
+    ) => (listener: ReturnType<Koa['callback']>) => RequestListener;
   }>;

@@ -4,7 +4,7 @@ import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoint-rows.ts';
 import type { PageParts } from '../features/page-parts.ts';
 import type { Host } from '../interaction/host.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
-import { cacheDocuments } from '../oidc/cached-documents.ts';
+import { createCachedDocuments } from '../oidc/cached-documents.ts';
 import { seeOther } from '../oidc/send-page.ts';
 import { unitOfWork } from '../oidc/unit-of-work.ts';
 import { Refusal } from '../views/refusal.ts';
@@ -31,8 +31,9 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   app.silent = true;
   pinToIssuer(app, issuer);
 
+  const documents = createCachedDocuments();
   const clientAddress = createClientAddress(trustedProxies);
-  const [front] = features.flatMap((one) => one.front?.(host) ?? []);
+  const [front] = features.flatMap((one) => one.front?.(host, documents) ?? []);
 
   app.use(observeRequests(host));
   app.use(setSecurityHeaders(issuer));
@@ -42,7 +43,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   app.use(allowOrigins(config.cors.allowedOrigins));
   app.use(limitAddresses(limits, host.tokens));
   app.use(refuseMalformed(issuer));
-  app.use(cacheDocuments());
+  app.use(documents.serve);
   app.use(serveAssets(host.assets));
   app.use(showHome(config, pages));
   app.use(sendFormsAsQuery(issuer));

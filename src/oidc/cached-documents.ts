@@ -1,7 +1,7 @@
 // Discovery and JWKS: the same body for every caller, with an ETag and 304 (RFC 9110 §13). The engine renders each one once, then it
 // is served from memory. Nothing else is cacheable.
 import { createHash } from 'node:crypto';
-import type { Middleware } from 'koa';
+import type { Context, Next } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -17,26 +17,33 @@ const MAX_AGE_SECONDS = 300;
 
 type CachedDocument = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
+/** Those that the engine has rendered. */
+export type CachedDocuments = Pick<ReturnType<typeof createCachedDocuments>, 'find'>;
+
 /** Of one engine instance; the next one comes with documents of its own. */
-export function cacheDocuments(): Middleware {
+export function createCachedDocuments() {
   const rendered = new Map<string, CachedDocument>();
 
-  return async function serveDocument(ctx, next) {
-    const { path, method } = ctx;
-    if (!TYPES.has(path) || method === 'OPTIONS') return next();
-    let document = rendered.get(path);
-    if (!document) {
-      await next();
-      if (ctx.status !== 200) return undefined;
-      document = render(path, ctx.body);
-      // Nothing is kept of a HEAD, for which the engine needn't make a body.
-      if (method === 'GET') rendered.set(path, document);
-    }
-    ctx.status = 200;
-    ctx.set(document.headers);
-    ctx.body = document.body;
-    if (ctx.fresh) ctx.status = 304;
-    return undefined;
+  return {
+    /** What the engine has rendered already. */
+    find: (path: string) => rendered.get(path),
+    serve: async (ctx: Context, next: Next): Promise<void> => {
+      const { path, method } = ctx;
+      if (!TYPES.has(path) || method === 'OPTIONS') return next();
+      let document = rendered.get(path);
+      if (!document) {
+        await next();
+        if (ctx.status !== 200) return undefined;
+        document = render(path, ctx.body);
+        // Nothing is kept of a HEAD, for which the engine needn't make a body.
+        if (method === 'GET') rendered.set(path, document);
+      }
+      ctx.status = 200;
+      ctx.set(document.headers);
+      ctx.body = document.body;
+      if (ctx.fresh) ctx.status = 304;
+      return undefined;
+    },
   };
 }
 

@@ -9,7 +9,7 @@ import { clip, type Log } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
 
 /** Nothing was issued, and what the client sent may be used up. */
-const UNCONFIRMED = 'unconfirmed';
+export const UNCONFIRMED = 'unconfirmed';
 
 /** By the engine or by the fast path. */
 export const recordIssued = (audit: Audit, state: Context['state'], token: AuditFields) =>

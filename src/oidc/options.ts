@@ -106,7 +106,7 @@ export function createConfiguration(app: Hooked): Configuration {
     loadExistingGrant: createLoadExistingGrant(app),
     extraTokenClaims: config.resources.some(({ accessTokenClaims }) => accessTokenClaims.length > 0)
       ? async (ctx, token) => ({
-          ...authenticationClaims(ctx),
+          ...authenticationClaims(ctx, token),
           ...(await claimsForApi(ctx, token, app)),
         })
       : authenticationClaims,

@@ -1,5 +1,5 @@
 // What an access token says of the user besides its scopes: how they signed in, and the claims that an API is given.
-import type { AccessToken, ClientCredentials, KoaContextWithOIDC } from 'oidc-provider';
+import type { AccessToken, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
 import type { App } from './app.ts';
 import { sourceOf } from './models.ts';
 import { scopesIn } from './policies/scopes.ts';
@@ -20,13 +20,12 @@ export async function claimsForApi(
   return claims.inAccessToken(audience, granted, all ?? {});
 }
 
-/** RFC 9068 §2.2.1: when and how the user signed in, where the code or the refresh token knows it. */
-export function authenticationClaims(ctx: KoaContextWithOIDC | undefined): {
-  auth_time?: number;
-  acr?: string;
-  amr?: readonly string[];
-} {
-  const source = sourceOf(ctx);
+/** RFC 9068 §2.2.1: when and how the user signed in, where the code or the refresh token knows it; `source` is of a refresh outside of a request. */
+export function authenticationClaims(
+  ctx: KoaContextWithOIDC | undefined,
+  token: object,
+): { auth_time?: number; acr?: string; amr?: readonly string[] } {
+  const source = sourceOf(ctx) ?? (token as { readonly source?: RefreshToken }).source;
   return {
     ...(source?.authTime !== undefined && { auth_time: source.authTime }),
     ...(source?.acr !== undefined && { acr: source.acr }),

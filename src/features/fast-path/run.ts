@@ -1,13 +1,13 @@
-// The requests that machines send all day, answered in front of Koa: a machine token, introspection, userinfo. It says
-// yes to what is plain; any other request goes through the middleware as it came.
+// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, a refresh, introspection,
+// userinfo. It says yes to what is plain; any other request goes through the middleware as it came.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';
-import { JSON_TYPE } from '../../oidc/cached-documents.ts';
+import { type CachedDocuments, JSON_TYPE } from '../../oidc/cached-documents.ts';
 import { ENDPOINTS } from '../../config/endpoints.ts';
 import { createClientAddress } from '../../http/client-address.ts';
 import { hasOneHost, ownPath } from '../../http/edge.ts';
-import { scriptableHeaders, securityHeaders } from '../../http/headers.ts';
+import { type Headers, scriptableHeaders, securityHeaders } from '../../http/headers.ts';
 import { REFUSED } from '../../http/limit-addresses.ts';
 import { headerFault } from '../../http/malformed.ts';
 import { routeName } from '../../http/route-name.ts';
@@ -15,17 +15,24 @@ import type { PageParts } from '../page-parts.ts';
 import { fastClientCredentials } from './client-credentials.ts';
 import { fastIntrospection } from './introspection.ts';
 import { announcesForm, type FastAnswer, type FastParts } from './plain-request.ts';
+import { fastRefresh } from './refresh.ts';
 import { announcesToken, fastUserinfo } from './userinfo.ts';
+
+/** With one of these the answer to a GET may be another: CORS, a body. */
+const UNUSUAL_HEADERS = new Set(['origin', 'content-length', 'transfer-encoding']);
+/** With one of these, a condition may mean something else. */
+const WITH_CONDITION = new Set(['cache-control', 'if-modified-since']);
 
 const NOT_STORED = { 'cache-control': 'no-store' };
 
 export const open = (): PageParts => ({ guard: { isPlain: () => true }, front });
 
-function front(parts: FastParts): ReturnType<NonNullable<PageParts['front']>> {
+function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNullable<PageParts['front']>> {
   const { config, issuer, metrics, log } = parts;
+  const [clientCredentials, refresh] = [fastClientCredentials(parts), fastRefresh(parts)];
   /** By path below the issuer. */
   const answers = new Map<string, FastAnswer>([
-    [ENDPOINTS.token, fastClientCredentials(parts)],
+    [ENDPOINTS.token, async (...args) => (await clientCredentials(...args)) ?? refresh(...args)],
     [ENDPOINTS.introspection, fastIntrospection(parts)],
     [ENDPOINTS.userinfo, fastUserinfo(parts)],
   ]);
@@ -34,7 +41,31 @@ function front(parts: FastParts): ReturnType<NonNullable<PageParts['front']>> {
   const common = securityHeaders(issuer);
   const turnEnd = createTurnEnd();
 
-  /** False leaves the request to the middleware as it was. */
+  function createSend(path: string, response: ServerResponse, requestId: string) {
+    const startedAt = performance.now();
+    /** Without a body it is a 304. */
+    return (own: Headers, body?: string): void => {
+      const status = body === undefined ? 304 : 200;
+      const length = body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) };
+      const all = { ...common, ...scriptableHeaders(requestId), ...own, ...length };
+      response.writeHead(status, all).end(body);
+      metrics.request(routeName({ path, status }), status, (performance.now() - startedAt) / 1000);
+    };
+  }
+
+  /** False, here and below, leaves the request to the middleware as it was. */
+  function sendDocument(path: string, request: IncomingMessage, response: ServerResponse): boolean {
+    const document = documents.find(path);
+    if (!document || !isPlain(request)) return false;
+    const isKnown = isKnownTo(request, document.headers['ETag']);
+    if (isKnown === undefined) return false;
+    const { 'Content-Type': type = '', ...kept } = document.headers;
+    const send = createSend(path, response, randomUUID());
+    if (isKnown) send(kept);
+    else send({ 'Content-Type': type, ...kept }, document.body);
+    return true;
+  }
+
   async function sendAnswer(path: string, request: IncomingMessage, response: ServerResponse) {
     const answer = answers.get(path);
     const isGet = request.method === 'GET';
@@ -45,20 +76,14 @@ function front(parts: FastParts): ReturnType<NonNullable<PageParts['front']>> {
     if (socket.remoteAddress === undefined) return false;
     const address = clientAddress(socket.remoteAddress, headers['x-forwarded-for']?.toString());
     const state = { requestId: randomUUID(), clientAddress: address };
-    const startedAt = performance.now();
+    const send = createSend(path, response, state.requestId);
     try {
-      const answered = await answer(request, state);
-      if (answered === undefined) return false;
-      const body = JSON.stringify(answered);
-      response.writeHead(200, {
-        ...common,
-        ...scriptableHeaders(state.requestId),
-        ...(isGet ? NOT_STORED : CLIENT_ANSWER_HEADERS),
-        'Content-Type': JSON_TYPE,
-        'Content-Length': String(Buffer.byteLength(body)),
-      });
-      response.end(body);
-      metrics.request(routeName({ path, status: 200 }), 200, (performance.now() - startedAt) / 1000);
+      const body = await answer(request, state);
+      if (body === undefined) return false;
+      send(
+        { ...(isGet ? NOT_STORED : CLIENT_ANSWER_HEADERS), 'Content-Type': JSON_TYPE },
+        JSON.stringify(body),
+      );
       return true;
     } catch (error) {
       REFUSED.set(request, error);
@@ -66,12 +91,13 @@ function front(parts: FastParts): ReturnType<NonNullable<PageParts['front']>> {
     }
   }
 
-  async function answerFast(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  function answerFast(request: IncomingMessage, response: ServerResponse) {
     const path = ownPath(request.url ?? '', prefix);
     // At debug the log follows each request through the middleware.
     if (path === undefined || log.isLevelEnabled('debug')) return false;
-    const method = path === ENDPOINTS.userinfo ? 'GET' : 'POST';
-    return request.method === method && sendAnswer(path, request, response);
+    const { method = '' } = request;
+    if (method === (path === ENDPOINTS.userinfo ? 'GET' : 'POST')) return sendAnswer(path, request, response);
+    return (method === 'GET' || method === 'HEAD') && sendDocument(path, request, response);
   }
 
   return (list) =>
@@ -82,6 +108,21 @@ function front(parts: FastParts): ReturnType<NonNullable<PageParts['front']>> {
 }
 
 const isPlain = (request: IncomingMessage) => hasOneHost(request) && headerFault(request) === undefined;
+
+/** Whether the caller has what is named so (RFC 9110 §13.1.2); undefined where the middleware has to say. */
+function isKnownTo({ rawHeaders }: IncomingMessage, etag: string | undefined): boolean | undefined {
+  let [isKnown, isDoubtful] = [false, false];
+  // `headers` would make Node parse all of them into an object first.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? '';
+    if (UNUSUAL_HEADERS.has(name)) return undefined;
+    if (WITH_CONDITION.has(name)) isDoubtful = true;
+    if (name !== 'if-none-match') continue;
+    if (isKnown || rawHeaders[index + 1] !== etag) return undefined;
+    isKnown = true;
+  }
+  return isKnown && isDoubtful ? undefined : isKnown;
+}
 
 /** A body is in one packet with its head, or a moment behind it. Resolves as well when there will be none. */
 async function beginningOfBody(request: IncomingMessage): Promise<void> {

@@ -57,7 +57,7 @@ const WAYS = { fast: ['X-Other', 'way=fast'], engine: ['Cookie', 'way=engine'] }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
-type Answer = Pick<Seen, 'status' | 'headers' | 'text'>;
+type Answer = Pick<Seen, 'status' | 'headers' | 'text'> & { readonly body: string };
 
 async function sendOneWay(
   world: OpenWorld,
@@ -82,6 +82,7 @@ async function sendOneWay(
             `x-request-id: ${String(id?.length)}`,
           ].toSorted(),
           text: withoutIds(Buffer.concat(chunks).toString('latin1')),
+          body: Buffer.concat(chunks).toString('latin1'),
         });
       });
     });
@@ -96,6 +97,8 @@ async function sendOneWay(
 /** One of the two services, and what it has reported and counted so far. */
 class Side {
   readonly world: OpenWorld;
+  /** The last answer as it came. */
+  lastBody = '';
   readonly #way: keyof typeof WAYS;
   readonly #counted = new Map<string, string>();
   #reported = [0, 0];
@@ -119,7 +122,8 @@ class Side {
   }
 
   async ask(request: WireRequest): Promise<Seen> {
-    const answer = await sendOneWay(this.world, this.#way, request);
+    const { body, ...answer } = await sendOneWay(this.world, this.#way, request);
+    this.lastBody = body;
     return { ...answer, ...this.#news() };
   }
 

@@ -7,7 +7,7 @@ import { machineToken, signIn } from '../../world/app.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { introspect, userinfo } from '../../world/presented-tokens.ts';
 import { post } from '../../world/requests.ts';
-import { basic } from '../../world/token-endpoint.ts';
+import { basic, refresh } from '../../world/token-endpoint.ts';
 import { GENEROUS, PEOPLE } from '../../world/world.ts';
 
 /** As the engine asks for its context in each request of its own. */
@@ -33,14 +33,20 @@ describe('a feature beside the fast path', () => {
     const opened = vi.spyOn(account, 'open').mockImplementation((app) => ({ ...open(app), guard }));
     await world().reload({ ...GENEROUS, account: true });
     opened.mockRestore();
-    const { tokens } = await signIn(world(), { scope: 'openid reports.read' });
+    const { tokens } = await signIn(world(), { scope: 'openid offline_access reports.read' });
     const machines = await machineToken(world(), 'reports.read');
     await introspect(world(), machines, 'rs1');
+    let newest = String((await refresh(world(), tokens.refresh_token)).body['refresh_token']);
     const asks = {
       client_credentials: async () => {
         const form = { grant_type: 'client_credentials', scope: 'reports.read' };
         const answer = await post(world(), '/oauth/token', form, { authorization: basic('svc') });
         expect(answer.status).toBe(200);
+      },
+      refresh: async () => {
+        const { status, body } = await refresh(world(), newest);
+        expect(status).toBe(200);
+        newest = String(body['refresh_token']);
       },
       'introspection of a machine’s token': async () => {
         expect(await introspect(world(), machines, 'rs1')).toMatchObject({ active: true, sub: 'svc' });
@@ -64,6 +70,7 @@ describe('a feature beside the fast path', () => {
   it('leaves everything to the engine where it says that none is', async () => {
     expect(await answeredByEngine({ isPlain: () => false })).toEqual([
       'client_credentials',
+      'refresh',
       'introspection of a machine’s token',
       'introspection of a user’s token',
       'userinfo',
@@ -72,6 +79,10 @@ describe('a feature beside the fast path', () => {
 
   it('leaves to the engine what is asked by a client that is not plain, and what is asked of its tokens', async () => {
     const isPlain = ({ clientId }: { readonly clientId: string }) => clientId !== 'web';
-    expect(await answeredByEngine({ isPlain })).toEqual(['introspection of a user’s token', 'userinfo']);
+    expect(await answeredByEngine({ isPlain })).toEqual([
+      'refresh',
+      'introspection of a user’s token',
+      'userinfo',
+    ]);
   });
 });

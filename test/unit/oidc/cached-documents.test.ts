@@ -1,7 +1,7 @@
 // When a document is kept, for how long, and what of it is the engine's.
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
-import { cacheDocuments } from '../../../src/oidc/cached-documents.ts';
+import { createCachedDocuments } from '../../../src/oidc/cached-documents.ts';
 import { createListener } from '../../../src/http/server.ts';
 import { freePort } from '../../world/servers.ts';
 import { raw } from '../../world/raw.ts';
@@ -10,8 +10,9 @@ const JWKS = '/oauth/jwks.json';
 
 async function serving(engine: (ctx: Koa.Context) => void) {
   const state = { asked: 0 };
+  const documents = createCachedDocuments();
   const app = new Koa();
-  app.use(cacheDocuments());
+  app.use(documents.serve);
   app.use((ctx) => {
     state.asked += 1;
     ctx.body = { keys: 'first' };
@@ -21,25 +22,30 @@ async function serving(engine: (ctx: Koa.Context) => void) {
   listener.serve(app);
   const { port } = await listener.start();
   const ask = (target: string, method = 'GET') => raw(`http://127.0.0.1:${port}`, { method, target });
-  return { state, ask, stop: () => listener.stop() };
+  return { state, documents, ask, stop: () => listener.stop() };
 }
 
 describe('a cached document', () => {
   it('is asked of the engine once', async () => {
-    const { state, ask, stop } = await serving(() => undefined);
+    const { state, documents, ask, stop } = await serving(() => undefined);
+    expect(documents.find(JWKS)).toBeUndefined();
     const first = await ask(JWKS);
     const second = await ask(JWKS);
     expect([state.asked, first.text, second.text]).toEqual([1, '{"keys":"first"}', '{"keys":"first"}']);
     expect(second.headers['cache-control']).toBe('public, max-age=300, must-revalidate');
     expect(second.headers['etag']).toBe(first.headers['etag']);
+    expect(documents.find(JWKS)?.body).toBe(first.text);
     await stop();
   });
 
   it('is not kept with another status, nor for a path that is not cacheable', async () => {
-    const { state, ask, stop } = await serving((ctx) => {
+    const { state, documents, ask, stop } = await serving((ctx) => {
       if (ctx.path === JWKS) ctx.status = 503;
     });
-    for (const path of [JWKS, '/oauth/userinfo', JWKS, '/oauth/userinfo']) await ask(path);
+    for (const path of [JWKS, '/oauth/userinfo', JWKS, '/oauth/userinfo']) {
+      await ask(path);
+      expect(documents.find(path)).toBeUndefined();
+    }
     expect(state.asked).toBe(4);
     await stop();
   });
