@@ -4,6 +4,7 @@ import { toUser } from './resolve.ts';
 import { earlier, type Entry } from './rules.ts';
 import { claimsFault, type UserForm } from './schema-user.ts';
 import { canonicalUsername, lookOf } from './text.ts';
+import { quoted } from './yaml.ts';
 
 /** Reports duplicate ids and usernames, and users who couldn't sign in. With `passkeys`, a user needs no password. */
 export function checkUsers(
@@ -25,8 +26,11 @@ export function checkUsers(
     const sameName = earlier(usernames, name, user);
     if (sameName) report('username', `"${name}" is already used at ${sameName.place()}`);
     const sameEmail = email && earlier(emails, lookOf(email), user);
+    // Without places: to find one takes much memory, which is for faults.
     if (sameEmail && notices.length < 20)
-      notices.push(`${user.place()} has the same email as ${sameEmail.place()}: apps may confuse them`);
+      notices.push(
+        `user ${quoted(name)} has the same email as ${quoted(sameEmail.value.username)}: apps may confuse them`,
+      );
     if (hash === undefined && !passkeys) report('password_hash', 'is required unless sign_in.passkeys is on');
     if (hash === DEMO_PASSWORD_HASH && !issuerIsLoopback) {
       report('password_hash', 'is the public demo password, but the issuer is not on localhost');

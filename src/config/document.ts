@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { parseJson } from './json.ts';
 import type { Located, ProblemList } from './problems.ts';
 import { NotRegular, readRegular, statRegular } from './regular-file.ts';
-import { locateInJson, parseYaml } from './yaml.ts';
+import { locateIn, parseYaml } from './yaml.ts';
 
 // 10,000 users with 20 groups each take 4.4 MB.
 const LARGEST_BYTES = 8 * 1024 * 1024;
@@ -56,10 +56,11 @@ export function readFault(error: unknown): string {
 function parseSource(file: string, source: string, problems: ProblemList): SourceDocument | undefined {
   const folder = dirname(resolve(file));
   const json = parseJson(source);
-  if (json !== undefined)
-    return { file, folder, content: json, isBlank: false, locate: locateInJson(source) };
+  const locate = locateIn(source);
+  if (json !== undefined) return { file, folder, content: json, isBlank: false, locate };
   const yaml = parseYaml(source);
-  if (!('faults' in yaml)) return { file, folder, ...yaml, isBlank: source.trim() === '' || yaml.isNull };
+  if (!('faults' in yaml))
+    return { file, folder, content: yaml.content, isBlank: source.trim() === '' || yaml.isNull, locate };
   for (const fault of yaml.faults) problems.add({ file, ...fault });
   return undefined;
 }

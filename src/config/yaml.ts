@@ -26,121 +26,71 @@ type Yaml = Readonly<{
   content: unknown;
   /** Whether the document is the word `null`. */
   isNull: boolean;
-  locate: Located['locate'];
 }>;
 
 type Faulty = { readonly faults: readonly (Position & { readonly message: string })[] };
 
-/** A tree takes a hundred times the memory of its text. So a long list is parsed in parts, and no tree is kept for positions. */
+/** A tree takes a hundred times the memory of its text, so a long list is parsed in parts. */
 export function parseYaml(source: string, partLength = PART_LENGTH): Yaml | Faulty {
-  const list = source.length > partLength ? cutList(source, partLength) : undefined;
-  const { key, head, parts } = list ?? { key: undefined, head: { source, at: 0 }, parts: [] };
+  const list = source.length > partLength ? readList(source, partLength) : undefined;
+  if (list !== undefined) return { content: list, isNull: false };
+  const { contents, content, faults } = readWhole(source);
+  if (faults.length === 0)
+    return { content, isNull: content === null && isScalar(contents) && contents.source !== '' };
   const positionOf = positionsIn(source);
-  const faults: Fault[] = [];
-  const { content, isNull } = readPart(head, faults);
-  const items: unknown[] = [];
-  const firsts: number[] = [];
-  for (const part of parts) {
-    if (faults.length >= MOST_FAULTS) break;
-    firsts.push(items.length);
-    const some = readPart(part, faults, key === undefined ? 0 : 1).content;
-    if (Array.isArray(some)) for (const item of some as readonly unknown[]) items.push(item);
-  }
-  if (faults.length > 0) {
-    const first = faults.slice(0, MOST_FAULTS);
-    return { faults: first.map(({ offset, message }) => ({ ...positionOf(offset), message })) };
-  }
-  let located: { readonly tree: Document; readonly part: Part } | undefined;
-  const find = (part: Part, path: Path, target: 'key' | 'value') => {
-    if (located?.part !== part) located = { tree: parseTree(part.source), part };
-    return positionOf(part.at + findOffset(located.tree, path, target));
-  };
-  if (!list) return { content, isNull, locate: (path, target) => find(head, path, target) };
-  return {
-    content: key === undefined ? items : { [key]: items },
-    isNull,
-    locate(path, target) {
-      const [index, ...within] = key === undefined ? path : path.slice(1);
-      if (typeof index !== 'number' || index >= items.length) return find(head, path, target);
-      const number = firsts.findLastIndex((first) => first <= index);
-      return find(parts[number] ?? head, [index - (firsts[number] ?? 0), ...within], target);
-    },
-  };
+  const first = faults.slice(0, MOST_FAULTS);
+  return { faults: first.map(({ offset, message }) => ({ ...positionOf(offset), message })) };
 }
 
-/** For JSON, which is YAML, too: the tree is made for the first problem. */
-export function locateInJson(source: string): Located['locate'] {
+/** Of values in YAML or JSON. The tree is made for the first problem. */
+export function locateIn(source: string): Located['locate'] {
   const positionOf = positionsIn(source);
   let tree: Document | undefined;
   return (path, target) => positionOf(findOffset((tree ??= parseTree(source)), path, target));
 }
 
-function readPart({ source, at }: Part, faults: Fault[], depth = 0) {
+function readWhole(source: string) {
   const { contents, errors, warnings } = parseTree(source);
-  const found = [...errors, ...warnings].map(toFault);
-  const content = found.length === 0 ? toPlain(contents, found, depth) : undefined;
-  for (const { offset, message } of found) faults.push({ offset: at + offset, message });
-  return { content, isNull: content === null && isScalar(contents) && contents.source !== '' };
+  const faults = [...errors, ...warnings].map(toFault);
+  const content = faults.length === 0 ? toPlain(contents, faults) : undefined;
+  return { contents, content, faults };
 }
-
-type Part = {
-  readonly source: string;
-  /** Its offset in the file. */
-  readonly at: number;
-};
-
-type List = Readonly<{
-  /** Undefined if the document is the list. */
-  key: string | undefined;
-  /** What precedes the items, and the mark of the first. */
-  head: Part;
-  parts: readonly Part[];
-}>;
 
 /** In characters. */
 const PART_LENGTH = 100_000;
 
-// Only \n ends a line in YAML, unlike in a regular expression.
-const LINE = /[^\n]+/g;
-const BLANK = /^ *(?:#|\r?$)/;
-const LIST_KEY = /^([a-z_]+): *(?: #.*)?\r?$/;
-const FIRST_ITEM = /^( *)-(?:[ \r]|$)/;
+/** What precedes the first item of a list in block style that is the whole document, or the value of its only key. */
+const HEAD = /^(?: *(?:#.*)?\r?\n)*(?:([a-z_]+):(?: +#.*| *)\r?\n(?: *(?:#.*)?\r?\n)*)?( *)(?=- )/;
 
-/** A list in block style that is the whole document, or the value of its only key: no line has less indentation than the items. */
-function cutList(source: string, partLength: number): List | undefined {
-  const found = findFirstItem(source);
-  if (!found) return undefined;
-  const { key, indent, first } = found;
-  const head = { source: source.slice(0, first + `${indent}-`.length), at: 0 };
-  const item = new RegExp(`^${indent}-(?:[ \\r]|$)`);
-  let at = first;
-  const parts: Part[] = [];
-  for (const { 0: line, index } of source.slice(first).matchAll(LINE)) {
-    if (item.test(line)) {
-      const start = first + index;
-      if (start - at < partLength) continue;
-      parts.push({ source: source.slice(at, start), at });
-      at = start;
-    } else if (!line.startsWith(`${indent} `) && !BLANK.test(line)) {
-      return undefined;
-    }
+/** Undefined if it is something else, or has a fault. */
+function readList(source: string, partLength: number): unknown {
+  const [head, key, indent = ''] = HEAD.exec(source) ?? [];
+  if (head === undefined || /\n(?:---|\.{3})/.test(source)) return undefined;
+  const items: unknown[] = [];
+  const start = head.slice(0, head.length - indent.length);
+  for (const part of partsOf(source.slice(start.length), `${indent}- `, partLength)) {
+    const { content, faults } = readWhole(start + part);
+    const found = key === undefined ? content : onlyValueOf(content);
+    if (faults.length > 0 || !Array.isArray(found)) return undefined;
+    for (const item of found as readonly unknown[]) items.push(item);
   }
-  parts.push({ source: source.slice(at), at });
-  return { key, head, parts };
+  return key === undefined ? items : { [key]: items };
 }
 
-/** The key of the list, the indentation of its items, and where the first one begins. */
-function findFirstItem(source: string) {
-  let key: string | undefined;
-  for (const { 0: line, index } of source.matchAll(LINE)) {
-    const indent = FIRST_ITEM.exec(line)?.[1];
-    if (indent !== undefined) return { key, indent, first: index };
-    if (BLANK.test(line)) continue;
-    const name = LIST_KEY.exec(line)?.[1];
-    if (name === undefined || key !== undefined) return undefined;
-    key = name;
+function onlyValueOf(map: unknown): unknown {
+  const values: readonly unknown[] = Object.values(Object(map));
+  return values.length === 1 ? values[0] : undefined;
+}
+
+/** Some items each. Only \n ends a line in YAML, unlike in a regular expression. */
+function* partsOf(list: string, mark: string, partLength: number): Generator<string> {
+  let from = 0;
+  while (from < list.length) {
+    const next = list.indexOf(`\n${mark}`, from + partLength) + 1;
+    const to = next > 0 ? next : list.length;
+    yield list.slice(from, to);
+    from = to;
   }
-  return undefined;
 }
 
 function parseTree(source: string): Document {
