@@ -1,12 +1,13 @@
 // The thread in which a changed configuration is loaded.
+import { serialize } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ConfigError } from './config.ts';
 import { loadConfigWithSources } from './load.ts';
-import { inParts, type LoadOutcome } from './load-in-thread.ts';
+import type { LoadOutcome } from './load-in-thread.ts';
 
 async function load(file: string): Promise<LoadOutcome> {
   try {
-    return { parts: inParts(await loadConfigWithSources(file)) };
+    return { loaded: serialize(await loadConfigWithSources(file)) };
   } catch (error) {
     if (error instanceof ConfigError) return { problems: error.problems, sources: error.sources };
     throw error;

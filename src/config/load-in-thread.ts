@@ -2,10 +2,9 @@
 import { once } from 'node:events';
 import { totalmem } from 'node:os';
 import { extname } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
-import { deserialize, serialize } from 'node:v8';
+import { deserialize } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { type Client, type Config, ConfigError, type ConfigSources, type UserEntry } from './config.ts';
+import { ConfigError, type ConfigSources } from './config.ts';
 import type { ConfigProblem } from './problems.ts';
 import type { LoadedConfig } from './load.ts';
 
@@ -16,9 +15,9 @@ const LOAD_WITHIN_MS = 60_000;
 const heapMiB = () =>
   Math.max(64, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) / 8 / 1024 ** 2));
 
-/** What the thread posts. */
+/** What the thread posts. `loaded` is serialized, because a structured clone has no Buffers. */
 export type LoadOutcome =
-  | { readonly parts: readonly Uint8Array[] }
+  | { readonly loaded: Uint8Array }
   | { readonly problems: readonly ConfigProblem[]; readonly sources: ConfigSources };
 
 /** `.ts` where the sources run as they are. */
@@ -36,7 +35,7 @@ export async function loadInThread(file: string, most = heapMiB()): Promise<Load
   try {
     const [outcome] = (await once(thread, 'message', { signal })) as [LoadOutcome];
     if ('problems' in outcome) throw new ConfigError(outcome.problems, outcome.sources);
-    return await join(outcome.parts);
+    return deserialize(outcome.loaded) as LoadedConfig;
   } catch (error) {
     if (signal.aborted) throw new Error('reading took more than a minute', { cause: error });
     const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
@@ -45,30 +44,4 @@ export async function loadInThread(file: string, most = heapMiB()): Promise<Load
     // Not awaited: it waits for what hangs.
     void thread.terminate();
   }
-}
-
-/** Clients or users: about a millisecond for the thread that joins them. */
-const PART_LENGTH = 100;
-
-/** `loaded` in parts that are read one at a time: a structured clone of all of it would hold up requests. */
-export function inParts(loaded: LoadedConfig): readonly Uint8Array[] {
-  const { clients, users } = loaded.config;
-  const parts: unknown[] = [{ ...loaded, config: { ...loaded.config, clients: [], users: [] } }];
-  for (let start = 0; start < Math.max(clients.length, users.length); start += PART_LENGTH) {
-    const end = start + PART_LENGTH;
-    parts.push({ clients: clients.slice(start, end), users: users.slice(start, end) });
-  }
-  return parts.map((part) => serialize(part));
-}
-
-async function join([head = new Uint8Array(), ...parts]: readonly Uint8Array[]): Promise<LoadedConfig> {
-  const loaded = deserialize(head) as LoadedConfig;
-  const [clients, users]: [Client[], UserEntry[]] = [[], []];
-  for (const part of parts) {
-    await setImmediate();
-    const more = deserialize(part) as Pick<Config, 'clients' | 'users'>;
-    clients.push(...more.clients);
-    users.push(...more.users);
-  }
-  return { ...loaded, config: { ...loaded.config, clients, users } };
 }
