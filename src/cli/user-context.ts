@@ -101,11 +101,11 @@ async function openAudit(audit: AuditConfig): Promise<Audit & { readonly close: 
 /** What a verb did, for programs and for users. */
 export type Done = { readonly value: object; readonly text: string };
 
-/** Throws CommandError where the user can't get one, before anything is done. */
+/** Undefined where the user can't get one. Nothing is done before the result is called. */
 export type SendLink = (
   context: UserContext,
   user: Pick<User, 'id' | 'username' | 'claims'>,
-) => () => Promise<Done>;
+) => (() => Promise<Done>) | undefined;
 
 type Act<Options> = (context: UserContext, user: User, options: Options) => Promise<Done>;
 

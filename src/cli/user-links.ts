@@ -55,8 +55,8 @@ type Invited = { readonly options: InviteOptions; readonly io: CliIo; readonly s
 async function invite(context: UserContext, username: string, { options, io, send }: Invited): Promise<void> {
   const make = newLink(context, send);
   const user = await newUser(context, username, options);
-  // Throws where the user can't get email, before anything is written.
-  send?.(context, user);
+  // Before anything is written.
+  if (send) sendingOf(send, context, user);
   await addNew(context, user);
   const link = await make('invite', { ...user, validAfter: 0 });
   printDone(io, options, {
@@ -77,6 +77,13 @@ async function enable(context: UserContext, user: User): Promise<Done> {
   return { value: { disabled: false }, text: `Enabled ${username}` };
 }
 
+/** Throws CommandError where the user can't get email. */
+function sendingOf(send: SendLink, context: UserContext, user: Parameters<SendLink>[1]) {
+  const sending = send(context, user);
+  if (sending) return sending;
+  throw new CommandError(`${user.username} has no verified email address: use postern user set`);
+}
+
 /** Throws CommandError where no link can be made, before anything else is done. */
 export function newLink(context: UserContext, send?: SendLink) {
   const { links } = context;
@@ -93,7 +100,7 @@ export function newLink(context: UserContext, send?: SendLink) {
       throw new CommandError(`${username} is disabled: run postern user enable first`);
     }
     if (send) {
-      const done = await send(context, user)();
+      const done = await sendingOf(send, context, user)();
       acts.noteChange(context, OPERATOR, id, purpose);
       return done;
     }

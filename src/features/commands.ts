@@ -34,7 +34,7 @@ export const CLIENT_COMMANDS: Commands = {
 
 /** Below `user`. */
 export const USER_COMMANDS: Commands = {
-  import: async () => (await import('./import/commands.ts')).registerUserImport,
+  import: async () => (await import('./import/commands.ts')).userImportWith(LINK_SENDERS['mail']),
   factors: async () => (await import('./second-factors/commands.ts')).registerUserFactors,
 };
 

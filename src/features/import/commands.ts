@@ -4,7 +4,7 @@ import { issuerFault } from '../../config/uri.ts';
 import { addVerb, checked } from '../../cli/configuration.ts';
 import type { CliIo } from '../../cli/io.ts';
 import { addListOptions } from '../../cli/table.ts';
-import { withUsers } from '../../cli/user-context.ts';
+import { type SendLink, withUsers } from '../../cli/user-context.ts';
 import { migrate } from './migrate.ts';
 import { PROVIDERS } from './providers.ts';
 import { type ImportOptions, importUsers } from './user-import.ts';
@@ -23,8 +23,12 @@ export function registerMigrate(program: Command, io: CliIo): void {
     });
 }
 
-export function registerUserImport(user: Command, io: CliIo): void {
+export const userImportWith = (loadSender?: () => Promise<SendLink>) => (user: Command, io: CliIo) => {
   const verb = addVerb(user, 'import', 'add users from a file to the store');
+  if (loadSender) {
+    const description = 'send the invitations by email instead of printing links';
+    verb.addOption(new Option('--mail', description).implies({ invite: true }));
+  }
   addListOptions(verb)
     .argument('<file>', 'a CSV file with a header, or a file of another provider')
     .addOption(
@@ -34,6 +38,8 @@ export function registerUserImport(user: Command, io: CliIo): void {
     .option('--update', 'change the groups and claims of existing users')
     .option('--invite', 'print an invitation link for each user without a password')
     .action((file: string, options: ImportOptions) =>
-      withUsers(options, (context) => importUsers(context, file, { options, io })),
+      withUsers(options, async (context) =>
+        importUsers(context, file, { options, io, send: options.mail ? await loadSender?.() : undefined }),
+      ),
     );
-}
+};

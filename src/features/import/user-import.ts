@@ -19,14 +19,20 @@ import { print, type CliIo } from '../../cli/io.ts';
 import { type ListOptions, printList } from '../../cli/table.ts';
 import { withProgress } from '../../cli/terminal.ts';
 import { addNew, changeGranted, type Granted, judgeGranted } from '../../cli/user-access.ts';
-import { stayInBackground, newUserId, OPERATOR, type UserContext } from '../../cli/user-context.ts';
+import {
+  stayInBackground,
+  newUserId,
+  OPERATOR,
+  type SendLink,
+  type UserContext,
+} from '../../cli/user-context.ts';
 import { newLink } from '../../cli/user-links.ts';
 import { textOf } from './fields.ts';
 import { OF_LIST, readUsers, type UserDraft, type UserFormat } from './users.ts';
 
 export type ImportOptions = VerbOptions &
   ListOptions & { readonly from: UserFormat } & {
-    readonly [option in 'dryRun' | 'update' | 'invite']?: boolean;
+    readonly [option in 'dryRun' | 'update' | 'invite' | 'mail']?: boolean;
   };
 
 /** What is done for one user. `before`: as the store has them. */
@@ -36,7 +42,7 @@ type Step = Readonly<{ draft: UserDraft; before: User | undefined; granted: Gran
 export async function importUsers(
   context: UserContext,
   file: string,
-  { options, io }: { readonly options: ImportOptions; readonly io: CliIo },
+  { options, io, send }: Readonly<{ options: ImportOptions; io: CliIo; send: SendLink | undefined }>,
 ): Promise<void> {
   const { config, storedUsers, importedCosts } = context;
   stayInBackground();
@@ -59,6 +65,7 @@ export async function importUsers(
   const changed = steps.filter(({ before, isChanged }) => before && isChanged);
   for (const { draft } of options.update ? [] : changed)
     draft.report('the user exists: --update changes groups and claims');
+  judgeMailed(context, steps, send);
   const ofFile = costsOf(config.users);
   const fault = costsFault([...ofFile, ...costs, ...(await importedCosts.get())]);
   if (fault !== undefined) problems.add({ file, message: fault });
@@ -69,7 +76,7 @@ export async function importUsers(
   const [unchanged, in_users_file] = [steps.length - added - updated, users.length - steps.length];
   const counts = { added, updated, unchanged, in_users_file };
   if (options.dryRun) return print(io, options, { value: counts });
-  const invite = options.invite ? newLink(context) : undefined;
+  const invite = options.invite ? newLink(context, send) : undefined;
   // Again: another import may run at the same time.
   const hasNew = await importedCosts.add(costs, (all) => {
     const late = costsFault([...ofFile, ...all]);
@@ -80,11 +87,7 @@ export async function importUsers(
   const rows = applyAll(context, steps, invite);
   // A terminal would get a link that is cut.
   const output = options.output === 'table' ? 'wide' : options.output;
-  const listing = printList(
-    io,
-    { ...options, output },
-    { columns: ['username', 'id', 'link', 'expires_at'], rows },
-  );
+  const listing = printList(io, { ...options, output }, { columns: columnsOf(send), rows });
   await withProgress(io, 'Importing users', listing);
   if (!options.json) print({ ...io, stdout: io.stderr }, {}, { value: counts });
 }
@@ -150,6 +153,17 @@ function judgeAll({ config }: UserContext, { drafts, stored, known }: Judged): r
   });
 }
 
+const columnsOf = (send?: SendLink) =>
+  send ? (['username', 'id', 'mailed_to'] as const) : (['username', 'id', 'link', 'expires_at'] as const);
+
+/** Also users who exist: they may still need an invitation. */
+function judgeMailed(context: UserContext, steps: readonly Step[], send: SendLink | undefined): void {
+  for (const { draft, before, granted } of steps)
+    if (!(before ?? draft).passwordHash && draft.disabled !== true)
+      if (send && !send(context, { id: '', username: draft.username, ...granted }))
+        draft.report('needs a verified email address');
+}
+
 const isSame = (granted: Granted, before: User | undefined) =>
   JSON.stringify(granted) === JSON.stringify({ groups: before?.groups, claims: before?.claims });
 
@@ -165,7 +179,7 @@ function ownFaults({ username, passwordHash, disabled }: UserDraft): readonly st
 
 type Invite = ReturnType<typeof newLink> | undefined;
 /** A user without a password, and the link if there is to be one. */
-type Row = Readonly<{ username: string; id: string; link?: string; expires_at?: string }>;
+type Row = Readonly<{ username: string; id: string; link?: string; expires_at?: string; mailed_to?: string }>;
 
 /** The store works on that many at a time. */
 const AT_ONCE = 32;

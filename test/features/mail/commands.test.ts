@@ -1,5 +1,5 @@
 // `postern mail …`, and links that are sent instead of printed.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createMailJobs, newJob } from '../../../src/features/mail/jobs.ts';
@@ -110,7 +110,30 @@ it('a link for a user without an address is refused, and not recorded as sent', 
   const audit = () => readFileSync(path.join(at, 'audit.jsonl'), 'utf8');
   const before = audit();
   expect(before).toContain('invite');
+  // Nor by an import, which writes nobody then.
+  const users = path.join(at, 'users.csv');
+  const importing = (...args: readonly string[]) =>
+    run('import', users, '--from', 'csv', '--mail', '--json', ...args);
+  writeFileSync(users, 'username,email\nida,ida@acme.example\nivo,\nben,\n');
+  const message = 'needs a verified email address';
+  expect(JSON.parse((await importing()).stdout)).toMatchObject({
+    problems: [
+      { line: 3, message },
+      { line: 4, message },
+    ],
+  });
+  expect(audit()).toBe(before);
   const { code, stderr } = await run('reset', 'ben', '--mail');
   expect([code, stderr]).toEqual([1, expect.stringContaining('ben has no verified email address')]);
   expect(audit()).toBe(before);
+  writeFileSync(users, 'username,email\nida,ida@acme.example\nivo,ivo@acme.example\n');
+  const { stdout } = await importing();
+  expect(JSON.parse(stdout)).toMatchObject([
+    { username: 'ida', mailed_to: 'ida@acme.example' },
+    { username: 'ivo', mailed_to: 'ivo@acme.example' },
+  ]);
+  expect(stdout).not.toContain('/interaction/link');
+  expect((await postern(['mail', 'list', '--config', own, '--json'])).stdout.match(/"link"/g)).toHaveLength(
+    2,
+  );
 });
