@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { CLIENT_COMMANDS, COMMANDS, USER_COMMANDS } from '../src/features/commands.ts';
+import { COMMANDS, USER_COMMANDS } from '../src/features/commands.ts';
 import { verbNames } from './world/terminal.ts';
 
 const SRC = path.resolve('src');
@@ -236,7 +236,7 @@ describe('the layout', () => {
 
   it('tries --json of each verb of the core', async () => {
     const tried = readFileSync('test/unit/cli/verbs.test.ts', 'utf8');
-    const ofFeatures = Object.keys({ ...COMMANDS, ...CLIENT_COMMANDS, ...USER_COMMANDS });
+    const ofFeatures = Object.keys({ ...COMMANDS, ...USER_COMMANDS });
     const verbs = (await verbNames()).filter(
       (verb) => !verb.split(' ').some((one) => ofFeatures.includes(one)),
     );

@@ -8,7 +8,6 @@ import { formatInstant, instantFault } from '../config/notation.ts';
 import { secretState } from '../config/secret-expiry.ts';
 import { digestOf, secretId } from '../config/secret-strength.ts';
 import { labelFault } from '../config/text.ts';
-import { CLIENT_COMMANDS } from '../features/commands.ts';
 import { readSecretUses, type LastUses } from '../oidc/secret-uses.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import { addVerb, checked, jsonOption, noSecretsOption, type SecretsOptions } from './configuration.ts';
@@ -21,7 +20,7 @@ type SecretOptions = Readonly<{
   json?: boolean;
 }>;
 
-export async function registerClient(program: Command, io: CliIo): Promise<void> {
+export function registerClient(program: Command, io: CliIo): void {
   const client = program.command('client').description('manage clients and their secrets');
   client
     .command('secret')
@@ -35,7 +34,6 @@ export async function registerClient(program: Command, io: CliIo): Promise<void>
   addListOptions(addVerb(client, 'list', 'list clients and their secrets'))
     .addOption(noSecretsOption())
     .action((options: ListSecretsOptions) => list(options, io));
-  for (const load of Object.values(CLIENT_COMMANDS)) await (await load())(client, io);
 }
 
 function makeSecret({ json = false, ...options }: SecretOptions, io: CliIo): void {

@@ -27,11 +27,6 @@ const PROBES: Readonly<Record<string, () => Promise<Probe>>> = {
   mail: async () => (await import('./mail/commands.ts')).probeMail,
 };
 
-/** Below `client`. */
-export const CLIENT_COMMANDS: Commands = {
-  pin: async () => (await import('./client-documents/commands.ts')).registerClientPin,
-};
-
 /** Below `user`. */
 export const USER_COMMANDS: Commands = {
   import: async () => (await import('./import/commands.ts')).userImportWith(LINK_SENDERS['mail']),

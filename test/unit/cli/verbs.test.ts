@@ -20,7 +20,6 @@ plan FOLDER/postern.json
 schema
 client secret
 client list
-client pin FOLDER/client.json --scope openid
 user add zoe --claim nickname=Z
 user invite ina
 user import FOLDER/users.csv --from csv
