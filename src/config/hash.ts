@@ -1,7 +1,6 @@
 // One short text for a whole configuration, so that nodes and people can see whether two are the same. It is keyed, because
 // a configuration holds things that could be guessed and then recognised.
 import { createHmac } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { list } from '../features/index.ts';
 import type { Config } from './config.ts';
 import { isRecord } from './parse-fields.ts';
@@ -27,15 +26,6 @@ export function hashConfig(config: Config): string {
   const shared = { ...config, ...ofMachine, notices: undefined, store: config.store.engine };
   const mac = createHmac('sha256', config.encryptionKeys[0] ?? '').update(PURPOSE);
   return mac.update(JSON.stringify(shared, sorted)).digest('hex');
-}
-
-type Hashed = { readonly config: Config; readonly hash: string };
-
-/** Whether they don't differ on this machine either. */
-export function isSameConfig(one: Hashed, other: Hashed): boolean {
-  const isSame = (key: (typeof MACHINE_KEYS)[number]) =>
-    isDeepStrictEqual(one.config[key], other.config[key]);
-  return one.hash === other.hash && MACHINE_KEYS.every(isSame);
 }
 
 /** For JSON with sorted keys. Object by object, so that no copy of all of them is alive at once. */

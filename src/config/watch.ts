@@ -1,7 +1,7 @@
 // Watches the files of the configuration, and hands over a new configuration or its problems.
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, type ConfigSources } from './config.ts';
 import { type FileWatch, type ReloadOutcome, watchFiles } from './file-watch.ts';
-import { isSameConfig } from './hash.ts';
 import { matchesOf } from './included-files.ts';
 import type { LoadedConfig } from './load.ts';
 
@@ -47,7 +47,9 @@ export function watchConfig(parts: ConfigWatchParts): Promise<FileWatch> {
   }
 
   async function takeOver(loaded: LoadedConfig): Promise<ReloadOutcome> {
-    const isSame = isSameConfig(loaded, current);
+    // What the start says to the operator isn't configuration.
+    const [one, other] = [loaded, current].map(({ config }) => ({ ...config, notices: [] }));
+    const isSame = isDeepStrictEqual(one, other);
     if (!isSame) await onConfig(loaded);
     current = loaded;
     if (isSame) onUnchanged?.();
