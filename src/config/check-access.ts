@@ -1,8 +1,7 @@
 // The rules of access: groups and the keys that name them, and the claims of scopes.
 import type { Entries } from './included-files.ts';
 import { SPECIFICATION_SCOPES } from './config.ts';
-import type { Path } from './problems.ts';
-import { type Entry, lookFault } from './rules.ts';
+import { type Entry, lookFault, reportUnknown } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
 import type { ServiceForm } from './schema.ts';
@@ -21,22 +20,25 @@ export type Parts = Readonly<{
 export function checkAccess({ service, clients, resources, users }: Parts): void {
   checkGroups(service);
   checkScopes(service);
-  const reportGroups = groupReporter(service.value);
+  const names = Object.keys(service.value.groups);
+  const choice = names.length > 0 ? `use one of ${names.slice(0, 10).join(', ')}, or ` : '';
+  const groups = ['group', names, `${choice}add it to groups`] as const;
   for (const client of clients.list) {
     const { access, groups_claim: visible } = client.value;
-    reportGroups(client, ['access', 'groups'], access?.groups);
-    reportGroups(client, ['groups_claim'], visible);
+    reportUnknown(client, ['access', 'groups'], access?.groups, groups);
+    reportUnknown(client, ['groups_claim'], visible, groups);
   }
+  const custom = Object.values(service.value.scopes).flatMap(({ claims }) => claims);
+  const claims = ['claim', ['groups', ...STANDARD_CLAIMS, ...custom], 'add it to scopes'] as const;
   for (const resource of resources.list) {
-    const { access, scope_groups: rules } = resource.value;
-    reportGroups(resource, ['access', 'groups'], access?.groups);
-    for (const [scope, names] of Object.entries(rules)) {
-      reportGroups(resource, ['scope_groups', scope], names);
-    }
-    checkTokenClaims(resource, service.value);
+    const { access, scope_groups: rules, access_token_claims: ofTokens } = resource.value;
+    reportUnknown(resource, ['access', 'groups'], access?.groups, groups);
+    for (const [scope, some] of Object.entries(rules))
+      reportUnknown(resource, ['scope_groups', scope], some, groups);
+    reportUnknown(resource, ['access_token_claims'], ofTokens, claims);
   }
   for (const user of users.list) {
-    reportGroups(user, ['groups'], user.value.groups);
+    reportUnknown(user, ['groups'], user.value.groups, groups);
     for (const name of Object.keys(user.value.claims)) {
       const fault = customClaimFault(name);
       if (fault) user.report(['claims', name], fault, 'key');
@@ -60,20 +62,6 @@ function groupNameFault(name: string): string | undefined {
   );
 }
 
-type ReportGroups = (entry: Entry<object>, key: Path, names: readonly string[] | undefined) => void;
-
-function groupReporter({ groups }: ServiceForm): ReportGroups {
-  const known = new Set(Object.keys(groups));
-  const some = [...known].slice(0, 10).join(', ') + (known.size > 10 ? ' …' : '');
-  const choice = known.size > 0 ? `use one of ${some}, or ` : '';
-  return ({ report }, key, names = []) => {
-    for (const [index, name] of names.entries()) {
-      if (!known.has(name))
-        report([...key, index], `unknown group ${quoted(name)}: ${choice}add it to groups`);
-    }
-  };
-}
-
 /** Scopes that can't be redefined. `groups` is turned on by groups. */
 const TAKEN_SCOPES = ['openid', 'offline_access', 'groups', 'address', 'phone'];
 
@@ -88,15 +76,6 @@ function checkScopes({ value, report }: Entry<ServiceForm>): void {
       const wrong = customClaimFault(name);
       if (wrong) report([...place, 'claims', index], wrong);
     }
-  }
-}
-
-function checkTokenClaims(resource: Entry<ResourceForm>, { scopes }: ServiceForm): void {
-  const custom = Object.values(scopes).flatMap(({ claims }) => claims);
-  const known = ['groups', ...STANDARD_CLAIMS, ...custom];
-  for (const [index, name] of resource.value.access_token_claims.entries()) {
-    if (known.includes(name)) continue;
-    resource.report(['access_token_claims', index], `unknown claim ${quoted(name)}: add it to scopes`);
   }
 }
 

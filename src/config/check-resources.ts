@@ -1,11 +1,9 @@
 // The rules between resources, and between a resource and the issuer or the clients.
 import type { Entries } from './included-files.ts';
-import type { Path } from './problems.ts';
-import { earlier, type Entry, lookFault } from './rules.ts';
+import { earlier, type Entry, lookFault, reportUnknown } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { lookOf } from './text.ts';
 import { resourceKey } from './uri.ts';
-import { quoted } from './yaml.ts';
 
 /** The parts of the configuration that the rules need. */
 type ResourceContext = Readonly<{
@@ -36,39 +34,26 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
       // The audience of a token follows from its scopes, so each must lead to one API.
       else if (owner) report(path, `"${scope}" already belongs to the resource at ${owner.place()}`);
     }
-    checkOwnScopes(entry);
+    const own = ['scope', value.scopes, 'add it to the scopes of this resource'] as const;
+    for (const at of ['default_scopes', 'scope_descriptions', 'scope_groups'] as const)
+      reportUnknown(entry, [at], value[at], own);
     if (value.clients.length > 0 && value.scopes.length > 0)
       report(['clients'], 'is only for a resource without scopes: give clients a scope instead');
     else if (context.clients.isWhole) checkClients(entry, context.clients.list);
   }
 }
 
-/** Each scope that scope_descriptions, default_scopes or scope_groups names must be a scope of the resource. */
-function checkOwnScopes({ value, report }: Entry<ResourceForm>): void {
-  const named: (readonly [path: Path, scope: string])[] = [
-    ...value.default_scopes.map((scope, index) => [['default_scopes', index], scope] as const),
-    ...(['scope_descriptions', 'scope_groups'] as const).flatMap((key) =>
-      Object.keys(value[key]).map((scope) => [[key, scope], scope] as const),
-    ),
-  ];
-  for (const [path, scope] of named) {
-    if (!value.scopes.includes(scope))
-      report(path, `unknown scope ${quoted(scope)}: add it to the scopes of this resource`, 'key');
-  }
-}
-
-function checkClients({ value, report }: Entry<ResourceForm>, clients: readonly Entry<ClientForm>[]): void {
+function checkClients(entry: Entry<ResourceForm>, clients: readonly Entry<ClientForm>[]): void {
   const methods = new Map(
     clients.map((client) => [client.value.client_id, client.value.token_endpoint_auth_method]),
   );
-  for (const key of ['clients', 'introspection_clients'] as const) {
-    for (const [index, id] of value[key].entries()) {
-      if (!methods.has(id)) report([key, index], `unknown client ${quoted(id)}: add it to clients`);
-      else if (key === 'introspection_clients' && methods.get(id) === 'none')
-        report(
-          [key, index],
-          `"${id}" is a public client: only a confidential client can introspect tokens (RFC 7662 §2.1)`,
-        );
-    }
+  for (const key of ['clients', 'introspection_clients'] as const)
+    reportUnknown(entry, [key], entry.value[key], ['client', methods.keys(), 'add it to clients']);
+  for (const [index, id] of entry.value.introspection_clients.entries()) {
+    if (methods.get(id) === 'none')
+      entry.report(
+        ['introspection_clients', index],
+        `"${id}" is a public client: only a confidential client can introspect tokens (RFC 7662 §2.1)`,
+      );
   }
 }

@@ -1,5 +1,5 @@
 // One object of a document: a client, a resource, a user, or the file itself.
-import type { Report } from './problems.ts';
+import type { Path, Report } from './problems.ts';
 import { lookOf } from './text.ts';
 import { quoted } from './yaml.ts';
 
@@ -50,6 +50,20 @@ export function foreignScopesFault(
   return unknown.length === 0
     ? undefined
     : `has unknown scopes: ${unknown.map(quoted).join(', ')}. Add them to the scopes of a resource, or remove them`;
+}
+
+/** Reports each of `names`, a list or the keys of a map, that isn't `known`, with what to do about it. */
+export function reportUnknown(
+  { report }: Entry<object>,
+  path: Path,
+  names: readonly string[] | Readonly<Record<string, unknown>> = [],
+  [kind, known, advice]: readonly [kind: string, known: Iterable<string>, advice: string],
+): void {
+  const all = new Set(known);
+  const isList = Array.isArray(names);
+  for (const [index, name] of (isList ? (names as readonly string[]) : Object.keys(names)).entries())
+    if (!all.has(name))
+      report([...path, isList ? index : name], `unknown ${kind} ${quoted(name)}: ${advice}`, 'key');
 }
 
 /** The entry that has had `key` before, or undefined after `entry` was noted as the first. */
