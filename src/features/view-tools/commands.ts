@@ -49,8 +49,8 @@ async function eject(typed: string, options: EjectOptions, io: CliIo): Promise<v
   const name = builtIn.has(typed) ? typed : `${typed}.ejs`;
   const file = builtIn.get(name);
   if (file === undefined) {
-    const names = [...builtIn.keys()];
-    const hint = didYouMean(typed, [...names, ...names.map((one) => one.replace(/\.ejs$/, ''))]);
+    const names = Array.from(builtIn.keys(), (one) => one.replace(/\.ejs$/, ''));
+    const hint = didYouMean(typed, names);
     throw new CommandError(`there is no view ${JSON.stringify(typed)}${hint}`);
   }
   if (name.endsWith('.json'))

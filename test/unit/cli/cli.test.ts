@@ -58,7 +58,7 @@ describe('postern check', () => {
     expect(stdout).toBe('');
     expect(stderr.split('\n')).toEqual([
       `${config}:2:26 passwords.min_length: must be at least 8`,
-      `${config}:3:1 client: unknown key "client": did you mean "clients"?`,
+      `${config}:3:1 client: unknown key "client": did you mean "clients_from", "clients", "client_documents"?`,
       '',
       '2 problems',
       '',

@@ -134,10 +134,10 @@ clients:
     expect(problems).toEqual([
       'postern.yaml:1:1 isuer: unknown key "isuer": did you mean "issuer"?',
       expect.stringMatching(/^postern\.yaml:2:9 issuer: must be an https URL without a query/),
-      'postern.yaml:5:11 listen.prot: unknown key "prot": did you mean "port"?',
+      'postern.yaml:5:11 listen.prot: unknown key "prot"',
       'postern.yaml:7:17 lifetimes.access_token: must be at most 1d',
       expect.stringMatching(
-        /^postern\.yaml:13:5 clients\[0\]\.redirect_uri: unknown key .*did you mean "redirect_uris"\?/,
+        /^postern\.yaml:13:5 clients\[0\]\.redirect_uri: unknown key .*did you mean .*"redirect_uris"/,
       ),
       expect.stringMatching(/^clients\.d\/b\.yaml:3:1 is not valid YAML: /),
       expect.stringMatching(
@@ -157,7 +157,7 @@ ${client({ scope: 'openid y', client_secret: 'env:MISSING' })}${client({ client_
       expect.stringContaining('postern.yaml:4:18 trusted_proxies: trusts all addresses'),
       expect.stringContaining('clients[0].client_secret: env:MISSING is not set'),
       expect.stringContaining('clients[0].scope: has unknown scopes: "y"'),
-      expect.stringContaining('clients[1].scopes: unknown key "scopes": did you mean "scope"?'),
+      expect.stringMatching(/clients\[1\]\.scopes: unknown key "scopes": did you mean .*"scope"/),
     ]);
   });
 
