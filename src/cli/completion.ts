@@ -1,4 +1,4 @@
-// `postern completion bash|zsh`: a script that completes verbs, options, choices and files, printed from the tree of commands.
+// `postern completion bash|zsh`: a script that completes verbs, options and choices, printed from the tree of commands.
 import { Argument, type Command } from 'commander';
 import type { CliIo } from './io.ts';
 
@@ -12,26 +12,17 @@ export function registerCompletion(program: Command, { stdout }: CliIo): void {
     });
 }
 
-const isFile = (name: string) => /file|folder|document/.test(name);
-const quoted = (words: readonly (string | undefined)[]) => `'${words.filter(Boolean).join(' ')}'`;
+const quoted = (words: readonly (string | undefined)[]) =>
+  `'${[...new Set(words)].filter(Boolean).join(' ')}'`;
 
-/** A case of a shell: what follows the verb `at`, and what follows each of its options that has a value. */
+/** A case of a shell for each verb: what can follow it. Where nothing of that fits, shells complete files. */
 function toCases(command: Command, at = ''): string[] {
   const options = command.createHelp().visibleOptions(command);
-  const verbs = command.commands;
-  const values = options
-    .filter(({ required, optional }) => required || optional)
-    .map(({ short, long, argChoices = [], flags }) => {
-      const patterns = [short, long].filter(Boolean).map((flag) => `'${at} ${flag}'`);
-      return `  ${patterns.join('|')}) plain=${quoted(argChoices)} files=${isFile(flags) ? 1 : ''} ;;`;
-    });
-  const args = command.registeredArguments;
-  const plain = [...verbs.map((verb) => verb.name()), ...args.flatMap(({ argChoices = [] }) => argChoices)];
-  const files = args.some((arg) => isFile(arg.name())) ? 1 : '';
+  const choices = [...command.registeredArguments, ...options].flatMap(({ argChoices = [] }) => argChoices);
+  const plain = [...command.commands.map((verb) => verb.name()), ...choices];
   return [
-    ...values,
-    ...verbs.flatMap((verb) => toCases(verb, `${at} ${verb.name()}`)),
-    `  '${at} '*) plain=${quoted(plain)} dashed=${quoted(options.map(({ long }) => long))} files=${files} ;;`,
+    ...command.commands.flatMap((verb) => toCases(verb, `${at} ${verb.name()}`)),
+    `  '${at}') plain=${quoted(plain)} dashed=${quoted(options.map(({ long }) => long))} ;;`,
   ];
 }
 
@@ -40,11 +31,11 @@ const pathsOf = (command: Command, at = ''): string[] =>
 
 /** A function of both shells, for the words up to the one that is being completed. */
 const toScript = (program: Command): string => `_postern_at() {
-  at='' last='' plain='' dashed='' files=''
-  for last in "$@"; do
-    case "$at $last" in ${pathsOf(program).join('|')}) at="$at $last" ;; esac
+  at='' plain='' dashed=''
+  for word in "$@"; do
+    case "$at $word" in ${pathsOf(program).join('|')}) at="$at $word" ;; esac
   done
-  case "$at $last" in
+  case "$at" in
 ${toCases(program).join('\n')}
   esac
 }
@@ -52,20 +43,18 @@ ${toCases(program).join('\n')}
 
 const SHELLS = {
   bash: `_postern() {
-  local at last plain dashed files
+  local at word plain dashed
   _postern_at "\${COMP_WORDS[@]:1:COMP_CWORD-1}"
-  case $2 in -*) plain=$dashed files='' ;; esac
+  case $2 in -*) plain=$dashed ;; esac
   COMPREPLY=($(compgen -W "$plain" -- "$2"))
-  if [ "$files" ]; then compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "$2")); fi
 }
-complete -F _postern postern
+complete -o default -F _postern postern
 `,
   zsh: `_postern() {
-  local at last plain dashed files
+  local at word plain dashed
   _postern_at "\${(@)words[2,CURRENT-1]}"
-  case $PREFIX in -*) plain=$dashed files='' ;; esac
-  compadd -- \${=plain}
-  [ "$files" ] && _files
+  case $PREFIX in -*) plain=$dashed ;; esac
+  compadd -- \${=plain} || _files
 }
 compdef _postern postern
 `,
