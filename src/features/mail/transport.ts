@@ -1,5 +1,5 @@
 // Hands one email over: to the server, or to the folder of the configuration.
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { JobFailure } from '../../store/outbox.ts';
@@ -12,14 +12,15 @@ const TIMES = { dnsTimeout: 8000, connectionTimeout: 10_000, greetingTimeout: 10
 /** No message can name a file or a URL as its content. */
 const CLOSED = { disableFileAccess: true, disableUrlAccess: true };
 
-/** By codes of nodemailer. */
+/** By codes of nodemailer, else by the first digit of the answer. */
 const REASONS: Readonly<Record<string, string>> = {
   EAUTH: 'auth',
   ETLS: 'tls',
   EDNS: 'name',
   ETIMEDOUT: 'timeout',
   EABORT: 'timeout',
-  EENVELOPE: 'sender',
+  4: 'busy',
+  5: 'sender',
 };
 
 /** By reason: docs/mail.md says the same. */
@@ -29,13 +30,17 @@ export const CURES: Readonly<Record<string, string>> = {
   name: 'Correct the host in mail.server.',
 };
 
-type SmtpError = Error & { code?: string; responseCode?: number; command?: string };
+type SmtpError = Error & { code?: string; response?: string; responseCode?: number; command?: string };
 
-/** Only what the server says of this recipient or text is final: 535 for a wrong password may be one that is being rotated. */
+/**
+ * Only what the server says of this recipient or text is final: 535 for a wrong password may be one that is being rotated, and X.7.X of RFC
+ * 3463, such as "relay access denied", is about who sends.
+ */
 export function toFailure(error: unknown): JobFailure {
-  const { code = '', responseCode = 0, command = '', message } = error as SmtpError;
-  const isFinal = responseCode >= 500 && (command === 'RCPT TO' || command === 'DATA');
-  const other = /certificate|SSL|TLS/i.test(message) ? 'tls' : (REASONS[code] ?? 'connection');
+  const { code = '', response = '', responseCode = 0, command = '', message } = error as SmtpError;
+  const isFinal = /^(RCPT TO|DATA)$/.test(command) && /^5\d\d(?![ -]5\.7\.)/.test(response);
+  const usual = REASONS[code] ?? REASONS[Math.trunc(responseCode / 100)] ?? 'connection';
+  const other = /certificate|SSL|TLS/i.test(message) ? 'tls' : usual;
   return { reason: isFinal ? 'refused' : other, detail: message.split('\n', 1)[0] ?? '', mayPass: !isFinal };
 }
 
@@ -61,8 +66,10 @@ async function writeTo(folder: string, name: string, message: object): Promise<v
   const made = await createTransport({ ...CLOSED, streamTransport: true, buffer: true }).sendMail(message);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const file = path.join(folder, `${name}.eml`);
-  await writeFile(`${file}.new`, made.message as Buffer, { mode: 0o600 });
-  await rename(`${file}.new`, file);
+  // Whoever may write to the folder can't say where it goes.
+  const fresh = `${file}.${randomUUID()}`;
+  await writeFile(fresh, made.message as Buffer, { mode: 0o600, flag: 'wx' });
+  await rename(fresh, file);
 }
 
 type Message = ReturnType<typeof composeLetter> & Readonly<{ id: string; to: string; ends?: AbortSignal[] }>;

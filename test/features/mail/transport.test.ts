@@ -3,7 +3,10 @@ import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { probeMail } from '../../../src/features/mail/commands.ts';
 import { mailAddress, parseSender, parseServer } from '../../../src/features/mail/feature.ts';
 import { sendMessage, toFailure } from '../../../src/features/mail/transport.ts';
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { testFolder } from '../../world/temp-folder.ts';
 import { startMailServer } from './mail-server.ts';
 
 const servers = {
@@ -52,8 +55,11 @@ describe('an email', () => {
 
   it.each([
     ['auth', { auth: '535 5.7.8 wrong' }, 'auth', true],
-    ['a busy server', { data: '451 later' }, 'connection', true],
-    ['a full mailbox for now', { rcpt: '452 full' }, 'sender', true],
+    ['a busy server', { data: '451 later' }, 'busy', true],
+    ['a full mailbox for now', { rcpt: '452 full' }, 'busy', true],
+    ['greylisting', { rcpt: '450 4.2.0 greylisted' }, 'busy', true],
+    ['a server that relays nothing', { rcpt: '550 5.7.1 relaying denied' }, 'sender', true],
+    ['a domain that may not send', { data: '550 5.7.26 unauthenticated' }, 'sender', true],
     ['a recipient that is not there (ML-15)', { rcpt: '550 no such user' }, 'refused', false],
     ['a text that is taken for spam', { data: '554 spam' }, 'refused', false],
   ])('after %s waits or ends (T6)', async (_, faults, reason, mayPass) => {
@@ -107,7 +113,7 @@ describe('postern doctor', () => {
     ['a certificate of another name', 'other', {}, {}, 'problem', /the certificate's name/],
     ['a name that is none', 'right', { server: 'smtp://nowhere.invalid' }, {}, 'problem', /Correct the host/],
     ['no server', 'right', { server: 'smtp://localhost:9' }, {}, 'problem', /Start the server/],
-    ['a folder', 'right', { server: 'folder:/tmp/mail' }, {}, 'warning', /mail.server/],
+    ['a folder', 'right', { server: 'folder:/tmp/mail' }, {}, undefined, undefined],
   ] as const)('reports %s, and sends nothing', async (_, name, settings, faults, level, advice) => {
     Object.assign(servers[name].faults, faults);
     const found = await probeMail({ mail: { ...settingsOf(name), ...settings } });
@@ -184,4 +190,14 @@ describe('an address (T3)', () => {
     const found = parseServer(value);
     expect(found).toEqual(target && { ...found, ...target });
   });
+});
+
+it('a folder that others may write to leads nowhere else', async () => {
+  const folder = testFolder();
+  const name = createHash('sha256').update(MESSAGE.id).digest('hex').slice(0, 32);
+  symlinkSync(path.join(folder, 'stolen'), path.join(folder, `${name}.eml.new`));
+  symlinkSync(path.join(folder, 'stolen'), path.join(folder, `${name}.eml`));
+  await sendMessage({ ...settingsOf('right'), server: `folder:${folder}` }, MESSAGE);
+  expect(existsSync(path.join(folder, 'stolen'))).toBe(false);
+  expect(readFileSync(path.join(folder, `${name}.eml`), 'utf8')).toContain('Subject: Subject');
 });
