@@ -211,13 +211,10 @@ async function* inviteOne(
   { states, links }: UserContext,
   { step, id, invite }: Invitation,
 ): AsyncGenerator<Row> {
-  const {
-    before,
-    draft: { username },
-    granted: { claims },
-  } = step;
+  const { before, draft, granted } = step;
+  const { username } = draft;
   const { disabled, hasFactors } = await states.get(id);
   if (disabled || hasFactors || (invite && (await links?.isOpen('invite', id)))) return;
-  const link = await invite?.('invite', { id, username, claims, validAfter: before?.validAfter ?? 0 });
+  const link = await invite?.('invite', { id, username, ...granted, validAfter: before?.validAfter ?? 0 });
   yield { username, id, ...link?.value };
 }
