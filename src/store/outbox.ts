@@ -5,6 +5,8 @@ import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from './form
 import { type Clock, type DocumentStore, ifUnavailable, StoreUnavailable } from './store.ts';
 
 const LOOK_EVERY_MS = 1000;
+/** Reading 1,000 jobs takes 5 ms of CPU. While none of them is due, a look leaves out one second per 1,000, at most these. */
+const MAX_LEFT_OUT = 4;
 /** A job that no process can run is given up after this time. */
 const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
 /** Longer than the change that a job announces can take. */
@@ -22,6 +24,8 @@ type Schedule = Readonly<{
   notBefore: number;
   /** Tries that have begun. One that succeeds removes the job. */
   failures: number;
+  /** A try is under way, or has ended with its process. */
+  isHeld?: boolean;
 }>;
 
 type Queued<Job> = Job & Schedule;
@@ -41,12 +45,12 @@ type JobKind<Job> = Readonly<{
   /** One for each try: from its start to the next one, longer than a run takes. Until then the job belongs to one process. */
   waitsMs: readonly number[];
   /** False: this process runs nothing at the moment. */
-  mayRun: () => boolean;
+  mayRun?: () => boolean;
   /** False: another process may be able to run it. After a day it is run all the same, and the run says why it fails. */
-  canRun: (job: Job) => boolean;
+  canRun?: (job: Job) => boolean;
   /** An error that it throws costs a try. */
   run: (job: Queued<Job>) => Promise<'done' | JobFailure>;
-  done: (job: Job) => void;
+  done?: (job: Job) => void;
   /** `isLast`: given up. The reason is `cut_off` where each try ended a process, or ended with it. */
   failed: (job: Queued<Job>, failure: JobFailure, isLast: boolean) => void;
   broke: (error: unknown) => void;
@@ -101,24 +105,36 @@ export function createJobs<Job>(
 const isScheduled = (form: StoredForm): form is StoredForm & Schedule =>
   [form['since'], form['notBefore'], form['failures']].every(Number.isFinite);
 
+/** The watch on the store reports an outage. No job is lost. */
+async function attempt(work: () => Promise<void>, broke: (error: unknown) => void): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) broke(error);
+  }
+}
+
 /** Runs the jobs of a kind in this process, from `start` to `stop`. `now`: the clock of the store. */
 export function createOutbox<Job>(jobs: ReturnType<typeof createJobs<Job>>, now: Clock, kind: JobKind<Job>) {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
   const running = new Map<string, Promise<void>>();
+  let leftOut = 0;
 
   /** Also what waits for longer than any job does: the clock was set back since. */
   const isDue = ({ notBefore }: Schedule) =>
     notBefore <= now() || notBefore > now() + Math.max(...kind.waitsMs);
 
   const isRunnable = (job: Queued<Job>) =>
-    kind.mayRun() && (kind.canRun(job) || now() - job.since >= GIVE_UP_AFTER_MS);
+    kind.mayRun?.() !== false && (kind.canRun?.(job) !== false || now() - job.since >= GIVE_UP_AFTER_MS);
 
   async function look(): Promise<void> {
-    const due = (await jobs.list())
+    const waiting = await jobs.list();
+    const due = waiting
       .filter(({ job }) => isDue(job) && !running.has(kind.targetOf(job)) && isRunnable(job))
       .toSorted((one, other) => one.job.notBefore - other.job.notBefore)
       .slice(0, JOBS_AT_ONCE);
+    leftOut = due.length + running.size > 0 ? 0 : Math.min(MAX_LEFT_OUT, Math.trunc(waiting.length / 1000));
     for (const [target, ofTarget] of Map.groupBy(due, ({ job }) => kind.targetOf(job))) {
       if (running.size >= TARGETS_AT_ONCE) return;
       const all = runAll(ofTarget).finally(() => running.delete(target));
@@ -129,7 +145,7 @@ export function createOutbox<Job>(jobs: ReturnType<typeof createJobs<Job>>, now:
   async function runAll(found: readonly Found<Job>[]): Promise<void> {
     const left = found.values();
     const lane = async () => {
-      for (const one of left) if (timer !== undefined) await attempt(() => run(one));
+      for (const one of left) if (timer !== undefined) await attempt(() => run(one), kind.broke);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, lane));
   }
@@ -140,33 +156,26 @@ export function createOutbox<Job>(jobs: ReturnType<typeof createJobs<Job>>, now:
     const wait = kind.waitsMs[job.failures];
     if (wait === undefined) return fail(found, { reason: 'cut_off', mayPass: false });
     // Counted before it runs, so that a job that ends the process has no more tries than any other.
-    const claimed = await jobs.change(found, { notBefore: now() + wait, failures: job.failures + 1 });
+    const failures = job.failures + 1;
+    const claimed = await jobs.change(found, { notBefore: now() + wait, failures, isHeld: true });
     if (claimed === undefined) return;
     const result = await kind.run(claimed.job);
     if (result !== 'done') return fail(claimed, result);
     await jobs.remove(claimed);
-    kind.done(claimed.job);
+    kind.done?.(claimed.job);
   }
 
   async function fail(found: Found<Job>, failure: JobFailure): Promise<void> {
     const isLast = !failure.mayPass || found.job.failures >= kind.waitsMs.length;
-    if (!isLast || (await jobs.remove(found))) kind.failed(found.job, failure, isLast);
-  }
-
-  /** The watch on the store reports an outage. No job is lost. */
-  async function attempt(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) kind.broke(error);
-    }
+    if (await (isLast ? jobs.remove(found) : jobs.change(found, { isHeld: false })))
+      kind.failed(found.job, failure, isLast);
   }
 
   return {
     start(): void {
       clearInterval(timer);
       timer = setInterval(() => {
-        looking ??= attempt(look).finally(() => (looking = undefined));
+        if ((leftOut -= 1) < 0) looking ??= attempt(look, kind.broke).finally(() => (looking = undefined));
       }, LOOK_EVERY_MS).unref();
     },
     /** Begins no further run. Resolves when no run is under way. */

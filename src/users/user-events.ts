@@ -56,13 +56,10 @@ export const createUserEventDelivery = ({ userEvents, storeNow, log, hearOfUser 
   createOutbox(userEvents, storeNow, {
     targetOf: ({ accountId }) => accountId,
     waitsMs: WAITS_MS,
-    mayRun: () => true,
-    canRun: () => true,
     async run(event) {
       await hearOfUser(event);
       return 'done';
     },
-    done: () => undefined,
     failed: ({ accountId, what }, { reason }) => log.error({ accountId, what, reason }, GIVEN_UP),
     broke: (error) =>
       log.error({ err: error }, "could not notify apps of a user's ended sessions, will retry"),

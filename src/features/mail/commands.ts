@@ -48,9 +48,12 @@ const changing =
       const jobs = createMailJobs(store);
       const found = (await jobs.list()).filter((one) => id === undefined || one.id === id);
       if (id !== undefined && found.length === 0) throw new CommandError(`no email with the ID ${id} waits`);
-      for (const one of found)
-        await (done === 'Dropped' ? jobs.remove(one) : jobs.change(one, { notBefore: store.clock.now() }));
-      const count = found.length;
+      const now = store.clock.now();
+      // A try that is under way would be followed by a second copy.
+      const free = found.filter(({ job }) => done === 'Dropped' || !job.isHeld || job.notBefore <= now);
+      for (const one of free)
+        await (done === 'Dropped' ? jobs.remove(one) : jobs.change(one, { notBefore: now }));
+      const count = free.length;
       printDone(io, options, { value: { count }, text: `${done} ${counted(count, 'email')}` });
     });
 
@@ -68,19 +71,13 @@ async function test(to: string, options: VerbOptions, io: CliIo): Promise<void> 
 
 /** For `postern doctor`. */
 export async function probeMail({ mail }: Pick<Config, 'mail'>) {
-  if (mail === undefined) return undefined;
+  if (mail === undefined || parseServer(mail.server)?.folder) return undefined;
   const { server } = mail;
-  if (parseServer(server)?.folder)
-    return {
-      level: 'warning',
-      message: `email is written to ${server}`,
-      advice: 'Set mail.server.',
-    } as const;
   const failure = await (await openServer(mail)).verify().then(() => undefined, toFailure);
   if (failure === undefined)
     return { level: 'ok', message: `${server} accepts the connection and the sign-in` } as const;
   const { reason, detail } = failure;
-  const advice = CURES[reason] ?? 'Start the server, or allow the connection in the firewall.';
+  const advice = CURES[reason] ?? 'Start the server, or allow connections from this machine.';
   return { level: 'problem', message: `${server} can't be used (${reason}): ${detail}`, advice } as const;
 }
 

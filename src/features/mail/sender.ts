@@ -114,15 +114,12 @@ export function createSender(app: App, settings: MailSettings, jobs: MailJobs): 
   const outbox = createOutbox(jobs, now, {
     targetOf: laneOf,
     waitsMs: WAITS_MS,
-    mayRun: () => true,
-    canRun: () => true,
     async run(job) {
       if (now() - job.since > LIFE_MS[laneOf(job)]) return { reason: 'expired', mayPass: false };
       if (job.what !== 'forgot') return sendLetter(parts, job);
       await addLetters(parts, job);
       return 'done';
     },
-    done: () => undefined,
     failed({ what, accountId, failures }, { reason, detail = reason }, isLast) {
       if (isLast) record(parts, what, accountId, reason);
       const times = reason === DELAYED.reason ? undefined : timesToSay(`${reason}${isLast}`);
@@ -136,9 +133,8 @@ export function createSender(app: App, settings: MailSettings, jobs: MailJobs): 
   return {
     ...outbox,
     async stop() {
-      const timer = setTimeout(() => ending.abort(), STOPS_WITHIN_MS);
+      setTimeout(() => ending.abort(), STOPS_WITHIN_MS).unref();
       await outbox.stop();
-      clearTimeout(timer);
     },
     /** Nothing while the store can't be asked. */
     async snapshot() {

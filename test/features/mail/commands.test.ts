@@ -38,8 +38,15 @@ describe('postern mail', () => {
   });
 
   it('is looked at by postern doctor', async () => {
-    const { findings } = JSON.parse((await verb('doctor', '--json')).stdout) as { findings: object[] };
-    expect(findings).toContainEqual(expect.objectContaining({ level: 'warning', name: 'mail' }));
+    const server = 'smtp://localhost:9';
+    const away = file(
+      'away.json',
+      JSON.stringify({ issuer: 'http://localhost:3000', mail: { from: 'no-reply@acme.example', server } }),
+    );
+    const { findings } = JSON.parse((await postern(['doctor', '--json', '--config', away])).stdout) as {
+      findings: object[];
+    };
+    expect(findings).toContainEqual(expect.objectContaining({ level: 'problem', name: 'mail' }));
   });
 
   it('says why a test failed, and never the password', async () => {
@@ -88,6 +95,16 @@ describe('postern mail', () => {
       { id: 'two', email: 'forgot', user: 'ben' },
     ]);
     expect((await verb('mail', 'retry')).stdout).toBe('Retrying 2 emails\n');
+    // A try that is under way isn't followed by a second copy; one that ended with its process is.
+    const hold = (notBefore: number) =>
+      withStore({ folder: path.join(folder, '../data') }, async (store) => {
+        for (const found of await createMailJobs(store).list())
+          await createMailJobs(store).change(found, { notBefore, isHeld: true });
+      });
+    await hold(Date.now() + 60_000);
+    expect((await verb('mail', 'retry')).stdout).toBe('Retrying 0 emails\n');
+    await hold(Date.now());
+    expect((await verb('mail', 'retry', 'one')).stdout).toBe('Retrying 1 email\n');
     await withStore({ folder: path.join(folder, '../data') }, async (store) => {
       for (const { job } of await createMailJobs(store).list())
         expect(job.notBefore).toBeLessThanOrEqual(Date.now());

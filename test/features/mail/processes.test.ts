@@ -11,6 +11,7 @@ import { postern, useEnvironment, userVerb } from '../../world/terminal.ts';
 import { freePort, startRedis } from '../../world/servers.ts';
 import { type ServiceProcess, startProcess } from '../../world/process.ts';
 import { seedStore, type World, WORLD_ENV, writeWorldConfig } from '../../world/world.ts';
+import { createMailJobs } from '../../../src/features/mail/jobs.ts';
 import { startMailServer } from './mail-server.ts';
 import { addPeople, askFor } from './people.ts';
 
@@ -52,7 +53,9 @@ describe('email of two processes', () => {
     askFor(nodeAt(node), name, { headers: { 'x-forwarded-for': `198.51.${at}.7` } });
   const retry = () => postern(['mail', 'retry', '--config', nodeAt(0).configFile]);
   const waiting = async () =>
-    (await store.documents.list('mail')).map(({ value }) => JSON.parse(value) as { failures: number });
+    (await store.documents.list('mail')).map(
+      ({ value }) => JSON.parse(value) as { failures: number; isHeld: boolean },
+    );
 
   it('waits while the password of the server is rotated, and is sent once each (T6, T8)', async () => {
     server.faults.auth = '535 5.7.8 rotated';
@@ -62,16 +65,14 @@ describe('email of two processes', () => {
     await until(async () => {
       const jobs = await waiting();
       expect(jobs).toHaveLength(names.length);
-      for (const { failures } of jobs) expect(failures).toBe(1);
+      for (const { failures, isHeld } of jobs) expect([failures, isHeld]).toEqual([1, false]);
     });
     const dump = JSON.stringify(await store.documents.list('mail'));
     expect(dump).not.toMatch(/\/interaction\/link|token|anna@acme/);
     delete server.faults.auth;
     expect((await retry()).stdout).toBe('Retrying 5 emails\n');
     await until(async () => expect(await waiting()).toEqual([]));
-    // What was still being refused when it was tried again may be there twice, as one email.
-    expect(new Set(server.letters.map(({ headers }) => headers['message-id'])).size).toBe(names.length);
-    expect([...new Set(server.letters.map(({ to }) => to.join()))].toSorted()).toEqual([
+    expect(server.letters.map(({ to }) => to.join()).toSorted()).toEqual([
       'alice@example.com',
       'anna@acme.example',
       'bob@example.com',
@@ -130,7 +131,10 @@ describe('email of two processes', () => {
     for (const [index, name] of ['anna', 'dora', 'lou'].entries()) await ask(1, name, 20 + index);
     await until(() => expect(server.seen.filter((what) => what === 'data')).toHaveLength(3));
     await two.running[0]?.end('SIGKILL');
-    await postern(['mail', 'retry', '--config', nodeAt(1).configFile]);
+    // A retry leaves alone what may be under way. A quarter of an hour later at most:
+    expect((await retry()).stdout).toBe('Retrying 0 emails\n');
+    const jobs = createMailJobs(store);
+    for (const one of await jobs.list()) await jobs.change(one, { notBefore: 0 });
     release();
     delete server.faults.hold;
     await until(async () => expect(await waiting()).toEqual([]));

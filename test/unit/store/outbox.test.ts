@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createJobs, createOutbox, type JobFailure, type JobForm } from '../../../src/store/outbox.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -235,6 +235,41 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     expect(looks).toBeGreaterThan(5);
     expect(new Set(posted.map(({ name }) => name)).size).toBe(1000);
     expect(posted).toHaveLength(1000);
+  });
+
+  it('look less often for what is not due yet, and at once for the next that is due (T10)', async () => {
+    const stored = jobsOf(made.store);
+    const [waiting] = await (async () => (await stored.add(jobs(1)), stored.list()))();
+    let looks = 0;
+    const list = async () => {
+      looks += 1;
+      const due = looks > 2 ? await stored.list() : [];
+      return [...due, ...Array.from({ length: 5000 }, () => later)];
+    };
+    if (waiting === undefined) throw new Error('no job');
+    const later = { ...waiting, job: { ...waiting.job, notBefore: now + 5000 } };
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    serve(1, DONE, { ...stored, list });
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(looks).toBe(2);
+    await vi.advanceTimersByTimeAsync(1000);
+    vi.useRealTimers();
+    await isEmpty();
+    await stopAll();
+    expect(posted).toHaveLength(1);
+  });
+
+  it('mark a job while a try is under way', async () => {
+    const stored = jobsOf(made.store);
+    const gate = Promise.withResolvers<JobFailure>();
+    await stored.add(jobs(1));
+    serve(1, () => gate.promise);
+    const isHeld = async () => (await stored.list())[0]?.job.isHeld;
+    await until(async () => expect(await isHeld()).toBe(true));
+    gate.resolve({ reason: 'busy', mayPass: true });
+    await until(async () => expect(await isHeld()).toBe(false));
+    await stopAll();
+    for (const one of await stored.list()) await stored.remove(one);
   });
 
   it('skip a job that is damaged or newer, and leave it', async () => {
