@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
+import { signIn } from '../world/app.ts';
+import { introspect } from '../world/presented-tokens.ts';
 import { type Answer, post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
@@ -100,6 +102,37 @@ describe('a public client', () => {
       code_verifier: 'a'.repeat(43),
     });
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it.each([
+    ['Basic', 'spa:', {}],
+    ['basic', 'spa:', { client_id: 'spa' }],
+    ['Basic', '%73pa:', {}],
+  ])('may send %s with an empty secret: %s %j', async (scheme, credentials, named) => {
+    const authorization = `${scheme} ${btoa(credentials)}`;
+    const { tokens } = await signIn(world(), { client: 'spa' });
+    const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token ?? '', ...named };
+    const { status, body } = await post(world(), '/oauth/token', form, { authorization });
+    expect(status).toBe(200);
+    const token = String(body['access_token']);
+    const asked = await post(world(), '/oauth/introspect', { token, ...named }, { authorization });
+    expect(asked.body).toMatchObject({ active: true, client_id: 'spa' });
+    expect((await post(world(), '/oauth/revoke', { token, ...named }, { authorization })).status).toBe(200);
+    expect(await introspect(world(), token)).toEqual({ active: false });
+  });
+
+  it.each([
+    ['web:', {}, 400],
+    ['nobody:', {}, 400],
+    ['spa:', { client_id: 'web' }, 400],
+    ['spa:', { client_secret: 'x' }, 400],
+    ['spa:x', {}, 401],
+    [':', { client_id: 'spa' }, 400],
+  ])('is no reason to take Basic %j with %j from anybody else', async (credentials, form, status) => {
+    const headers = { authorization: `Basic ${btoa(credentials)}` };
+    const answer = await post(world(), '/oauth/introspect', { token: 'unknown', ...form }, headers);
+    expect(answer.status).toBe(status);
+    expect(answer.body).not.toHaveProperty('active');
   });
 });
 

@@ -1,20 +1,26 @@
 // The engine's request context: lets a JWT through introspection and revocation, has every response type but `code` refused alike,
 // fills in default scopes, knows a resource in any spelling, and pins every URL to the issuer.
+import type { IncomingMessage } from 'node:http';
+import { unescape } from 'node:querystring';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
+import type { Client } from '../../config/config.ts';
+import { callerOf } from '../../config/endpoints.ts';
 import { grantBegunAt } from '../../config/grants.ts';
 import { scopesIn } from '../policies/scopes.ts';
 import { PresentedJwt } from './presented-jwt.ts';
 
 type Authorization =
   'response_type' | 'response_mode' | 'resource' | 'scope' | 'nonce' | 'acr_values' | 'max_age';
-type Params = Partial<Record<Authorization | 'token' | 'client_id' | 'request' | 'request_uri', unknown>>;
+type Params = Partial<
+  Record<Authorization | 'token' | 'client_id' | 'client_secret' | 'request' | 'request_uri', unknown>
+>;
 type UrlOptions = Parameters<Provider['urlFor']>[1];
 /** OIDCContext without `params`, which the engine assigns once and its types declare as a property. */
 type ContextClass = new (...args: unknown[]) => {
   route: string;
   session: { state?: Record<string, unknown> };
-  ctx: Pick<Context, 'state'>;
+  ctx: Pick<Context, 'state'> & { readonly req: Pick<IncomingMessage, 'headers'> };
 };
 
 const ROUTES_TAKING_A_TOKEN = new Set(['introspection', 'revocation']);
@@ -37,6 +43,25 @@ function setAside(state: Context['state'], params: Params): void {
   const isOpenid = scopesIn(params.scope).includes('openid') || Array.isArray(acr_values);
   state['stepUp'] = isOpenid ? undefined : { acr_values, max_age };
   if (!isOpenid) params.acr_values = params.max_age = undefined;
+}
+
+/**
+ * RFC 6749 §2.3.1: a client may leave an empty secret out. Some public clients send theirs in Basic, with nothing behind the colon; the
+ * engine would ask them for a secret.
+ */
+function namePublicClient(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  params: Params,
+  parts: ContextParts,
+) {
+  const [, encoded] = /^basic ([\w+/]+={0,2})$/i.exec(headers.authorization ?? '') ?? [];
+  const [, id] = /^([^:]+):$/.exec(Buffer.from(encoded ?? '', 'base64').toString('latin1')) ?? [];
+  const clientId = unescape(id?.replaceAll('+', ' ') ?? '');
+  if (parts.findClient(clientId)?.tokenEndpointAuthMethod !== 'none' || params.client_secret !== undefined)
+    return;
+  if (params.client_id !== undefined && params.client_id !== clientId) return;
+  params.client_id = clientId;
+  delete headers.authorization;
 }
 
 /** Refresh tokens have no dot and stay strings; a repeated parameter is an array and still gets its 400. */
@@ -73,6 +98,7 @@ function tellApart(params: Params, { responseModesOf }: ContextParts): void {
 export type ContextParts = Readonly<{
   /** Gives a resource the spelling of the configuration. */
   spell: (resource: string) => string;
+  findClient: (clientId: string) => Client | undefined;
   /** RFC 7591 response_modes; undefined for the engine's default. */
   responseModesOf: (clientId: string) => readonly string[] | undefined;
   /** What an authorization request without a scope asks for; empty where there is nothing to fill in. */
@@ -101,6 +127,7 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
         setAside(this.ctx.state, params);
       }
       if (this.route === 'authorization') tellApart(params, parts);
+      if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
       // Codes, refresh tokens and grants are kept by this name.
       if (typeof params.resource === 'string') params.resource = parts.spell(params.resource);
     }

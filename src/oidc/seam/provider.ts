@@ -1,6 +1,5 @@
 // The engine with our token models in it. The only place where an engine class is replaced; why and how: ARCHITECTURE.md.
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
-import type { Client } from '../../config/config.ts';
 import { callerOf } from '../../config/endpoints.ts';
 import type { App } from '../app.ts';
 import { modelNames, modelOf } from '../models.ts';
@@ -20,7 +19,6 @@ type SeamParts = Pick<
 >;
 
 export type SeamHooks = Readonly<{
-  findClient: (clientId: string) => Client | undefined;
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
   compareClientSecret: (
     ctx: KoaContextWithOIDC | undefined,
