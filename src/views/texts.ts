@@ -9,7 +9,7 @@ import { listViewFiles } from './view-files.ts';
 /** Key -> text, of one file. */
 type LocaleFile = ReadonlyMap<string, string>;
 /** Locale -> file. */
-export type LocaleFiles = ReadonlyMap<string, LocaleFile>;
+type LocaleFiles = ReadonlyMap<string, LocaleFile>;
 
 /** A piece of a sentence: words of the language, or a value that was put in. */
 export type TextPart = { readonly text: string; readonly isValue: boolean };
@@ -17,7 +17,6 @@ export type TextValues = Readonly<Record<string, string | number>>;
 
 export type Texts = ReturnType<typeof createTexts>;
 
-const PLURAL = /\.(?:zero|one|two|few|many|other)$/;
 const LOCALE_FILE = /^locales\/([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*)\.json$/;
 
 /** Reads `locales/*.json` of a views folder; what can't be read or isn't a map of texts is reported to `onBroken`. */
@@ -73,10 +72,6 @@ export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles) {
     },
   };
 }
-
-/** The key of which a custom or translated key is a plural form. */
-export const originalOf = (texts: LocaleFile, key: string): string | undefined =>
-  texts.get(key) ?? texts.get(`${key.replace(PLURAL, '')}.other`);
 
 export const placeholdersOf = (text: string): string[] =>
   [...text.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name = '']) => name);

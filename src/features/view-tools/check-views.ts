@@ -1,4 +1,4 @@
-// Checks an operator's views: each template in every state and language, files that nothing uses, texts that no page shows.
+// Checks an operator's views: each template in every state and language, and files that nothing uses.
 // `postern views check` prints the result.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { assetType, COLORS_CSS } from '../../views/assets.ts';
 import { PAGE_MODELS } from '../../views/models.ts';
 import { createPages } from '../../views/pages.ts';
 import { fieldsOf, PAGE_STATES } from './page-samples.ts';
-import { loadLocaleFiles, type LocaleFiles, originalOf, placeholdersOf } from '../../views/texts.ts';
+import { loadLocaleFiles } from '../../views/texts.ts';
 import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from '../../views/view-files.ts';
 
 export type ViewFault = Readonly<{
@@ -30,7 +30,6 @@ export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
   const faults = [
     ...unknownFiles(files, names),
     ...rawOutput(files),
-    ...textFaults(files, locales),
     ...renderFaults(options, new Set([...names, ...files.keys()]), ['en', ...locales.keys()]),
   ];
   return [...new Map(faults.map((fault) => [JSON.stringify(fault), fault])).values()];
@@ -56,28 +55,6 @@ function rawOutput(files: Files): ViewFault[] {
       /<%-(?!\s*include\()/.test(line) ? { file: name, line: index + 1, message } : [],
     );
   });
-}
-
-function textFaults(files: Files, locales: LocaleFiles): ViewFault[] {
-  const english = loadLocaleFiles(BUILT_IN_FOLDER, () => undefined).get('en') ?? new Map<string, string>();
-  const templates = [...files].filter(([name]) => name.endsWith('.ejs'));
-  const asked = templates.map(([, file]) => readFileSync(file, 'utf8')).join('\n');
-  function faultsOf(key: string, text: string): string[] {
-    const original = originalOf(english, key);
-    if (original === undefined) {
-      // Scopes are the operator's own; so are keys that the operator's templates ask for.
-      const isTheirs = key.startsWith('scope.') || asked.includes(key);
-      return isTheirs ? [] : [`unknown text "${key}"`];
-    }
-    const known = placeholdersOf(original);
-    const unknown = placeholdersOf(text).filter((placeholder) => !known.includes(placeholder));
-    return unknown.map((one) => `"${key}" uses {{${one}}}, but its values are ${known.join(', ') || 'none'}`);
-  }
-  return [...locales].flatMap(([locale, texts]) =>
-    [...texts]
-      .flatMap(([key, text]) => faultsOf(key, text))
-      .map((message) => ({ file: `locales/${locale}.json`, message })),
-  );
 }
 
 /** Fields that a form must send with it. */
@@ -108,8 +85,11 @@ function renderFaults(
       onRead: (field) => read.add(`${name} ${field}`),
       onUnknown: (field) => faults.push({ file: `${name}.ejs`, message: `unknown field "${field}"` }),
     }) as typeof model;
-    for (const locale of locales)
-      pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
+    for (const locale of locales) {
+      const html = pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
+      for (const [value] of html.matchAll(/\{\{\s*\w+\s*\}\}/g))
+        faults.push({ file: `locales/${locale}.json`, message: `a text uses ${value}, which has no value` });
+    }
   }
   for (const { name, model } of PAGE_STATES) {
     const token = TOKENS.find((field) => JSON.stringify(model).includes(`"${field}":`));

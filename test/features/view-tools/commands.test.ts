@@ -87,8 +87,7 @@ describe('postern views', () => {
       'does not print csrf: its forms are rejected',
     ],
     ['a locale that is none', 'locales/de.json', '[]', 'must be one object'],
-    ['an unknown text', 'locales/de.json', '{"login.titel": "x"}', 'unknown text "login.titel"'],
-    ['an unknown value', 'locales/de.json', '{"login.lead": "{{app}}"}', 'but its values are client'],
+    ['an unknown value', 'locales/de.json', '{"login.lead": "{{app}}"}', 'a text uses {{app}}, which'],
   ])('check finds %s', async (_, name, text, words) => {
     put(name, text);
     const { code, stderr } = await views('check');
