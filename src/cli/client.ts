@@ -80,15 +80,7 @@ async function list({ config: file, secrets, ...options }: ListSecretsOptions, i
       { key: 'expires_at', heading: 'EXPIRES', isTime: true },
       { key: 'last_used', isTime: true },
     ],
-    wide: [
-      'kind',
-      'not_before',
-      'client_name',
-      'grant_types',
-      'token_endpoint_auth_method',
-      'scope',
-      'document',
-    ],
+    wide: ['not_before', 'client_name', 'grant_types', 'token_endpoint_auth_method', 'scope', 'document'],
   });
 }
 
@@ -110,7 +102,6 @@ function toRow(client: Client, lastUses: LastUses, now: number) {
       return {
         id,
         name: secret.name,
-        kind: secret.kind,
         state: secretState(secret, now),
         not_before: instantOf(secret.notBefore),
         expires_at: instantOf(secret.expiresAt),

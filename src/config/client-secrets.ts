@@ -6,7 +6,7 @@ import type { Path } from './problems.ts';
 import type { Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import { resolveReference, type SecretContext } from './secret-reference.ts';
-import { digestOf, parseHash, weakness } from './secret-strength.ts';
+import { digestOf, parseSha256, weakness } from './secret-strength.ts';
 
 type SecretForm = ClientForm['client_secrets'][number];
 
@@ -28,7 +28,7 @@ export async function resolveClientSecrets(
   for (const [form, path] of forms) {
     const hash = await resolveHash(entry, [form, path], context);
     if (!hash) continue;
-    if (hash.kind === 'sha256' && ofService.some((digest) => digest.equals(hash.digest)))
+    if (ofService.some((digest) => digest.equals(hash.digest)))
       entry.report(path, 'is also an encryption or cookie key: use another secret');
     if (isDemoSecret(hash) && !context.issuerIsLoopback) {
       entry.report(
@@ -48,7 +48,7 @@ async function resolveHash(
   [form, path]: Located,
   context: SecretContext,
 ): Promise<SecretHash | undefined> {
-  if (form.hash !== undefined) return parseHash(form.hash);
+  if (form.hash !== undefined) return { digest: parseSha256(form.hash) };
   const resolved = await resolveReference(form.value ?? '', entry.folder, context);
   const at = path.at(-1) === 'client_secret' ? path : [...path, 'value'];
   if ('fault' in resolved) {
@@ -58,5 +58,5 @@ async function resolveHash(
   if (resolved.isPlain && !context.issuerIsLoopback) entry.report(at, PLAIN_REFUSED);
   const weak = weakness(resolved.value);
   if (weak) entry.report(at, `the secret ${weak}`);
-  return { kind: 'sha256', digest: digestOf(resolved.value) };
+  return { digest: digestOf(resolved.value) };
 }

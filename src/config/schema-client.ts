@@ -30,7 +30,7 @@ const clientSecretSchema = z
     hash: text(hashFault)
       .optional()
       .describe(
-        'sha256: and the SHA-256 of the secret, in hex or base64url, as "postern client secret" prints it; or an imported argon2id hash.',
+        'sha256: and the SHA-256 of the secret, in hex or base64url, as "postern client secret" prints it.',
       ),
     name: text(labelFault).optional().describe('Name of the secret in logs.'),
     not_before: instant().optional().describe('Date or time from which the secret is valid.'),

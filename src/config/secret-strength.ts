@@ -1,12 +1,8 @@
 // Which secrets are good enough, the notation of their hashes, and what those are called. No message repeats a secret.
 import { createHash, hash } from 'node:crypto';
 
-/** What is kept of a secret: never the value itself. */
-export type SecretHash =
-  /** SHA-256 of the UTF-8 bytes, 32 bytes: for random secrets, and cheap enough for every request. */
-  | { readonly kind: 'sha256'; readonly digest: Buffer }
-  /** argon2id, PHC string: imported from elsewhere, and slow on purpose. */
-  | { readonly kind: 'argon2id'; readonly phc: string };
+/** What is kept of a secret, never the value itself: `digestOf` it. */
+export type SecretHash = { readonly digest: Buffer };
 
 const LEAST_LENGTH = 32;
 const LEAST_VARIETY = 10;
@@ -41,28 +37,19 @@ export function phcFault(value: string): string | undefined {
 
 /** What is wrong with the text of a `hash:`, or nothing. */
 export function hashFault(value: string): string | undefined {
-  if (value.startsWith('$')) return phcFault(value);
   if (!HASH.test(value)) {
-    return 'must be sha256: with 64 hex digits or 43 base64url characters, or an argon2id hash';
+    return 'must be sha256: with 64 hex digits or 43 base64url characters, as "postern client secret" prints it';
   }
   return parseSha256(value).equals(EMPTY_DIGEST) ? 'must not be the hash of an empty secret' : undefined;
 }
 
 /** What a `hash:` without faults holds. */
-export function parseHash(value: string): SecretHash {
-  return value.startsWith('$')
-    ? { kind: 'argon2id', phc: value }
-    : { kind: 'sha256', digest: parseSha256(value) };
-}
-
-function parseSha256(value: string): Buffer {
+export function parseSha256(value: string): Buffer {
   const digest = value.slice('sha256:'.length);
   return Buffer.from(digest, digest.length === 64 ? 'hex' : 'base64url');
 }
 
 /** A name for a secret that has none of its own: twelve hex digits that reveal nothing about it, and change only with its hash. */
-export function secretId(secret: SecretHash): string {
-  const named = createHash('sha256').update('postern secret id\n');
-  named.update(secret.kind === 'sha256' ? secret.digest : secret.phc);
-  return named.digest('hex').slice(0, 12);
+export function secretId({ digest }: SecretHash): string {
+  return createHash('sha256').update('postern secret id\n').update(digest).digest('hex').slice(0, 12);
 }

@@ -197,12 +197,12 @@ function limitsOf(rates: RateLimits, shared: Shared) {
      */
     isKnownClient: (endpoint: ClientEndpoint, clientId: string, address: string) =>
       secrets.isKnown(secretQuota(endpoint, clientId, address)),
-    /** Resolves what `compare` does, and counts it as an attempt unless it is true; throws before it runs. */
+    /** Resolves what `compare` returns, and counts it as an attempt unless it is true; throws before it runs. */
     async attemptSecret(
       endpoint: ClientEndpoint,
       clientId: string,
       address: string,
-      compare: () => Promise<boolean>,
+      compare: () => boolean,
     ): Promise<boolean> {
       const quota = secretQuota(endpoint, clientId, address);
       const request = { address, client_id: clientId };

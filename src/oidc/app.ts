@@ -42,8 +42,6 @@ export interface Process extends Telemetry, OpenUsers {
   readonly hash: KeyedHash;
   readonly passwords: Passwords;
   readonly limitsOf: (rates: RateLimits) => Limits;
-  /** Compares a client secret with an argon2id hash. */
-  readonly verifySlow: SecretComparisonParts['verifySlow'];
   readonly onSecretUsed: SecretComparisonParts['onSecretUsed'];
   /** What asks other hosts, by the settings of a configuration. */
   readonly outgoingOf: (config: Config) => Outgoing;
@@ -64,7 +62,6 @@ export type App = ReturnType<typeof openApp>;
 
 export function openApp(process: Process, { config, keySet, views, ends }: OpenParts) {
   const { store, hash, now, states, storedUsers, importedCosts, passwords, audit } = process;
-  const { verifySlow, onSecretUsed } = process;
   const { clock } = store;
   const { issuer } = config;
   const { pages } = views;
@@ -137,7 +134,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
       now: clock.now,
     }),
     clients,
-    compareSecret: createSecretComparison({ clients, limits, now, verifySlow, onSecretUsed }),
+    compareSecret: createSecretComparison({ clients, limits, now, onSecretUsed: process.onSecretUsed }),
     ...createClientLimits(limits),
     audiences,
     rules,

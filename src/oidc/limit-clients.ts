@@ -55,8 +55,7 @@ export function createClientLimits(limits: Limits) {
       if (request === undefined || request.isCounted) return;
       const { client, endpoint, address } = request;
       if (isActive(ctx.body)) await take(request);
-      else if (isPublic(client))
-        await limits.attemptSecret(endpoint, client.clientId, address, async () => false);
+      else if (isPublic(client)) await limits.attemptSecret(endpoint, client.clientId, address, () => false);
       else await limits.takeClient(endpoint, client, address, 'unknown');
     },
   };

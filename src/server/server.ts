@@ -16,7 +16,6 @@ import { createReportedLimits } from '../limits/report.ts';
 import { AUDIT_EVENTS } from '../observability/audit.ts';
 import { toText } from '../observability/metrics.ts';
 import { silentTelemetry, type Telemetry } from '../observability/telemetry.ts';
-import { rememberProven } from '../oidc/client-authentication.ts';
 import type { Process } from '../oidc/app.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import { createSecretUses } from '../oidc/secret-uses.ts';
@@ -92,7 +91,7 @@ async function compose(
     events: [...AUDIT_EVENTS, ...list('audit')],
   });
 
-  // These outlive every replacement, and counters, leases and proven secrets with them.
+  // These outlive every replacement, and counters and leases with them.
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
   const userEvents = createUserEvents(store.documents, store.clock.now);
   const uses = createSecretUses(store.documents, now);
@@ -109,7 +108,6 @@ async function compose(
     maySign,
     userEvents,
     ...users,
-    verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
     limitsOf: createReportedLimits({ counters: store.counters, hash, now, log, audit, metrics }),
     onSecretUsed: uses.note,
     outgoingOf: (of) => options.outgoing ?? createOutgoing(of),

@@ -22,7 +22,7 @@ export class PasswordQueueFull extends Error {
 }
 
 /** Each kind of caller waits in a queue of its own, so that no crowd is "busy" for the others. */
-export type Share = 'trusted browser' | 'unknown browser' | 'client secret';
+export type Share = 'trusted browser' | 'unknown browser';
 
 export type Passwords = ReturnType<typeof createPasswords>;
 

@@ -31,7 +31,7 @@ type Place = {
 };
 
 const CLIENT = { clientId: 'newer' } as Client;
-const SECRET: ClientSecret = { kind: 'sha256', digest: Buffer.alloc(32, 1) };
+const SECRET: ClientSecret = { digest: Buffer.alloc(32, 1) };
 
 const turns = createTurns();
 const OPTIONS = { config: { ...GENEROUS, lifetimes: { consent: '30d' } }, rotationTimer: turns.timer };

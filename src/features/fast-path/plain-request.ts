@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Client } from '../../config/config.ts';
 import { digestOf } from '../../config/secret-strength.ts';
-import { type ClientRequest, findFastSecret } from '../../oidc/client-authentication.ts';
+import { type ClientRequest, findSecret } from '../../oidc/client-authentication.ts';
 import type { Engine } from '../../oidc/provider.ts';
 
 export type FastParts = Engine;
@@ -85,9 +85,9 @@ export function peekRequest(
 }
 
 /**
- * Looks whether `secret` is a live one that costs nothing to compare, of a client that is known there; undefined leaves everything to the
- * engine. For a stranger it is undefined, because this look isn't counted. What it returns is awaited before anything is answered: it
- * counts the attempt and the client's request, and throws what the host answers.
+ * Looks whether `secret` is a live one of a client that is known there; undefined leaves everything to the engine. For a stranger it is
+ * undefined, because this look isn't counted. What it returns is awaited before anything is answered: it counts the attempt and the
+ * client's request, and throws what the host answers.
  */
 function comparePlain(
   { limits, now, onSecretUsed }: FastParts,
@@ -98,10 +98,10 @@ function comparePlain(
   const { clientId, secrets, tokenEndpointAuthMethod } = client;
   if (tokenEndpointAuthMethod === 'none' || !limits.isKnownClient(endpoint, clientId, address))
     return undefined;
-  const match = findFastSecret(secrets, digestOf(secret), now() / 1000);
+  const match = findSecret(secrets, digestOf(secret), now() / 1000);
   if (match === undefined) return undefined;
   return async function count() {
-    await limits.attemptSecret(endpoint, clientId, address, () => Promise.resolve(true));
+    await limits.attemptSecret(endpoint, clientId, address, () => true);
     onSecretUsed?.(client, match);
     await limits.takeClient(endpoint, client, address);
   };

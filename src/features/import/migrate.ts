@@ -8,7 +8,7 @@ import { loadConfig } from '../../config/load.ts';
 import { formatDuration } from '../../config/notation.ts';
 import { formatProblem, ProblemList } from '../../config/problems.ts';
 import { STANDARD_CLAIMS } from '../../config/schema-user.ts';
-import { digestOf, phcFault, weakness } from '../../config/secret-strength.ts';
+import { digestOf, weakness } from '../../config/secret-strength.ts';
 import { escaped } from '../../config/text.ts';
 import { isLoopbackUrl } from '../../config/uri.ts';
 import { CommandError, counted } from '../../cli/io.ts';
@@ -178,8 +178,7 @@ function notesOfClient(draft: ClientDraft): readonly string[] {
 
 function toSecrets(secret: string): { readonly secrets: readonly object[]; readonly fault?: string } {
   if (secret.startsWith('env:')) return { secrets: [{ value: secret }] };
-  if (phcFault(secret) === undefined) return { secrets: [{ hash: secret, name: 'imported' }] };
-  // PBKDF2 and others can't be compared here, and a template isn't the secret. Where an export leaves secrets out, it has asterisks.
+  // Hashes that are slow can't be compared here, and a template isn't the secret. Where an export leaves secrets out, it has asterisks.
   const fault = /^(\$.*|\**)$|\{\{/.test(secret) ? "can't be imported" : weakness(secret);
   if (fault !== undefined) return { secrets: [], fault };
   return { secrets: [{ hash: `sha256:${digestOf(secret).toString('hex')}`, name: 'imported' }] };

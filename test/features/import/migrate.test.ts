@@ -144,7 +144,7 @@ staticPasswords:
           clients: [
             client('wiki', 'admins', {
               public: false,
-              client_secret: PHC,
+              client_secret: `$plaintext$${SECRET}`,
               claims_policy: 'full',
               consent_mode: 'implicit',
               scopes: ['openid', 'groups', 'offline_access', 'address'],
@@ -192,7 +192,7 @@ staticPasswords:
     expect([plain?.signIn, plain?.access, open?.access]).toEqual([undefined, undefined, undefined]);
     expect([wiki, plain, open, config.clients.at(-1)]).toMatchObject([
       {
-        secrets: [{ phc: PHC }],
+        secrets: [{ name: 'imported' }],
         access: { groups: ['admins', 'ops'] },
         signIn,
         consent: 'implicit',

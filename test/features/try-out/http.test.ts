@@ -50,7 +50,7 @@ describe('the try-out', () => {
     [{ clients: [] }, undefined],
     [{}, 'http://localhost:3001/try'],
   ])('says at a start with %j whether it is on', (changes, said) => {
-    const secrets = [{ kind: 'sha256' as const, digest: digestOf(DEMO_CLIENT_SECRET) }];
+    const secrets = [{ digest: digestOf(DEMO_CLIENT_SECRET) }];
     const client = { clientId: 'demo', secrets, redirectUris: ['http://localhost:3001/try/callback'] };
     const config = { clients: [client], users: [], workers: 1, management: { port: 3001 }, ...changes };
     const last = declaration.begin[0](config)?.facts.at(-1);

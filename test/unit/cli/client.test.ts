@@ -54,10 +54,10 @@ describe('postern client list', () => {
     const { code, stdout } = await postern(['client', 'list', '-c', file(HEAD + SECRETS), '-o', 'wide']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^CLIENT ID +SECRET +NAME +STATE +EXPIRES +LAST USED +KIND +NOT BEFORE .* GRANT TYPES /m,
+      /^CLIENT ID +SECRET +NAME +STATE +EXPIRES +LAST USED +NOT BEFORE .* GRANT TYPES /m,
     );
-    expect(stdout).toMatch(/^svc +\w+ +old +expired +2020-01-01 +- +sha256 +- /m);
-    expect(stdout).toMatch(/^svc +\w+ +next +not yet +- +- +sha256 +2099-01-01 /m);
+    expect(stdout).toMatch(/^svc +\w+ +old +expired +2020-01-01 +- +- /m);
+    expect(stdout).toMatch(/^svc +\w+ +next +not yet +- +- +2099-01-01 /m);
     expect(stdout).toMatch(/^spa +- .*authorization_code /m);
     expect(stdout).not.toMatch(/aaaaaaaa|bbbbbbbb/);
   });
@@ -71,7 +71,7 @@ describe('postern client list', () => {
         client_id: 'svc',
         scope: 'a',
         secrets: [
-          { name: 'old', kind: 'sha256', state: 'expired', expires_at: '2020-01-01' },
+          { name: 'old', state: 'expired', expires_at: '2020-01-01' },
           { state: 'live' },
           { not_before: '2099-01-01' },
         ],

@@ -7,7 +7,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { testFolder } from '../../world/temp-folder.ts';
 
 const client = { clientId: 'web' } as Client;
-const secret: ClientSecret = { kind: 'sha256', digest: Buffer.alloc(32, 1) };
+const secret: ClientSecret = { digest: Buffer.alloc(32, 1) };
 
 describe('the last use of a client secret', () => {
   let folder: string;
