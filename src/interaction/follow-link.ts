@@ -1,7 +1,7 @@
 // What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
 import type { Context } from 'koa';
 import { StoreUnavailable } from '../store/store.ts';
-import { setPassword } from '../users/acts.ts';
+import { setEmail, setPassword } from '../users/acts.ts';
 import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
 import { actorOf } from './actor.ts';
@@ -73,7 +73,7 @@ export function createFollowLink(host: Host, firstFactor: FirstFactor | undefine
     const [by, address] = [linkBinding(token), String(ctx.state['clientAddress'])];
     const made = await makePassword({ password, owner: account, by, address });
     if ('fault' in made) return { fault: made.fault };
-    const { accountId, passwordSince: since } = link;
+    const { accountId, passwordSince: since, mailedTo: to = '' } = link;
     if (!(await links.accept(link))) return { dead: 'ended' };
     // A new password ends the link, so this uses it up.
     const { passwordHash } = made;
@@ -82,6 +82,7 @@ export function createFollowLink(host: Host, firstFactor: FirstFactor | undefine
     let followed: Followed = done(host, link);
     await tidyUp(
       links.use(token),
+      setEmail(host, actorOf(ctx, 'link'), accountId, { from: to, to }),
       goOn(link, changed).then((next) => (followed = next)),
     );
     return followed;

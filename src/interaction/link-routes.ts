@@ -3,7 +3,7 @@
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoint-rows.ts';
-import { createSparse, originOf } from '../observability/audit.ts';
+import { type AuditFields, createSparse, originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
@@ -75,11 +75,19 @@ export function addLinkRoutes(router: Router, host: Host, firstFactor: FirstFact
   });
 }
 
-function createLinkPages(
-  { config, csrf, pages, audit, limits, now }: Host,
-  firstFactor: FirstFactor | undefined,
-) {
+/** Counts and records a link that doesn't work. Anyone can open one repeatedly. */
+export function createNoteDead({ audit, limits, now }: Pick<Host, 'audit' | 'limits' | 'now'>) {
   const timesToSay = createSparse(now);
+  return async (ctx: Context, of: Pick<AuditFields, 'account_id' | 'action' | 'reason'>): Promise<void> => {
+    if (of.reason !== 'unconfirmed') await limits.takeDeadLink(String(ctx.state['clientAddress']));
+    const times = timesToSay(JSON.stringify(of));
+    if (times !== undefined) audit.record('link_used', 'failure', { ...originOf(ctx.state), ...of, times });
+  };
+}
+
+function createLinkPages(host: Host, firstFactor: FirstFactor | undefined) {
+  const { config, csrf, pages } = host;
+  const noteDead = createNoteDead(host);
 
   function show(ctx: Context, model: PageModels['link'], status = 200): void {
     ctx.status = status;
@@ -88,14 +96,10 @@ function createLinkPages(
 
   return {
     show,
-    /** One page for all reasons, except for an unknown result. Anyone can open an invalid link repeatedly. */
+    /** One page for all reasons, except for an unknown result. */
     async refuse(ctx: Context, { reason, link }: Dead): Promise<void> {
-      const of = { account_id: link?.accountId, action: link?.purpose, reason };
-      const isUnknown = reason === 'unconfirmed';
-      if (!isUnknown) await limits.takeDeadLink(String(ctx.state['clientAddress']));
-      const times = timesToSay(JSON.stringify(of));
-      if (times !== undefined) audit.record('link_used', 'failure', { ...originOf(ctx.state), ...of, times });
-      if (isUnknown) show(ctx, { outcome: 'maybe_used' }, 503);
+      await noteDead(ctx, { account_id: link?.accountId, action: link?.purpose, reason });
+      if (reason === 'unconfirmed') show(ctx, { outcome: 'maybe_used' }, 503);
       else show(ctx, { outcome: 'expired' }, 410);
     },
     async ask(

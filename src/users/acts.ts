@@ -149,6 +149,19 @@ export async function setGranted(
     : parts.userEvents.around(newUserEvent(accountId, 'left', left), change);
 }
 
+type NewEmail = { readonly from: unknown; readonly to: string };
+
+/** An address that was proved to be the user's. Undefined: it was before, or `from` isn't theirs any more. */
+export async function setEmail(parts: ActsParts, actor: Actor, accountId: string, { from, to }: NewEmail) {
+  const user = await parts.storedUsers.setGranted(accountId, ({ groups, claims }) =>
+    claims['email'] !== from || (from === to && claims['email_verified'] === true)
+      ? undefined
+      : { groups, claims: { ...claims, email: to, email_verified: true } },
+  );
+  if (user !== undefined) noteChange(parts, actor, accountId, 'email');
+  return user;
+}
+
 /** The id is never used again. False: there is no such user any more. */
 export function deleteUser(parts: ActsParts, actor: Actor, accountId: string): Promise<boolean> {
   return parts.userEvents.around(newUserEvent(accountId, 'deleted'), async () => {

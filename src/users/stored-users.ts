@@ -192,7 +192,7 @@ export function createStoredUsers(store: IndexedStore) {
           ? { passwordHash, validAfter: nextValidAfter(validAfter, after) }
           : undefined,
       ),
-    setGranted: (id: string, to: (before: Granted) => Granted) => change(id, to),
+    setGranted: (id: string, to: (before: Granted) => Granted | undefined) => change(id, to),
     /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
     async renewHash(id: string, from: string, to: string): Promise<void> {
       await change(id, ({ passwordHash }) => (passwordHash === from ? { passwordHash: to } : undefined));

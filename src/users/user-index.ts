@@ -1,5 +1,6 @@
 // Which sessions and grants a user has, and what happened to their account lately: two documents a user, which name records
 // and say no more of them than when they end. Written with the record that is new, and bounded: who has too many loses the oldest.
+import type { SECURITY_EVENTS } from '../config/security-events.ts';
 import { changeDocument, removeDocument } from '../store/documents.ts';
 import { parseForm, type StoredForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
@@ -28,21 +29,8 @@ type SessionEntry = Ending & { readonly uid: string };
 /** `key`: of the record. */
 export type GrantEntry = Ending & { readonly key: string; readonly clientId: string };
 
-/** What a user should know of: by themselves, by somebody who seems to be them, or by an operator. */
 export type SecurityEvent = Readonly<{
-  what:
-    | 'signed_in'
-    | 'password_changed'
-    | 'factor_added'
-    | 'authenticator_replaced'
-    | 'factor_removed'
-    | 'recovery_code_used'
-    | 'codes_failed'
-    | 'passwords_failed'
-    | 'recovery_codes_made'
-    | 'session_ended'
-    | 'sessions_ended'
-    | 'app_withdrawn';
+  what: (typeof SECURITY_EVENTS)[number];
   at: number;
   place?: Place | undefined;
   /** The client. */

@@ -175,7 +175,7 @@ const account = z.discriminatedUnion('outcome', [
     csrf: text,
     /** Where the user signs in again before they change something; absent right after a sign-in. */
     signInUrl: url.optional(),
-    /** Why the password was not changed. */
+    /** Why the password, or with no_address the email address, was not changed. */
     error: z
       .enum([
         'wrong_password',
@@ -185,6 +185,7 @@ const account = z.discriminatedUnion('outcome', [
         'too_short',
         'too_long',
         'guessable',
+        'no_address',
       ])
       .optional(),
     ...fold('sections'),

@@ -1,5 +1,6 @@
 // What the account page shows of its own.
 import * as z from 'zod';
+import { SECURITY_EVENTS } from '../../config/security-events.ts';
 import { ApiModel, ScopeModel, Text as text, Url as url } from '../../views/shared-models.ts';
 
 /** A browser that the user is signed in with. */
@@ -29,20 +30,7 @@ export const AllowedAppModel = z.object({
 
 /** Something that happened to the user's account. */
 export const EventModel = z.object({
-  what: z.enum([
-    'signed_in',
-    'password_changed',
-    'factor_added',
-    'authenticator_replaced',
-    'factor_removed',
-    'recovery_code_used',
-    'codes_failed',
-    'passwords_failed',
-    'recovery_codes_made',
-    'session_ended',
-    'sessions_ended',
-    'app_withdrawn',
-  ]),
+  what: z.enum(SECURITY_EVENTS),
   /** When (epoch seconds). */
   at: z.number(),
   browser: text,

@@ -3,13 +3,14 @@ import path from 'node:path';
 import { domainToASCII } from 'node:url';
 import type * as z from 'zod';
 import { group } from '../../config/camel-keys.ts';
-import { PAGE } from '../../config/endpoint-rows.ts';
+import { ACCOUNT_PATH, PAGE } from '../../config/endpoint-rows.ts';
 import { DAY, HOUR, MINUTE } from '../../config/notation.ts';
 import { emptyFault, labelFault, secretReference, text } from '../../config/text.ts';
 import type { Declaration, IndexedUser, Reading } from '../feature.ts';
-import { forgot, letter } from './models.ts';
+import { AddressModel, email, forgot, letter } from './models.ts';
 
 export const FORGOT_PATH = '/forgot';
+export const EMAIL_PATH = '/email';
 /** The index of users by address. */
 export const ADDRESSES = 'mail-addresses';
 
@@ -100,6 +101,8 @@ export const mail = {
     };
   },
   endpoints: [
+    { ...PAGE, name: 'account', path: `${ACCOUNT_PATH}/email`, methods: ['POST'] },
+    { ...PAGE, name: 'email', path: `${EMAIL_PATH}/:link`, methods: ['GET', 'HEAD', 'POST'] },
     { ...PAGE, name: 'forgot', path: FORGOT_PATH },
     { ...PAGE, name: 'forgot', path: `${FORGOT_PATH}/sent`, methods: ['GET'] },
   ],
@@ -109,6 +112,7 @@ export const mail = {
     // Of one mailbox, for what strangers ask for. They are counted before it is sent, and none is sent beyond them.
     'mail.recipient': { limit: 3, windowSeconds: HOUR },
     'mail.recipient_day': { limit: 10, windowSeconds: DAY },
+    'mail.changes': { limit: 10, windowSeconds: DAY },
     'mail.notices': { limit: 20, windowSeconds: DAY },
     // These delay. What strangers ask for can't use up what there is for all others.
     'mail.sent': { limit: 600, windowSeconds: 10 * MINUTE },
@@ -117,7 +121,8 @@ export const mail = {
   audit: ['mail'],
   // Also while email is off: it can be turned on at any time.
   userIndexes: { [ADDRESSES]: (user: IndexedUser) => addressOf(user)?.toLowerCase() },
-  pages: { forgot, letter },
+  pages: { email, forgot, letter },
+  sections: { address: AddressModel },
   hearsNotes: true,
   isOn: ({ mail: settings }: Settings) => settings !== undefined,
 } as const satisfies Declaration;

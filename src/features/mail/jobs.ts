@@ -3,14 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { createJobs, type JobForm } from '../../store/outbox.ts';
 import type { Store } from '../../store/store.ts';
 import type { Note } from '../../users/user-events.ts';
+import type { MailLink } from './links.ts';
 import type { NOTICES } from './models.ts';
 
 export type MailJob = Readonly<{
   id: string;
   /** forgot: the user isn't looked up yet. link: a reset, or an invitation for users without a password. */
-  what: 'forgot' | 'link' | (typeof NOTICES)[number];
+  what: 'forgot' | 'link' | MailLink['purpose'] | (typeof NOTICES)[number];
   typed?: string;
   accountId?: string | undefined;
+  /** Where it goes, if not to the user's current address. */
+  to?: string;
+  link?: MailLink;
   locale?: string | undefined;
   note?: Note | undefined;
   /** Requested by someone who isn't signed in. */

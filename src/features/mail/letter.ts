@@ -8,11 +8,12 @@ import { oneTimeLinkUrl } from '../../users/one-time-links.ts';
 import type { User } from '../../users/user.ts';
 import type { Pages } from '../../views/pages.ts';
 import type { MailJob } from './jobs.ts';
+import { createMailLinks, type MailLink } from './links.ts';
 import type { LetterModel } from './models.ts';
 
-type Kind = LetterModel['kind'];
+type Kind = Exclude<LetterModel['kind'], MailLink['purpose']>;
 
-const LINK_SECONDS = { reset: 30 * MINUTE, invite: 7 * DAY };
+const LINK_SECONDS = { reset: 30 * MINUTE, invite: 7 * DAY, address: DAY, undo: 7 * DAY };
 
 /** Depends on how the user signs in. For a user without a password, a link would bypass their passkey. */
 export async function kindOf({ factors }: App, { what }: MailJob, user: User): Promise<Kind> {
@@ -23,8 +24,13 @@ export async function kindOf({ factors }: App, { what }: MailJob, user: User): P
   return hasSecondFactor(await factors.get(id)) ? 'elsewhere' : 'invite';
 }
 
-export async function toModel(app: App, { note }: MailJob, kind: Kind, user: User): Promise<LetterModel> {
+export async function toModel(app: App, job: MailJob, kind: Kind, user: User): Promise<LetterModel> {
   const { username } = user;
+  const { link: mailed, note } = job;
+  if (mailed !== undefined) {
+    const link = await createMailLinks(app).create(mailed, LINK_SECONDS[mailed.purpose]);
+    return { kind: mailed.purpose, username, link };
+  }
   if (kind === 'reset' || kind === 'invite') return { kind, username, link: await newLink(app, kind, user) };
   if (kind === 'elsewhere' || kind === 'test') return { kind, username };
   const { at = 0, place = { browser: '', network: '' } } = note ?? {};

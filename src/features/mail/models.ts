@@ -1,25 +1,17 @@
 // What the templates of email and of the page for forgotten passwords get.
 import * as z from 'zod';
+import { NOTICED } from '../../config/security-events.ts';
 import { Text, Url } from '../../views/shared-models.ts';
 
 /** What happened to the account of its reader. link_made: by an administrator. */
-export const NOTICES = [
-  'new_browser',
-  'password_changed',
-  'factor_added',
-  'authenticator_replaced',
-  'factor_removed',
-  'recovery_code_used',
-  'recovery_codes_made',
-  'codes_failed',
-  'passwords_failed',
-  'disabled',
-  'link_made',
-] as const;
+export const NOTICES = [...NOTICED, 'new_browser', 'disabled', 'link_made', 'address_requested'] as const;
+
+/** address: to a new address, which it confirms. undo: to the old one, whose change it undoes. */
+const PURPOSES = ['address', 'undo'] as const;
 
 /** An email. */
 export const letter = z.discriminatedUnion('kind', [
-  z.object({ kind: z.enum(['reset', 'invite']), username: Text, link: Url }),
+  z.object({ kind: z.enum(['reset', 'invite', ...PURPOSES]), username: Text, link: Url }),
   /** elsewhere: the password isn't managed here. test: by an administrator. */
   z.object({ kind: z.enum(['elsewhere', 'test']), username: Text }),
   z.object({
@@ -36,10 +28,21 @@ export const letter = z.discriminatedUnion('kind', [
 ]);
 export type LetterModel = z.infer<typeof letter>;
 
+const form = { action: Url, csrf: Text };
+
 /** The page at /forgot. */
 export const forgot = z.discriminatedUnion('outcome', [
   /** Its field is called `username`. */
-  z.object({ outcome: z.literal('ask'), action: Url, csrf: Text }),
+  z.object({ outcome: z.literal('ask'), ...form }),
   /** The same for every name. */
   z.object({ outcome: z.literal('sent') }),
 ]);
+
+const outcome = z.enum([...PURPOSES, 'address_done', 'undo_done']);
+/** The page of a link in an email, before and after its use. */
+export const email = z.object({ outcome, ...form, username: Text, address: Text, nextUrl: Url });
+
+/** On the account page, of users of the store. Its form posts `email`. `pending`: not confirmed yet. */
+export const AddressModel = z
+  .object({ action: Url, isVerified: z.boolean(), pending: Text.optional() })
+  .optional();

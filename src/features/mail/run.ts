@@ -1,11 +1,14 @@
 // Email, while it is on: the page for forgotten passwords, notices, and the sender.
 import type { App } from '../../oidc/app.ts';
 import type { PageParts } from '../page-parts.ts';
+import { addressSection, createAddressLinks } from './address.ts';
 import { FORGOT_PATH } from './feature.ts';
 import { forgotPage } from './forgot.ts';
 import { createMailJobs } from './jobs.ts';
+import { linkPage } from './link-page.ts';
 import { NOTICES } from './models.ts';
 import { createSender } from './sender.ts';
+import { createMailStates } from './state.ts';
 
 export function open(app: App): PageParts {
   const { config, issuer, store } = app;
@@ -14,14 +17,21 @@ export function open(app: App): PageParts {
   // isOn says so.
   if (mail === undefined) return { guard };
   const jobs = createMailJobs(store);
+  const parts = { app, jobs, states: createMailStates(store.documents) };
+  const addresses = createAddressLinks(parts);
   return {
     guard,
     ways: () => () => ({ forgotUrl: `${issuer}${FORGOT_PATH}` }),
-    routes: (host) => [forgotPage(host, jobs)],
-    async hearOfUser({ id, accountId, note }) {
+    sections: () => [addressSection(parts)],
+    routes: (host) => [
+      forgotPage(host, jobs),
+      linkPage(host, { address: addresses.follow, undo: addresses.follow }),
+    ],
+    async hearOfUser({ id, accountId, what: event, note }) {
+      if (event === 'deleted') await parts.states.remove(accountId);
       const what = NOTICES.find((one) => one === note?.what);
       if (what !== undefined) await jobs.add([{ id, what, accountId, note }]);
     },
-    job: () => createSender(app, mail, jobs),
+    job: () => createSender({ app, settings: mail, jobs, addresses }),
   };
 }

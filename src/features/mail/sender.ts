@@ -5,6 +5,7 @@ import { createSparse } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import type { Job } from '../../oidc/job.ts';
 import { createOutbox, type JobFailure } from '../../store/outbox.ts';
+import type { AddressLinks } from './address.ts';
 import { ADDRESSES, addressOf, mailAddress, type MailSettings } from './feature.ts';
 import type { MailJob, MailJobs } from './jobs.ts';
 import { composeLetter, kindOf, toModel } from './letter.ts';
@@ -34,8 +35,8 @@ const take = ({ limits }: App, subject: string, names: readonly LimitName[]): Pr
       (error: unknown) => (error instanceof TooManyRequests ? false : Promise.reject(error)),
     );
 
-type Parts = Readonly<{ app: App; settings: MailSettings; jobs: MailJobs; ends: AbortSignal[] }> &
-  Readonly<{ timesToSay: ReturnType<typeof createSparse> }>;
+type SenderParts = Readonly<{ app: App; settings: MailSettings; jobs: MailJobs; addresses: AddressLinks }>;
+type Parts = SenderParts & Readonly<{ ends: AbortSignal[]; timesToSay: ReturnType<typeof createSparse> }>;
 
 /** Records that an email was sent or dropped. */
 function record(
@@ -75,17 +76,18 @@ async function addLetters(parts: Parts, { id, typed = '', locale }: MailJob): Pr
 }
 
 /** Undefined if the email is no longer needed. */
-async function findReader({ accounts }: App, { what, accountId = '' }: MailJob) {
+async function findReader({ app: { accounts }, addresses }: Parts, job: MailJob) {
+  const { what, accountId = '' } = job;
   // A disabled user gets only the notice of that. The id is compared, because a username may look like an id.
   const user = await (what === 'disabled' ? accounts.lookUp(accountId) : accounts.findLiveNow(accountId));
-  const address = user?.id === accountId ? addressOf(user) : undefined;
+  const address = user?.id === accountId ? await addresses.recipientOf(job, user) : undefined;
   return user && address ? { user, address } : undefined;
 }
 
 async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Promise<JobFailure | 'done'> {
   const { app, settings, ends } = parts;
   const { id, accountId = '', note, isAsked = false, failures } = job;
-  const reader = await findReader(app, job);
+  const reader = await findReader(parts, job);
   if (reader === undefined) return 'done';
   const { user, address: to } = reader;
   const kind = await kindOf(app, job, user);
@@ -105,11 +107,12 @@ async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Pr
 /** Requests by strangers don't delay other emails. */
 const laneOf = ({ isAsked = false }: MailJob) => (isAsked ? 'asked' : 'others');
 
-export function createSender(app: App, settings: MailSettings, jobs: MailJobs): Job {
+export function createSender(given: SenderParts): Job {
+  const { app, jobs } = given;
   const { log, storeNow: now } = app;
   const timesToSay = createSparse(now);
   const ending = new AbortController();
-  const parts = { app, settings, jobs, timesToSay, ends: [ending.signal] };
+  const parts = { ...given, timesToSay, ends: [ending.signal] };
 
   const outbox = createOutbox(jobs, now, {
     targetOf: laneOf,

@@ -47,7 +47,7 @@ export function toLetter(to: readonly string[], raw: string): Letter {
   const [, boundary] = /boundary="([^"]+)"/.exec(head) ?? [];
   const parts = boundary === undefined ? [raw] : raw.split(`--${boundary}`).slice(1);
   const plain = decode((parts.find((part) => /text\/plain/i.test(part)) ?? '').trimStart());
-  const [link] = /https?:\/\/\S+\/interaction\/link\/\S+/.exec(plain) ?? [];
+  const [link] = /https?:\/\/\S+\/(?:interaction\/link|email)\/\S+/.exec(plain) ?? [];
   return { to, raw, headers, text: plain, link, token: link?.split('/').at(-1) ?? '' };
 }
 

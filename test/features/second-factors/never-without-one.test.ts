@@ -127,6 +127,10 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'POST /device': 403,
   'GET /device/:uid': 400,
   // No email is sent here.
+  'POST /account/email': 404,
+  'GET /email/:link': 404,
+  'HEAD /email/:link': 404,
+  'POST /email/:link': 404,
   'GET /forgot': 404,
   'POST /forgot': 404,
   'GET /forgot/sent': 404,

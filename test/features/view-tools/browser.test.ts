@@ -646,7 +646,7 @@ describe('the account page', () => {
       const [name, content] = [...section.children].map((child) => child.getBoundingClientRect());
       return name.right <= content.left;
     })`);
-    expect(beside).toEqual(Array.from({ length: 6 }, () => isBeside));
+    expect(beside).toEqual(Array.from({ length: 7 }, () => isBeside));
     expect(await measured.evaluate('document.documentElement.scrollWidth')).toBe(width);
   });
 
@@ -661,7 +661,7 @@ describe('the account page', () => {
       expect(await scriptless.getByRole('link', { name, exact: true }).count(), name).toBe(1);
     const password = scriptless.getByLabel('Current password');
     expect(await password.isVisible()).toBe(false);
-    await scriptless.locator('summary').filter({ hasText: 'Change' }).click();
+    await scriptless.locator('summary').filter({ hasText: 'Password' }).click();
     expect(await password.isVisible()).toBe(true);
   });
 });

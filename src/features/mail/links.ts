@@ -1,0 +1,35 @@
+// Links in emails to the page of link-page.ts. Unlike one-time links, they don't end with the user's sessions or password.
+import { randomBytes } from 'node:crypto';
+import { parseJsonObject } from '../../config/parse-fields.ts';
+import type { App } from '../../oidc/app.ts';
+import { EMAIL_PATH } from './feature.ts';
+
+const KIND = 'MailLink';
+
+/** Confirms the address that it is sent to, or restores it (undo). `id`: what ends it is another one in the user's state (state.ts). */
+export type MailLink = Readonly<
+  Record<'accountId' | 'address' | 'id', string> & { purpose: 'address' | 'undo' }
+>;
+
+/** Of the store itself: a link is saved before it is sent. */
+export function createMailLinks({
+  issuer,
+  hash,
+  store: { records },
+}: Pick<App, 'issuer' | 'hash' | 'store'>) {
+  const keyOf = (token: string) => hash(`email link:${token}`);
+  return {
+    /** Resolves the URL of a new link. */
+    async create(link: MailLink, ttlSeconds: number): Promise<string> {
+      const token = randomBytes(32).toString('base64url');
+      const payload = JSON.stringify(link);
+      await records.save({ kind: KIND, key: keyOf(token), payload, ttlSeconds, isAwaited: true });
+      return `${issuer}${EMAIL_PATH}/${token}`;
+    },
+    /** Undefined: made up or expired. */
+    async find(token: string): Promise<MailLink | undefined> {
+      const record = await records.find(KIND, keyOf(token));
+      return record && (parseJsonObject(record.payload) as MailLink | undefined);
+    },
+  };
+}
