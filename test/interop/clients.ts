@@ -131,6 +131,18 @@ export const CLIENTS: readonly Client[] = [
     needs: [...APACHE, apacheModule('libapache2-mod-oauth2', 'mod_oauth2')],
   },
   {
+    name: 'postfix',
+    folder: '../..',
+    command: ['node', 'test/interop/mail.ts', 'postfix'],
+    needs: [{ debian: 'postfix', file: '/usr/sbin/postfix' }],
+  },
+  {
+    name: 'aiosmtpd',
+    folder: '../..',
+    command: ['node', 'test/interop/mail.ts', 'aiosmtpd'],
+    needs: [pythonModule('python3-aiosmtpd', 'aiosmtpd')],
+  },
+  {
     name: 'dovecot',
     clientId: 'mail-program',
     command: ['node', 'dovecot.mjs'],
