@@ -22,14 +22,15 @@ export function checkAccess({ service, clients, resources, users }: Parts): void
   checkScopes(service);
   const names = Object.keys(service.value.groups);
   const choice = names.length > 0 ? `use one of ${names.slice(0, 10).join(', ')}, or ` : '';
-  const groups = ['group', names, `${choice}add it to groups`] as const;
+  const groups = [names, (name: string) => `unknown group ${name}: ${choice}add it to groups`] as const;
   for (const client of clients.list) {
     const { access, groups_claim: visible } = client.value;
     reportUnknown(client, ['access', 'groups'], access?.groups, groups);
     reportUnknown(client, ['groups_claim'], visible, groups);
   }
   const custom = Object.values(service.value.scopes).flatMap(({ claims }) => claims);
-  const claims = ['claim', ['groups', ...STANDARD_CLAIMS, ...custom], 'add it to scopes'] as const;
+  const known = ['groups', ...STANDARD_CLAIMS, ...custom];
+  const claims = [known, (name: string) => `unknown claim ${name}: add it to scopes`] as const;
   for (const resource of resources.list) {
     const { access, scope_groups: rules, access_token_claims: ofTokens } = resource.value;
     reportUnknown(resource, ['access', 'groups'], access?.groups, groups);

@@ -34,21 +34,25 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
       // The audience of a token follows from its scopes, so each must lead to one API.
       else if (owner) report(path, `"${scope}" already belongs to the resource at ${owner.place()}`);
     }
-    const own = ['scope', value.scopes, 'add it to the scopes of this resource'] as const;
     for (const at of ['default_scopes', 'scope_descriptions', 'scope_groups'] as const)
-      reportUnknown(entry, [at], value[at], own);
+      reportUnknown(entry, [at], value[at], [value.scopes, unknownScope]);
     if (value.clients.length > 0 && value.scopes.length > 0)
       report(['clients'], 'is only for a resource without scopes: give clients a scope instead');
     else if (context.clients.isWhole) checkClients(entry, context.clients.list);
   }
 }
 
+const unknownScope = (name: string) => `unknown scope ${name}: add it to the scopes of this resource`;
+
 function checkClients(entry: Entry<ResourceForm>, clients: readonly Entry<ClientForm>[]): void {
   const methods = new Map(
     clients.map((client) => [client.value.client_id, client.value.token_endpoint_auth_method]),
   );
   for (const key of ['clients', 'introspection_clients'] as const)
-    reportUnknown(entry, [key], entry.value[key], ['client', methods.keys(), 'add it to clients']);
+    reportUnknown(entry, [key], entry.value[key], [
+      methods.keys(),
+      (name) => `unknown client ${name}: add it to clients`,
+    ]);
   for (const [index, id] of entry.value.introspection_clients.entries()) {
     if (methods.get(id) === 'none')
       entry.report(

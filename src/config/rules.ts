@@ -52,18 +52,17 @@ export function foreignScopesFault(
     : `has unknown scopes: ${unknown.map(quoted).join(', ')}. Add them to the scopes of a resource, or remove them`;
 }
 
-/** Reports each of `names`, a list or the keys of a map, that isn't `known`, with what to do about it. */
+/** Reports each of `names`, a list or the keys of a map, that isn't `known`. */
 export function reportUnknown(
   { report }: Entry<object>,
   path: Path,
   names: readonly string[] | Readonly<Record<string, unknown>> = [],
-  [kind, known, advice]: readonly [kind: string, known: Iterable<string>, advice: string],
+  [known, say]: readonly [Iterable<string>, say: (quotedName: string) => string],
 ): void {
   const all = new Set(known);
   const isList = Array.isArray(names);
   for (const [index, name] of (isList ? (names as readonly string[]) : Object.keys(names)).entries())
-    if (!all.has(name))
-      report([...path, isList ? index : name], `unknown ${kind} ${quoted(name)}: ${advice}`, 'key');
+    if (!all.has(name)) report([...path, isList ? index : name], say(quoted(name)), 'key');
 }
 
 /** The entry that has had `key` before, or undefined after `entry` was noted as the first. */
