@@ -1,21 +1,12 @@
 // Sends one HTTP request. Headers of the answer that came twice are kept apart.
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { parseJsonObject } from '../../config/parse-fields.ts';
 
 const TIMEOUT_MS = 10_000;
 
-export type AskOptions = Readonly<{
-  headers?: Readonly<Record<string, string>>;
-  /** A form. */
-  body?: string;
-  /** Which of this machine's addresses the request comes from. */
-  from?: string | undefined;
-  /** For the whole answer. */
-  timeoutMs?: number;
-}>;
+type AskOptions = { readonly headers?: Readonly<Record<string, string>> };
 
 export type Answer = Readonly<{
   status: number;
@@ -23,11 +14,8 @@ export type Answer = Readonly<{
   all: (name: string) => readonly string[];
   /** The first value, or nothing. */
   header: (name: string) => string;
-  body: string;
   /** The body, where it is a JSON object. */
   json: Readonly<Record<string, unknown>> | undefined;
-  /** The address that the request came from. */
-  from: string;
 }>;
 
 export type Ask = (url: string, options?: AskOptions) => Promise<Answer>;
@@ -40,32 +28,27 @@ export class Unanswered extends Error {
   }
 }
 
-export const ask: Ask = (url, { headers, body, from, timeoutMs = TIMEOUT_MS } = {}) =>
+export const ask: Ask = (url, { headers } = {}) =>
   new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const fail = (reason: string) =>
-      reject(new Unanswered(url, signal.aborted ? `no answer within ${timeoutMs / 1000} s` : reason));
-    const form = body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' };
+      reject(new Unanswered(url, signal.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : reason));
     const send = url.startsWith('https:') ? requestHttps : requestHttp;
     const request = send(url, {
-      method: body === undefined ? 'GET' : 'POST',
       agent: false,
       signal,
-      // A name may have addresses of the other family, which this address can't reach.
-      ...(from !== undefined && { localAddress: from, family: isIP(from) }),
-      headers: { 'user-agent': 'postern-doctor', accept: '*/*', ...form, ...headers },
+      headers: { 'user-agent': 'postern-doctor', accept: '*/*', ...headers },
       // Nothing secret is sent, and a service behind an untrusted certificate is checked too; tls.ts checks the certificate.
       rejectUnauthorized: false,
     });
     request.once('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.message));
     request.once('response', (response) => {
-      const local = response.socket.localAddress?.replace(/^::ffff:/, '') ?? '';
       const all = (name: string): readonly string[] => response.headersDistinct[name] ?? [];
       const answer = { status: response.statusCode ?? 0, all, header: (name: string) => all(name)[0] ?? '' };
       text(response).then(
-        (content) => resolve({ ...answer, body: content, json: parseJsonObject(content), from: local }),
+        (content) => resolve({ ...answer, json: parseJsonObject(content) }),
         () => fail('the answer was cut off'),
       );
     });
-    request.end(body);
+    request.end();
   });

@@ -1,7 +1,6 @@
 // Runs one check of `postern doctor` and collects its results.
 import type { Config } from '../../config/config.ts';
-import { ENDPOINTS } from '../../config/endpoints.ts';
-import { Unanswered, type Answer, type Ask, type AskOptions } from './ask.ts';
+import { type Ask, Unanswered } from './ask.ts';
 import { FAULTS, type FaultName } from './faults.ts';
 
 /** `skipped`: it can't be checked from here, for the reason in the message. */
@@ -56,13 +55,4 @@ export async function runCheck(
     else throw error;
   }
   return results;
-}
-
-/** Sends a request to one endpoint through the public address. */
-export function askEndpoint(
-  { at, ask }: Target,
-  endpoint: keyof typeof ENDPOINTS,
-  options?: AskOptions,
-): Promise<Answer> {
-  return ask(`${at}${ENDPOINTS[endpoint]}`, options);
 }

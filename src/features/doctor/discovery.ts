@@ -1,12 +1,12 @@
 // The discovery document as clients see it: whether it exists, is this service's, and is unchanged by the proxy.
 import { ENDPOINTS } from '../../config/endpoints.ts';
-import { askEndpoint, type ReportFault, type Target } from './check.ts';
+import type { ReportFault, Target } from './check.ts';
 
 /** Whether Postern answers at all; every other check of the public address needs this. */
-export async function checkReach(target: Target, report: ReportFault): Promise<string | undefined> {
-  const { status, json, header } = await askEndpoint(target, 'discovery');
-  const where = `${target.at}${ENDPOINTS.discovery}`;
-  if (status === 200 && typeof json?.['issuer'] === 'string') return `${target.at} responds`;
+export async function checkReach({ at, ask }: Target, report: ReportFault): Promise<string | undefined> {
+  const where = `${at}${ENDPOINTS.discovery}`;
+  const { status, json, header } = await ask(where);
+  if (status === 200 && typeof json?.['issuer'] === 'string') return `${at} responds`;
   if (status === 404 && json?.['error'] === 'not_found')
     return report('path-altered', `${where} returns 404: the proxy changes the path`);
   if (status >= 300 && status < 400)
@@ -16,9 +16,8 @@ export async function checkReach(target: Target, report: ReportFault): Promise<s
   return report('not-postern', `${where} returns ${status}, but not from Postern`);
 }
 
-export async function checkDiscovery(target: Target, report: ReportFault): Promise<string> {
-  const { issuer, at, ask } = target;
-  const { json } = await askEndpoint(target, 'discovery');
+export async function checkDiscovery({ issuer, at, ask }: Target, report: ReportFault): Promise<string> {
+  const { json } = await ask(`${at}${ENDPOINTS.discovery}`);
   const found = String(json?.['issuer']);
   const foreign = Object.entries(json ?? {})
     .filter(([name, value]) => /_(endpoint|uri)$/.test(name) && !String(value).startsWith(`${issuer}/`))

@@ -4,8 +4,6 @@
 const problem = (advice: string) => ({ level: 'problem', advice }) as const;
 const warning = (advice: string) => ({ level: 'warning', advice }) as const;
 
-const SEE = 'See docs/reverse-proxy.md.';
-
 export const FAULTS = {
   'store-unreachable': problem('Check that it is running and that this machine can reach it.'),
   'store-settings': problem('See docs/redis.md.'),
@@ -39,13 +37,7 @@ export const FAULTS = {
   'cookies-lost': problem('Configure the proxy to forward Cookie and to keep the paths in Set-Cookie.'),
 
   'trusted-proxies-wrong': problem(
-    `Set trusted_proxies to the addresses from which the proxy connects to Postern. ${SEE}`,
-  ),
-  'client-address-lost': problem(
-    `Configure the proxy to send X-Forwarded-For, and list only the proxy in trusted_proxies. ${SEE}`,
-  ),
-  'forwarded-for-forged': problem(
-    `Configure the proxy to append the client address (in nginx: $proxy_add_x_forwarded_for). ${SEE}`,
+    'Set trusted_proxies to the addresses from which the proxy connects to Postern. See docs/reverse-proxy.md.',
   ),
 } as const;
 
