@@ -12,7 +12,9 @@ import { toScopeModels } from '../oidc/scope-words.ts';
 import { sendPage } from '../oidc/send-page.ts';
 
 /** What a way to sign in adds to the sign-in page. */
-export type Way = (interaction: OpenInteraction) => Pick<PageModels['login'], 'passkey' | 'forgotUrl'>;
+export type Way = (
+  interaction: OpenInteraction,
+) => Pick<PageModels['login'], 'passkey' | 'forgotUrl' | 'signUpUrl'>;
 
 /** What a sign-in form starts with. */
 export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {

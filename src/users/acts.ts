@@ -92,8 +92,8 @@ export async function enable(parts: ActsParts, actor: Actor, accountId: string):
   noteChange(parts, actor, accountId, 'enable');
 }
 
-/** False: the login name is taken. */
-export async function addUser(parts: ActsParts, actor: Actor, user: NewUser): Promise<boolean> {
+/** False: the login name is taken. Undefined: the id is. */
+export async function addUser(parts: ActsParts, actor: Actor, user: NewUser): Promise<boolean | undefined> {
   const isAdded = await parts.storedUsers.add(user);
   if (isAdded) noteChange(parts, actor, user.id, 'add');
   return isAdded;

@@ -172,14 +172,14 @@ export function createStoredUsers(store: IndexedStore) {
     findById,
     /** As it was typed. Makes the same store calls whether the name exists or not. */
     findByUsername: async (typed: string) => findById((await idOf(typed)) ?? NOBODY),
-    /** False: the login name is taken by another user of the store. */
-    async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean> {
+    /** False: the login name is taken by another user of the store. Undefined: the id is, or was. */
+    async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean | undefined> {
       const entries = indexEntriesOf(id, { username, claims });
       // First, so that no user is without them.
       await forAll(index, 'put', entries);
       const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
-      // The id is random: a second one of it is a mistake, and never somebody's place to take.
-      if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`user ID ${id} already exists`);
+      // It is never somebody's place to take.
+      if (!(await documents.put(PEOPLE, id, form, 0))) return undefined;
       if (await claimName(documents, username, id)) return true;
       await documents.remove(PEOPLE, id, 1);
       await forAll(index, 'remove', entries);

@@ -83,6 +83,8 @@ const login = z.object({
   backUrl: url.optional(),
   /** Where users go who forgot their password. */
   forgotUrl: url.optional(),
+  /** Where people create an account by themselves. */
+  signUpUrl: url.optional(),
   /** A sign-in without a password. */
   passkey: PasskeyModel.optional(),
 });

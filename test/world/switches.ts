@@ -12,5 +12,5 @@ export const ALL_ON: Readonly<Record<string, unknown>> = Object.fromEntries(
 
 /** The key of email, where it is shipped. */
 export const MAIL_ON = FEATURES.some(({ name }: { readonly name: string }) => name === 'mail')
-  ? { mail: { from: 'no-reply@acme.example', server: 'folder:mail' } }
+  ? { mail: { from: 'no-reply@acme.example', server: 'folder:mail', sign_up: { domains: 'any' } } }
   : {};

@@ -10,6 +10,7 @@ import { noteInActivity, setEmail, signOut } from '../../users/acts.ts';
 import type { User } from '../../users/user.ts';
 import { addressOf, mailAddress } from './feature.ts';
 import { type MailJob, type MailJobs, newJob } from './jobs.ts';
+import type { Visit } from './link-page.ts';
 import type { MailLink } from './links.ts';
 import type { MailState, MailStates } from './state.ts';
 
@@ -65,7 +66,8 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
   }
 
   return {
-    follow: async (link: MailLink, by?: Context) => (by ? use(by, link) : (await find(link))?.user.username),
+    follow: async (link: MailLink, { ctx, form }: Visit) =>
+      form ? use(ctx, link) : (await find(link))?.user.username,
     /** Where the email goes. Undefined: it isn't needed, or a crash prevented the change that it undoes. */
     async recipientOf({ link, to }: MailJob, user: User): Promise<string | undefined> {
       if (link === undefined) return to ?? addressOf(user);

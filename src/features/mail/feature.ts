@@ -1,15 +1,18 @@
-// Email to users: forgotten passwords, invitations and notices (docs/mail.md). Off without `mail`.
+// Email to users: forgotten passwords, invitations, sign-up and notices (docs/mail.md). Off without `mail`.
 import path from 'node:path';
 import { domainToASCII } from 'node:url';
-import type * as z from 'zod';
+import * as z from 'zod';
 import { group } from '../../config/camel-keys.ts';
 import { ACCOUNT_PATH, PAGE } from '../../config/endpoint-rows.ts';
 import { DAY, HOUR, MINUTE } from '../../config/notation.ts';
+import type { Rule } from '../../config/rules.ts';
 import { emptyFault, labelFault, secretReference, text } from '../../config/text.ts';
+import { quoted } from '../../config/yaml.ts';
 import type { Declaration, IndexedUser, Reading } from '../feature.ts';
-import { AddressModel, email, forgot, letter } from './models.ts';
+import { AddressModel, email, forgot, letter, signUp } from './models.ts';
 
 export const FORGOT_PATH = '/forgot';
+export const SIGN_UP_PATH = '/sign-up';
 export const EMAIL_PATH = '/email';
 /** The index of users by address. */
 export const ADDRESSES = 'mail-addresses';
@@ -60,6 +63,24 @@ const senderFault = faultUnless(
   'must be an email address, or a name and an address, such as \'"Acme" <no-reply@acme.example>\'',
 );
 
+const DOMAINS_FAULT = 'must be any, or a list of domains, such as acme.example';
+const domain = text(faultUnless((value) => mailAddress(`a@${value}`), DOMAINS_FAULT));
+
+const signUpSchema = z.strictObject({
+  domains: z
+    .union([z.literal('any'), z.array(domain).min(1, DOMAINS_FAULT)], DOMAINS_FAULT)
+    .describe('Domains whose addresses can create accounts, without their subdomains. any: every address.'),
+  groups: z.array(z.string()).default([]).describe('Groups of the new users, defined in groups.'),
+});
+
+const groupsAreDefined: Rule<Settings & { readonly groups: object }, unknown> = {
+  at: 'mail.sign_up.groups',
+  fault({ mail: settings, groups }) {
+    const unknown = settings?.signUp?.groups.find((name) => !Object.hasOwn(groups, name));
+    return unknown && `unknown group ${quoted(unknown)}: add it to groups`;
+  },
+};
+
 const mailSchema = group({
   from: text(senderFault).describe('Sender of all email: an address, or "Name" <address>.'),
   server: text(
@@ -73,6 +94,7 @@ const mailSchema = group({
     .optional()
     .describe("file:PATH with the certificates (PEM) that sign the server's. Default: those of Node.js."),
   reply_to: text(senderFault).optional().describe('Where replies go. Default: from.'),
+  sign_up: signUpSchema.optional().describe('Lets people create an account by email. Default: off.'),
 }).refine(
   ({ username, password }) => (username === undefined) === (password === undefined),
   'needs both username and password, or neither',
@@ -100,11 +122,14 @@ export const mail = {
       },
     };
   },
+  serviceRules: [groupsAreDefined],
   endpoints: [
     { ...PAGE, name: 'account', path: `${ACCOUNT_PATH}/email`, methods: ['POST'] },
     { ...PAGE, name: 'email', path: `${EMAIL_PATH}/:link`, methods: ['GET', 'HEAD', 'POST'] },
     { ...PAGE, name: 'forgot', path: FORGOT_PATH },
     { ...PAGE, name: 'forgot', path: `${FORGOT_PATH}/sent`, methods: ['GET'] },
+    { ...PAGE, name: 'sign_up', path: SIGN_UP_PATH },
+    { ...PAGE, name: 'sign_up', path: `${SIGN_UP_PATH}/sent`, methods: ['GET'] },
   ],
   limits: {
     'mail.address': { limit: 5, windowSeconds: 10 * MINUTE },
@@ -121,7 +146,7 @@ export const mail = {
   audit: ['mail'],
   // Also while email is off: it can be turned on at any time.
   userIndexes: { [ADDRESSES]: (user: IndexedUser) => addressOf(user)?.toLowerCase() },
-  pages: { email, forgot, letter },
+  pages: { email, forgot, letter, 'sign-up': signUp },
   sections: { address: AddressModel },
   hearsNotes: true,
   isOn: ({ mail: settings }: Settings) => settings !== undefined,

@@ -8,8 +8,8 @@ import type { NOTICES } from './models.ts';
 
 export type MailJob = Readonly<{
   id: string;
-  /** forgot: the user isn't looked up yet. link: a reset, or an invitation for users without a password. */
-  what: 'forgot' | 'link' | MailLink['purpose'] | (typeof NOTICES)[number];
+  /** forgot, sign-up: what was typed isn't looked up yet. link: a reset, or an invitation for users without a password. */
+  what: 'forgot' | 'sign-up' | 'link' | 'exists' | MailLink['purpose'] | (typeof NOTICES)[number];
   typed?: string;
   accountId?: string | undefined;
   /** Where it goes, if not to the user's current address. */

@@ -7,13 +7,14 @@ import { hasSecondFactor } from '../../users/factors.ts';
 import { oneTimeLinkUrl } from '../../users/one-time-links.ts';
 import type { User } from '../../users/user.ts';
 import type { Pages } from '../../views/pages.ts';
+import { FORGOT_PATH } from './feature.ts';
 import type { MailJob } from './jobs.ts';
 import { createMailLinks, type MailLink } from './links.ts';
 import type { LetterModel } from './models.ts';
 
 type Kind = Exclude<LetterModel['kind'], MailLink['purpose']>;
 
-const LINK_SECONDS = { reset: 30 * MINUTE, invite: 7 * DAY, address: DAY, undo: 7 * DAY };
+const LINK_SECONDS = { reset: 30 * MINUTE, invite: 7 * DAY, address: DAY, undo: 7 * DAY, new_user: DAY };
 
 /** Depends on how the user signs in. For a user without a password, a link would bypass their passkey. */
 export async function kindOf({ factors }: App, { what }: MailJob, user: User): Promise<Kind> {
@@ -32,6 +33,7 @@ export async function toModel(app: App, job: MailJob, kind: Kind, user: User): P
     return { kind: mailed.purpose, username, link };
   }
   if (kind === 'reset' || kind === 'invite') return { kind, username, link: await newLink(app, kind, user) };
+  if (kind === 'exists') return { kind, username, link: `${app.issuer}${FORGOT_PATH}` };
   if (kind === 'elsewhere' || kind === 'test') return { kind, username };
   const { at = 0, place = { browser: '', network: '' } } = note ?? {};
   const link = app.config.account ? `${app.issuer}${ACCOUNT_PATH}` : undefined;

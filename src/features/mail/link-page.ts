@@ -1,7 +1,7 @@
 // The page of a link in an email (links.ts). GET and HEAD use nothing up: mail programs open links. No link signs anybody in.
 import type { Context } from 'koa';
 import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
-import { readFormBody } from '../../interaction/form.ts';
+import { type Form, readFormBody } from '../../interaction/form.ts';
 import type { Host } from '../../interaction/host.ts';
 import { createNoteDead } from '../../interaction/link-routes.ts';
 import type { Route } from '../../interaction/own-page.ts';
@@ -11,32 +11,42 @@ import { FormRefusal } from '../../views/refusal.ts';
 import { EMAIL_PATH } from './feature.ts';
 import { createMailLinks, type MailLink } from './links.ts';
 
-/** With the request, uses the link. Resolves whose account it is for; undefined: it doesn't work. What an outage cuts off can be repeated. */
-export type FollowMailLink = (link: MailLink, use: Context | undefined) => Promise<string | undefined>;
+/** `form`: what was sent, by which a link is used. The others are for the next form. */
+export type Visit = Readonly<{ ctx: Context; form: Form | undefined; action: string; csrf: string }>;
+
+/** Resolves whose account it is for; undefined: it doesn't work; true: it has answered. What an outage cuts off can be repeated. */
+export type FollowMailLink = (link: MailLink, visit: Visit) => Promise<string | true | undefined>;
 
 export function linkPage(host: Host, follow: Readonly<Record<MailLink['purpose'], FollowMailLink>>): Route {
   const { audit, csrf, issuer, pages } = host;
   const [links, noteDead] = [createMailLinks(host), createNoteDead(host)];
+
+  async function formOf(ctx: Context, token: string): Promise<Form | undefined> {
+    if (ctx.method !== 'POST') return undefined;
+    const form = await readFormBody(ctx, issuer);
+    if (csrf.matches(form.field('csrf'), token, 'email')) return form;
+    throw new FormRefusal('csrf', 'the form is not from the page of this link');
+  }
+
   return {
     path: `${EMAIL_PATH}/`,
     async handle(ctx) {
       const token = ctx.path.slice(EMAIL_PATH.length + 1);
-      const isUse = ctx.method === 'POST';
-      if (isUse && !csrf.matches((await readFormBody(ctx, issuer)).field('csrf'), token, 'email'))
-        throw new FormRefusal('csrf', 'the form is not from the page of this link');
+      const form = await formOf(ctx, token);
+      const target = { action: `${issuer}${EMAIL_PATH}/${token}`, csrf: csrf.token(token, 'email') };
       const link = await links.find(token);
-      const username = link && (await follow[link.purpose](link, isUse ? ctx : undefined));
+      const username = link && (await follow[link.purpose](link, { ctx, form, ...target }));
       const of = link && { account_id: link.accountId, action: link.purpose };
       if (link === undefined || username === undefined) {
         await noteDead(ctx, { ...of, reason: link === undefined ? 'unknown' : 'ended' });
         ctx.status = 410;
         return sendPage(ctx, pages.render('link', { outcome: 'expired' }, pageContextOf(ctx)));
       }
-      if (isUse) audit.record('link_used', 'success', { ...originOf(ctx.state), ...of });
       const { purpose, address } = link;
-      const form = { action: `${issuer}${EMAIL_PATH}/${token}`, csrf: csrf.token(token, 'email') };
-      const outcome = isUse ? (`${purpose}_done` as const) : purpose;
-      const model = { outcome, ...form, username, address, nextUrl: `${issuer}${ACCOUNT_PATH}` };
+      if (username === true || purpose === 'new_user') return;
+      if (form) audit.record('link_used', 'success', { ...originOf(ctx.state), ...of });
+      const outcome = form ? (`${purpose}_done` as const) : purpose;
+      const model = { outcome, ...target, username, address, nextUrl: `${issuer}${ACCOUNT_PATH}` };
       return sendPage(ctx, pages.render('email', model, pageContextOf(ctx)));
     },
   };

@@ -6,9 +6,9 @@ import { EMAIL_PATH } from './feature.ts';
 
 const KIND = 'MailLink';
 
-/** Confirms the address that it is sent to, or restores it (undo). `id`: what ends it is another one in the user's state (state.ts). */
+/** Confirms the address that it is sent to, restores it (undo), or creates a user who has it. `id`: what ends it is another one in the user's state (state.ts). */
 export type MailLink = Readonly<
-  Record<'accountId' | 'address' | 'id', string> & { purpose: 'address' | 'undo' }
+  Record<'accountId' | 'address' | 'id', string> & { purpose: 'address' | 'undo' | 'new_user' }
 >;
 
 /** Of the store itself: a link is saved before it is sent. */

@@ -1,4 +1,4 @@
-// What the templates of email and of the page for forgotten passwords get.
+// What the templates of email and of the pages where users ask for it get.
 import * as z from 'zod';
 import { NOTICED } from '../../config/security-events.ts';
 import { Text, Url } from '../../views/shared-models.ts';
@@ -11,7 +11,12 @@ const PURPOSES = ['address', 'undo'] as const;
 
 /** An email. */
 export const letter = z.discriminatedUnion('kind', [
-  z.object({ kind: z.enum(['reset', 'invite', ...PURPOSES]), username: Text, link: Url }),
+  /** new_user: `username` is the address. exists: a user has the address of a sign-up; the link leads to /forgot. */
+  z.object({
+    kind: z.enum(['reset', 'invite', 'new_user', 'exists', ...PURPOSES]),
+    username: Text,
+    link: Url,
+  }),
   /** elsewhere: the password isn't managed here. test: by an administrator. */
   z.object({ kind: z.enum(['elsewhere', 'test']), username: Text }),
   z.object({
@@ -30,12 +35,21 @@ export type LetterModel = z.infer<typeof letter>;
 
 const form = { action: Url, csrf: Text };
 
-/** The page at /forgot. */
-export const forgot = z.discriminatedUnion('outcome', [
-  /** Its field is called `username`. */
-  z.object({ outcome: z.literal('ask'), ...form }),
-  /** The same for every name. */
-  z.object({ outcome: z.literal('sent') }),
+const ask = z.object({ outcome: z.literal('ask'), ...form });
+/** The same for all that can be typed. */
+const sent = z.object({ outcome: z.literal('sent') });
+
+/** The page at /forgot. Its field is called `username`. */
+export const forgot = z.discriminatedUnion('outcome', [ask, sent]);
+
+const NameFault = z.enum(['taken', 'invalid']);
+/** The page at /sign-up, whose field is called `email`, and that of the emailed link. */
+export const signUp = z.discriminatedUnion('outcome', [
+  /** `domains`: whose addresses can sign up, where not all can. */
+  ask.extend({ domains: z.array(Text).readonly().optional() }),
+  sent,
+  /** `username`: prefilled, or empty. */
+  ask.extend({ outcome: z.literal('name'), email: Text, username: Text, error: NameFault.optional() }),
 ]);
 
 const outcome = z.enum([...PURPOSES, 'address_done', 'undo_done']);

@@ -1,13 +1,14 @@
-// Email, while it is on: the page for forgotten passwords, notices, and the sender.
+// Email, while it is on: the pages for forgotten passwords and sign-up, notices, and the sender.
 import type { App } from '../../oidc/app.ts';
 import type { PageParts } from '../page-parts.ts';
 import { addressSection, createAddressLinks } from './address.ts';
-import { FORGOT_PATH } from './feature.ts';
-import { forgotPage } from './forgot.ts';
+import { askPage } from './ask-page.ts';
+import { FORGOT_PATH, SIGN_UP_PATH } from './feature.ts';
 import { createMailJobs } from './jobs.ts';
 import { linkPage } from './link-page.ts';
 import { NOTICES } from './models.ts';
 import { createSender } from './sender.ts';
+import { followSignUp } from './sign-up.ts';
 import { createMailStates } from './state.ts';
 
 export function open(app: App): PageParts {
@@ -21,11 +22,19 @@ export function open(app: App): PageParts {
   const addresses = createAddressLinks(parts);
   return {
     guard,
-    ways: () => () => ({ forgotUrl: `${issuer}${FORGOT_PATH}` }),
+    ways: () => () => ({
+      forgotUrl: `${issuer}${FORGOT_PATH}`,
+      signUpUrl: mail.signUp && `${issuer}${SIGN_UP_PATH}`,
+    }),
     sections: () => [addressSection(parts)],
     routes: (host) => [
-      forgotPage(host, jobs),
-      linkPage(host, { address: addresses.follow, undo: addresses.follow }),
+      askPage(host, jobs, 'forgot'),
+      ...(mail.signUp ? [askPage(host, jobs, 'sign-up')] : []),
+      linkPage(host, {
+        address: addresses.follow,
+        undo: addresses.follow,
+        new_user: followSignUp(host, mail),
+      }),
     ],
     async hearOfUser({ id, accountId, what: event, note }) {
       if (event === 'deleted') await parts.states.remove(accountId);

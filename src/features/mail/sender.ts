@@ -6,9 +6,10 @@ import type { App } from '../../oidc/app.ts';
 import type { Job } from '../../oidc/job.ts';
 import { createOutbox, type JobFailure } from '../../store/outbox.ts';
 import type { AddressLinks } from './address.ts';
-import { ADDRESSES, addressOf, mailAddress, type MailSettings } from './feature.ts';
+import { mailAddress, type MailSettings } from './feature.ts';
 import type { MailJob, MailJobs } from './jobs.ts';
 import { composeLetter, kindOf, toModel } from './letter.ts';
+import { canSignUp, findByAddress, newcomer } from './sign-up.ts';
 import { sendMessage, toFailure } from './transport.ts';
 
 const MINUTE_MS = 60_000;
@@ -52,32 +53,37 @@ function record(
   if (times !== 0) app.audit.record('mail', outcome, { account_id: accountId, action: kind, reason, times });
 }
 
-/** By username, else by email address, which up to five users may share. */
-async function findByName({ accounts, config, storedUsers }: App, typed: string) {
-  const user = await accounts.lookUp(typed);
-  const address = mailAddress(typed.trim())?.toLowerCase();
-  if (user !== undefined || address === undefined) return user ? [user] : [];
-  const ofFile = config.users.filter((one) => addressOf(one)?.toLowerCase() === address);
-  return [...ofFile, ...(await storedUsers.findBySort(ADDRESSES, address, 5))].slice(0, 5);
+/** The emails that a request is for: by username, else by address. After a crash they have the same ids. */
+async function lettersFor({ app, settings }: Parts, { id, what, typed = '' }: MailJob): Promise<MailJob[]> {
+  const address = mailAddress(typed.trim()) ?? '';
+  const isSignUp = what === 'sign-up';
+  if (isSignUp && !canSignUp(settings, address)) return [];
+  const named = isSignUp ? undefined : await app.accounts.lookUp(typed);
+  const users = named ? [named] : await findByAddress(app, address);
+  const link = { purpose: 'new_user', accountId: `usr_${id}`, address, id } as const;
+  if (isSignUp && users.length === 0) return [{ id: `${id}.new`, what: link.purpose, link }];
+  const kind = isSignUp ? 'exists' : 'link';
+  return users.map((user) => ({ id: `${id}.${user.id}`, what: kind, accountId: user.id }));
 }
 
-/** A job for each who is meant, unless their mailbox has had too many. */
-async function addLetters(parts: Parts, { id, typed = '', locale }: MailJob): Promise<void> {
-  const { app, jobs } = parts;
-  for (const { id: accountId } of await findByName(app, typed)) {
-    const user = await app.accounts.findLiveNow(accountId);
-    const address = user && addressOf(user);
-    if (address === undefined) continue;
-    const mayHave = await take(app, address.toLowerCase(), ['recipient', 'recipient_day']);
-    if (!mayHave) record(parts, 'link', accountId, 'limited');
-    // After a crash it has the same id.
-    else await jobs.add([{ id: `${id}.${accountId}`, what: 'link', accountId, locale, isAsked: true }]);
+/** A job for each email, unless its mailbox has had too many. */
+async function addLetters(parts: Parts, job: MailJob): Promise<void> {
+  const { locale } = job;
+  for (const letter of await lettersFor(parts, job)) {
+    const reader = await findReader(parts, letter);
+    if (reader === undefined) continue;
+    // With any tag it is the same mailbox.
+    const mailbox = reader.address.toLowerCase().replace(/\+.*@/, '@');
+    const mayHave = await take(parts.app, mailbox, ['recipient', 'recipient_day']);
+    if (mayHave) await parts.jobs.add([{ ...letter, locale, isAsked: true }]);
+    else record(parts, letter.what, letter.accountId, 'limited');
   }
 }
 
 /** Undefined if the email is no longer needed. */
 async function findReader({ app: { accounts }, addresses }: Parts, job: MailJob) {
-  const { what, accountId = '' } = job;
+  const { what, link, accountId = '' } = job;
+  if (link?.purpose === 'new_user') return { user: newcomer(link), address: link.address };
   // A disabled user gets only the notice of that. The id is compared, because a username may look like an id.
   const user = await (what === 'disabled' ? accounts.lookUp(accountId) : accounts.findLiveNow(accountId));
   const address = user?.id === accountId ? await addresses.recipientOf(job, user) : undefined;
@@ -119,7 +125,7 @@ export function createSender(given: SenderParts): Job {
     waitsMs: WAITS_MS,
     async run(job) {
       if (now() - job.since > LIFE_MS[laneOf(job)]) return { reason: 'expired', mayPass: false };
-      if (job.what !== 'forgot') return sendLetter(parts, job);
+      if (job.what !== 'forgot' && job.what !== 'sign-up') return sendLetter(parts, job);
       await addLetters(parts, job);
       return 'done';
     },

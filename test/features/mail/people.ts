@@ -33,13 +33,17 @@ export async function addPeople({ openedStore }: Pick<OpenWorld, 'openedStore'>)
 export const fieldOf = (page: string, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
 
-/** What `/forgot` answers to a form with this name. */
+type Asking = { browser?: Browser; headers?: Record<string, string>; page?: 'forgot' | 'sign-up' };
+
+/** What `/forgot`, or another page, answers to a form with this name. */
 export async function askFor(
   world: Pick<OpenWorld, 'issuer' | 'base'>,
-  username: string,
-  { browser = newBrowser(world), headers = {} }: { browser?: Browser; headers?: Record<string, string> } = {},
+  typed: string,
+  { browser = newBrowser(world), headers = {}, page = 'forgot' }: Asking = {},
 ) {
-  const { text } = await browser.request(`${world.issuer}/forgot`, { headers });
-  const body = new URLSearchParams({ csrf: fieldOf(text, 'csrf'), username });
-  return browser.request(`${world.issuer}/forgot`, { method: 'POST', body, headers });
+  const url = `${world.issuer}/${page}`;
+  const { text } = await browser.request(url, { headers });
+  const field = page === 'forgot' ? 'username' : 'email';
+  const body = new URLSearchParams({ csrf: fieldOf(text, 'csrf'), [field]: typed });
+  return browser.request(url, { method: 'POST', body, headers });
 }

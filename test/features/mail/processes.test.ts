@@ -13,7 +13,7 @@ import { type ServiceProcess, startProcess } from '../../world/process.ts';
 import { seedStore, type World, WORLD_ENV, writeWorldConfig } from '../../world/world.ts';
 import { createMailJobs } from '../../../src/features/mail/jobs.ts';
 import { startMailServer } from './mail-server.ts';
-import { addPeople, askFor } from './people.ts';
+import { addPeople, askFor, fieldOf } from './people.ts';
 
 const server = await startMailServer();
 afterAll(() => server.stop());
@@ -29,7 +29,8 @@ describe('email of two processes', () => {
     const ports = [await freePort(), await freePort()];
     for (const port of ports) {
       const folder = await mkdtemp(path.join(tmpdir(), 'postern-mail-'));
-      const config = { mail: server.mail, trusted_proxies: ['127.0.0.1'] };
+      const mail = { ...server.mail, sign_up: { domains: 'any' } };
+      const config = { mail, trusted_proxies: ['127.0.0.1'] };
       const options = { store: redis.url, issuer: `http://127.0.0.1:${ports[0]}`, config };
       const node = await writeWorldConfig(folder, options, [port, 0]);
       if (two.nodes.length === 0) await seedStore(node.configFile);
@@ -121,6 +122,24 @@ describe('email of two processes', () => {
       'Your account at Postern was disabled',
     ]);
     for (const { link } of server.letters) expect(link).toBeUndefined();
+  });
+
+  it('creates one user by one link of a sign-up, posted to both at once (ML-44)', async () => {
+    for (const at of [0, 1, 2]) {
+      const email = `new${at}@other.example`;
+      await askFor(nodeAt(0), email, { page: 'sign-up', headers: { 'x-forwarded-for': `198.61.${at}.7` } });
+      await until(() => expect(server.sentTo(email)).toHaveLength(1));
+      const [link = ''] = /https?:\/\/\S+\/email\/\S+/.exec(server.sentTo(email)[0]?.text ?? '') ?? [];
+      const csrf = fieldOf((await newBrowser(nodeAt(1)).request(link)).text, 'csrf');
+      const answers = await Promise.all(
+        [0, 1, 1, 0].map((node, index) =>
+          newBrowser(nodeAt(node)).post(link, { csrf, username: `new${at}-${index}` }),
+        ),
+      );
+      const statuses = answers.map(({ status }) => String(status)).toSorted();
+      expect(statuses).toEqual(['303', '410', '410', '410']);
+      expect(await store.index.page('mail-addresses', { prefix: email, limit: 5 })).toHaveLength(1);
+    }
   });
 
   it('is sent again after a kill in the middle, with the same Message-ID (T7)', async () => {

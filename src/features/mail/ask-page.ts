@@ -1,4 +1,5 @@
-// The page for forgotten passwords. It doesn't look up users: it stores what was typed as a job and responds in the same way to everyone.
+// The pages where anyone can ask for an email: for a forgotten password, and to sign up. They don't look up users: they store what was typed
+// as a job and respond in the same way to everyone.
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { MAX_USERNAME_LENGTH } from '../../interaction/attempt.ts';
@@ -8,46 +9,46 @@ import type { Route } from '../../interaction/own-page.ts';
 import { networkOf } from '../../limits/network.ts';
 import { cookieName, cookieOptions } from '../../oidc/cookie-names.ts';
 import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
-import type { PageModels } from '../../views/models.ts';
 import { FormRefusal } from '../../views/refusal.ts';
-import { FORGOT_PATH } from './feature.ts';
 import { type MailJobs, newJob } from './jobs.ts';
 
-export function forgotPage(host: Host, jobs: MailJobs): Route {
+/** It is at the path of its name. */
+export function askPage(host: Host, jobs: MailJobs, page: 'forgot' | 'sign-up'): Route {
   const { config, csrf, limits, pages } = host;
-  const { issuer } = config;
-  const url = `${issuer}${FORGOT_PATH}`;
+  const { issuer, mail } = config;
+  const url = `${issuer}/${page}`;
+  const domains = mail?.signUp?.domains === 'any' ? undefined : mail?.signUp?.domains;
   const name = cookieName(issuer, 'forgot');
   const options = cookieOptions(issuer);
   const cookieOf = (ctx: Context) => ctx.cookies.get(name, options)?.slice(0, 100) ?? '';
 
-  const show = (ctx: Context, model: PageModels['forgot']) =>
-    sendPage(ctx, pages.render('forgot', model, pageContextOf(ctx)));
+  const show = (ctx: Context, model: Parameters<typeof pages.render<typeof page>>[1]) =>
+    sendPage(ctx, pages.render(page, model, pageContextOf(ctx)));
 
   function ask(ctx: Context): void {
     const browser = cookieOf(ctx) || randomBytes(32).toString('base64url');
     ctx.cookies.set(name, browser, options);
-    show(ctx, { outcome: 'ask', action: url, csrf: csrf.token(browser, 'forgot') });
+    show(ctx, { outcome: 'ask', action: url, csrf: csrf.token(browser, page), domains });
   }
 
   async function request(ctx: Context): Promise<void> {
     const form = await readFormBody(ctx, issuer);
     const browser = cookieOf(ctx);
-    if (browser === '' || !csrf.matches(form.field('csrf'), browser, 'forgot'))
+    if (browser === '' || !csrf.matches(form.field('csrf'), browser, page))
       throw new FormRefusal('csrf', 'the form is not from this page, please go back and try again');
-    const typed = form.field('username').slice(0, MAX_USERNAME_LENGTH);
+    const typed = form.field(page === 'forgot' ? 'username' : 'email').slice(0, MAX_USERNAME_LENGTH);
     const address = String(ctx.state['clientAddress']);
     const ofNetwork = limits.quotaOf('mail.network', networkOf(address));
     await limits.takeExactly({ address }, [limits.quotaOf('mail.address', address), ofNetwork]);
-    await jobs.add([newJob({ what: 'forgot', typed, locale: pageContextOf(ctx).locale, isAsked: true })]);
+    await jobs.add([newJob({ what: page, typed, locale: pageContextOf(ctx).locale, isAsked: true })]);
     seeOther(ctx, `${url}/sent`);
   }
 
   return {
-    path: FORGOT_PATH,
+    path: `/${page}`,
     handle(ctx) {
       if (ctx.method === 'POST') return request(ctx);
-      if (ctx.path === FORGOT_PATH) return ask(ctx);
+      if (!ctx.path.endsWith('/sent')) return ask(ctx);
       return show(ctx, { outcome: 'sent' });
     },
   };

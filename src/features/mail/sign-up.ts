@@ -1,0 +1,75 @@
+// Sign-up: who can, and the page of the emailed link, where the newcomer chooses a username. The user is created there and not before, so
+// that nobody can reserve an address or a username.
+import { domainToASCII } from 'node:url';
+import type { Context } from 'koa';
+import { HOUR } from '../../config/notation.ts';
+import { usernameFault } from '../../config/text.ts';
+import { actorOf } from '../../interaction/actor.ts';
+import type { Host } from '../../interaction/host.ts';
+import type { App } from '../../oidc/app.ts';
+import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
+import { addUser } from '../../users/acts.ts';
+import { oneTimeLinkUrl } from '../../users/one-time-links.ts';
+import { type NewUser, withName } from '../../users/stored-users.ts';
+import { userOfStore } from '../../users/user.ts';
+import { ADDRESSES, addressOf, type MailSettings } from './feature.ts';
+import type { FollowMailLink } from './link-page.ts';
+import type { MailLink } from './links.ts';
+
+/** Users with this address, up to five. An address that isn't verified doesn't count: nobody can block one that isn't theirs. */
+export async function findByAddress({ config, storedUsers }: App, address: string) {
+  const key = address.toLowerCase();
+  const ofFile = config.users.filter((one) => addressOf(one)?.toLowerCase() === key);
+  return [...ofFile, ...(await storedUsers.findBySort(ADDRESSES, key, 5))].slice(0, 5);
+}
+
+/** By the current configuration, which may have changed since the address was entered. */
+export function canSignUp({ signUp }: MailSettings, address: string): boolean {
+  const [, domain = ''] = address.split('@');
+  const { domains = [] } = signUp ?? {};
+  return domain !== '' && (domains === 'any' || domains.map(domainToASCII).includes(domain));
+}
+
+/** Who gets an email with this link: there is no such user yet. */
+export const newcomer = ({ accountId: id, address: username }: MailLink) =>
+  userOfStore({ id, username, passwordHash: undefined, groups: [], claims: {}, validAfter: 0 });
+
+/** Without `@`: at /forgot, a username comes before an address, and could be someone else's. */
+const USERNAME = /^[\p{L}\p{M}\p{N}._-]{1,64}$/u;
+
+export function followSignUp(host: Host, settings: MailSettings): FollowMailLink {
+  const { accounts, issuer, limits, links, pages, states } = host;
+  const { groups = [] } = settings.signUp ?? {};
+
+  async function create(ctx: Context, user: NewUser) {
+    const { username } = user;
+    if (!USERNAME.test(username) || usernameFault(username) !== undefined) return 'invalid';
+    // Counted first: the answer tells which usernames there are.
+    await limits.takeDeadLink(String(ctx.state['clientAddress']));
+    if ((await accounts.lookUp(username)) !== undefined) return 'taken';
+    // The link is used by the request that is the first to write its user: no crash leaves it used in vain.
+    const isAdded = await addUser(host, actorOf(ctx, 'link'), user);
+    return isAdded === undefined ? 'used' : isAdded || 'taken';
+  }
+
+  return async ({ accountId, address: email }, { ctx, form, ...target }) => {
+    if (!canSignUp(settings, email) || (await findByAddress(host, email)).length > 0) return undefined;
+    const page = pageContextOf(ctx);
+    const [local = ''] = /^[\w.-]{1,64}(?=@)/.exec(email) ?? [];
+    const username = form?.field('username').normalize('NFKC').trim() ?? local;
+    const claims = withName(username, { email, email_verified: true, locale: page.locale });
+    const user = { id: accountId, username, passwordHash: undefined, groups, claims };
+    const result = form && (await create(ctx, user));
+    if (result === 'used') return undefined;
+    if (result !== true) {
+      ctx.status = result === undefined ? 200 : 422;
+      const model = { outcome: 'name', email, username, error: result, ...target } as const;
+      sendPage(ctx, pages.render('sign-up', model, page));
+      return true;
+    }
+    const { validAfter: stateSince } = await states.get(accountId);
+    const next = { purpose: 'invite', accountId, passwordSince: 0, stateSince } as const;
+    seeOther(ctx, oneTimeLinkUrl(issuer, await links.create(next, HOUR)));
+    return true;
+  };
+}

@@ -1,0 +1,195 @@
+// Sign-up over HTTP and SMTP: one answer for every address, and a user only by the link that proves it.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createStoredUsers } from '../../../src/users/stored-users.ts';
+import { until } from '../../world/clock.ts';
+import { anyStore, eachStore } from '../../world/each-store.ts';
+import { begin, newBrowser, silently, tryPassword } from '../../world/person.ts';
+import { get, post } from '../../world/requests.ts';
+import { problemsOf } from '../../unit/config/config-files.ts';
+import { startMailServer } from './mail-server.ts';
+import { addPeople, askFor, fieldOf, idOfStored } from './people.ts';
+
+const server = await startMailServer();
+afterAll(() => server.stop());
+const base = { trusted_proxies: ['127.0.0.1'], groups: { staff: 'Staff' } };
+const withSignUp = (signUp?: object) => ({
+  ...base,
+  mail: { ...server.mail, ...(signUp && { sign_up: signUp }) },
+});
+const config = withSignUp({ domains: ['acme.example', 'MÜNCHEN.example'], groups: ['staff'] });
+
+let addresses = 0;
+/** Each from another network. */
+const fromElsewhere = () => ({ headers: { 'x-forwarded-for': `198.${(addresses += 1)}.100.7` } });
+const subjectsTo = (address: string) => server.sentTo(address).map(({ headers }) => headers['subject']);
+const PASSWORD = 'seven wet umbrellas';
+
+eachStore(
+  'sign-up',
+  (world) => {
+    beforeAll(async () => {
+      server.letters.splice(0);
+      await addPeople(world());
+    });
+    const users = () => createStoredUsers(world().openedStore);
+    const signUp = (email: string, more = fromElsewhere()) =>
+      askFor(world(), email, { ...more, page: 'sign-up' });
+    const isSent = () =>
+      until(async () => expect(await world().openedStore.documents.list('mail')).toEqual([]));
+    async function linkTo(address: string) {
+      await signUp(address);
+      await isSent();
+      const [link = ''] = /https?:\/\/\S+\/email\/\S+/.exec(server.sentTo(address).at(-1)?.text ?? '') ?? [];
+      expect(link.startsWith(`${world().issuer}/email/`)).toBe(true);
+      return link;
+    }
+    const choose = async (link: string, username: string, browser = newBrowser(world())) => {
+      const csrf = fieldOf((await browser.request(link)).text, 'csrf');
+      return browser.post(link, { csrf, username }, fromElsewhere().headers);
+    };
+
+    it('has a link on the sign-in page, and says whose addresses can', async () => {
+      expect((await begin(world())).page.text).toContain(`${world().issuer}/sign-up`);
+      const { text } = await newBrowser(world()).request(`${world().issuer}/sign-up`);
+      expect(text).toContain('acme.example, MÜNCHEN.example');
+    });
+
+    it('is answered alike for every address (ML-41), and who may have one gets an email (ML-42)', async () => {
+      const known = 'anna@acme.example eve@acme.example bob@example.com nick@acme.example'.split(' ');
+      const foreign = 'sub@mail.acme.example a@notacme.example a@acme.example,b@acme.example anna'.split(' ');
+      const fresh = ['new@acme.example', ' NEWER@ACME.example ', 'ada@münchen.example'];
+      const typed = [...fresh, ...known, ...foreign, '', 'x'.repeat(300)];
+      const answers = [];
+      for (const email of typed) {
+        const { status, text, headers } = await signUp(email);
+        answers.push([status, text, headers.get('location')]);
+      }
+      const [first] = answers;
+      expect(first).toMatchObject([303, expect.any(String), `${world().issuer}/sign-up/sent`]);
+      expect(answers).toEqual(answers.map(() => first));
+      await isSent();
+      // The address of nick isn't verified, so it doesn't keep its owner out; eve is disabled.
+      const sentTo = server.letters.flatMap(({ to }) => to).toSorted();
+      const expected = 'NEWER@acme.example ada@münchen.example anna@acme.example new@acme.example';
+      expect(sentTo).toEqual([...expected.split(' '), 'nick@acme.example']);
+      expect(subjectsTo('new@acme.example')).toEqual(['Create your account at Postern']);
+      expect(subjectsTo('anna@acme.example')[0]).toContain('You already have an account at Postern');
+      expect(server.sentTo('anna@acme.example')[0]?.text).toContain(`${world().issuer}/forgot`);
+      expect(await users().findByUsername('new')).toBeUndefined();
+    });
+
+    it('creates the user by the form alone, who then chooses a password; signs nobody in (ML-43)', async () => {
+      const link = await linkTo('zoe@acme.example');
+      const browser = newBrowser(world());
+      const form = await browser.request(link);
+      expect(fieldOf(form.text, 'username" type="text')).toBe('zoe');
+      const taken = ['anna', ' ANNA ', 'alice', 'ａｎｎａ', idOfStored('anna')];
+      for (const name of [...taken, '', 'a b', 'ben@acme.example', 'a\u3164', 'x'.repeat(65)]) {
+        const refused = await choose(link, name, browser);
+        expect([name, refused.status]).toEqual([name, 422]);
+        expect(refused.text).toContain(taken.includes(name) ? 'is taken' : 'Use only letters');
+      }
+      const { status, headers } = await choose(link, ' Zoë.1 ', browser);
+      const next = headers.get('location') ?? '';
+      expect([status, next]).toEqual([303, expect.stringContaining(`${world().issuer}/interaction/link/`)]);
+      const user = await users().findByUsername('zoë.1');
+      expect(user).toMatchObject({ username: 'Zoë.1', passwordHash: undefined, groups: ['staff'] });
+      const claims = { email: 'zoe@acme.example', email_verified: true, locale: 'en' };
+      expect(user?.claims).toEqual({ preferred_username: 'Zoë.1', ...claims });
+      const row = { account_id: user?.id, action: 'add', by: 'link' };
+      expect(world().recorded.audit('account_changed').at(-1)).toMatchObject(row);
+      const again = { csrf: fieldOf(form.text, 'csrf'), username: 'zoe2' };
+      expect((await browser.post(link, again)).status).toBe(410);
+      expect((await browser.request(link)).status).toBe(410);
+      const page = await browser.request(next);
+      await browser.submit(page, '', { password: PASSWORD, again: PASSWORD });
+      expect(await silently(world(), browser, { scope: 'openid' })).toBe('login_required');
+      expect((await tryPassword(world(), 'zoë.1', PASSWORD)).status).toBe(200);
+    });
+
+    it('creates one user by one link, whoever posts it at once (ML-44)', async () => {
+      const link = await linkTo('twin@acme.example');
+      const answers = await Promise.all(['twin1', 'twin2', 'twin3'].map((name) => choose(link, name)));
+      expect(answers.map(({ status }) => String(status)).toSorted()).toEqual(['303', '410', '410']);
+      expect(await users().findBySort('mail-addresses', 'twin@acme.example', 5)).toHaveLength(1);
+      // The browser was lost: an invitation is sent to the address.
+      await askFor(world(), 'twin@acme.example', fromElsewhere());
+      await isSent();
+      expect(subjectsTo('twin@acme.example').at(-1)).toBe('Your invitation to Postern');
+    });
+
+    it('is over once the address has a user, or its domain is no longer allowed (ML-45)', async () => {
+      const [owned, closed] = [await linkTo('ann@acme.example'), await linkTo('bea@acme.example')];
+      const claims = { email: 'ANN@acme.example' };
+      await users().add({ id: idOfStored('ann'), username: 'ann', passwordHash: undefined, claims });
+      const statusOf = async (link: string) => (await newBrowser(world()).request(link)).status;
+      expect([await statusOf(owned), await statusOf(closed)]).toEqual([410, 200]);
+      const browser = newBrowser(world());
+      const csrf = fieldOf((await browser.request(closed)).text, 'csrf');
+      await world().reload(withSignUp({ domains: ['other.example'] }));
+      expect((await browser.post(closed, { csrf, username: 'bea' })).status).toBe(410);
+      expect(await users().findByUsername('bea')).toBeUndefined();
+      await world().reload(withSignUp());
+      expect(await statusOf(closed)).toBe(410);
+      await world().reload(withSignUp({ domains: 'any' }));
+      expect(await statusOf(closed)).toBe(200);
+      await linkTo('bea@other.example');
+      await world().reload(config);
+    });
+
+    it('refuses forms that are not its own (ML-46)', async () => {
+      const link = await linkTo('cat@acme.example');
+      const path = link.slice(world().issuer.length);
+      const from = fromElsewhere().headers;
+      for (const [at, field] of [
+        ['/sign-up', 'email'],
+        [path, 'username'],
+      ] as const) {
+        const send = (headers = {}, form = `${field}=cat`) =>
+          post(world(), at, form, { ...from, ...headers });
+        expect((await send({ origin: 'https://evil.example' })).status).toBe(403);
+        expect((await send()).status).toBe(403);
+        expect((await send({ 'content-type': 'application/json' }, '{}')).status).toBe(415);
+      }
+      expect(await users().findByUsername('cat')).toBeUndefined();
+    });
+
+    it('sends a mailbox three in an hour, whatever its tag, and shares the limit of /forgot (ML-47)', async () => {
+      for (let tag = 0; tag < 5; tag += 1) await signUp(`dan+${tag}@acme.example`);
+      await isSent();
+      expect(server.letters.filter(({ to }) => to.join().startsWith('dan+'))).toHaveLength(3);
+      const from = fromElsewhere();
+      for (let times = 0; times < 4; times += 1) await signUp('dan@acme.example', from);
+      expect((await askFor(world(), 'dan', from)).status).toBe(303);
+      expect((await signUp('dan@acme.example', from)).status).toBe(429);
+    });
+  },
+  { config },
+);
+
+anyStore(
+  'email without sign_up',
+  (world) => {
+    it('has no page and no link to it', async () => {
+      for (const path of ['/sign-up', '/sign-up/sent'])
+        expect((await get(world(), path, { accept: 'text/html' })).status).toBe(404);
+      expect((await post(world(), '/sign-up', 'email=a')).status).toBe(404);
+      expect((await begin(world())).page.text).not.toContain('/sign-up');
+    });
+  },
+  { config: withSignUp() },
+);
+
+it.each([
+  [{}, 'mail.sign_up.domains: must be any, or a list'],
+  [{ domains: [] }, 'mail.sign_up.domains: must be any, or a list'],
+  [{ domains: 'all' }, 'mail.sign_up.domains: must be any, or a list'],
+  [{ domains: ['*.acme.example'] }, 'mail.sign_up.domains: must be any, or a list'],
+  [{ domains: ['a@acme.example'] }, 'mail.sign_up.domains: must be any, or a list'],
+  [{ domains: 'any', groups: ['nobody'] }, 'mail.sign_up.groups: unknown group "nobody": add it to groups'],
+])('says what is wrong with sign_up: %j', async (signUp, problem) => {
+  const mail = { from: 'no-reply@acme.example', server: 'folder:mail', sign_up: signUp };
+  expect(await problemsOf(JSON.stringify({ issuer: 'http://localhost:3000', mail }))).toEqual([
+    expect.stringContaining(problem),
+  ]);
+});
