@@ -23,22 +23,7 @@ type TimingInput = Readonly<{
   publishAhead: number;
 }>;
 
-/** All in seconds. */
-export type Timing = Omit<TimingInput, 'accessToken'> &
-  Readonly<{
-    /** C: what a verifier may cache. */
-    cache: number;
-    /** P: until a change is on every node. */
-    propagation: number;
-    /** S: between any two clocks. */
-    skew: number;
-    /** L: the longest life of a token that these keys sign. */
-    tokenLife: number;
-    /** C + P + S: the least time between a key's publication and its first signature. */
-    publishToActivate: number;
-    /** L + C + S: how long a retired key goes on verifying. */
-    retireToRemove: number;
-  }>;
+export type Timing = Readonly<ReturnType<typeof toTiming>>;
 
 export function toTimingInput({ lifetimes, resources, signingKeys }: TimingSettings): TimingInput {
   const { rotateEvery, publishAhead } = signingKeys;
@@ -46,17 +31,22 @@ export function toTimingInput({ lifetimes, resources, signingKeys }: TimingSetti
   return { accessToken, rotateEvery, publishAhead };
 }
 
-/** The times that follow from a configuration; they are only safe when `timingProblems` finds nothing. */
-export function toTiming({ accessToken, ...planned }: TimingInput): Timing {
+/** The times that follow from a configuration, in seconds; they are only safe when `timingProblems` finds nothing. */
+export function toTiming({ accessToken, ...planned }: TimingInput) {
+  // C, P and S of docs/keys.md.
+  const [cache, propagation, skew] = [VERIFIER_CACHE_SECONDS, PROPAGATION_SECONDS, SKEW_SECONDS];
+  /** L: the longest life of a token that these keys sign. */
   const tokenLife = Math.max(accessToken, ID_TOKEN_SECONDS);
   return {
     ...planned,
-    cache: VERIFIER_CACHE_SECONDS,
-    propagation: PROPAGATION_SECONDS,
-    skew: SKEW_SECONDS,
+    cache,
+    propagation,
+    skew,
     tokenLife,
-    publishToActivate: VERIFIER_CACHE_SECONDS + PROPAGATION_SECONDS + SKEW_SECONDS,
-    retireToRemove: tokenLife + VERIFIER_CACHE_SECONDS + SKEW_SECONDS,
+    /** C + P + S: the least time between a key's publication and its first signature. */
+    publishToActivate: cache + propagation + skew,
+    /** L + C + S: how long a retired key goes on verifying. */
+    retireToRemove: tokenLife + cache + skew,
   };
 }
 
