@@ -154,18 +154,10 @@ export class KeptWorker {
   }
 }
 
-/** By themselves; else somebody sent it. */
-const CAUSES = new Map([
-  ['SIGKILL', " (out of memory, if the kernel's log says so)"],
-  ['SIGABRT', ' (its heap was full, if stderr says so)'],
-]);
-
 /** Resolves with how the process ended, or why there was none. */
 async function endOf(worker: Worker): Promise<string> {
   return new Promise((resolve) => {
-    worker.once('exit', (code, signal) =>
-      resolve(`it ended with ${signal ?? code}${CAUSES.get(signal) ?? ''}`),
-    );
+    worker.once('exit', (code, signal) => resolve(`it ended with ${signal ?? code}`));
     worker.on('error', (error) => {
       if (worker.process.pid === undefined) resolve(error.message);
     });
