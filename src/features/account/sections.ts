@@ -10,7 +10,7 @@ import { toClientModel } from '../../oidc/client-model.ts';
 import { toAllowedModels } from '../../oidc/scope-words.ts';
 import { issuedBySession, sessionsSinceOf } from '../../oidc/seam/session-sign-in.ts';
 import type { FoundSession } from '../../oidc/user-sessions.ts';
-import { type Actor, noteInActivity, recordAct } from '../../users/acts.ts';
+import { noteInActivity, recordAct } from '../../users/acts.ts';
 import type { SecurityEvent } from '../../users/user-index.ts';
 import { createChangePassword } from './change-password.ts';
 import { createUserGrants, type Held } from './user-grants.ts';
@@ -39,24 +39,20 @@ const profile: Section = {
 };
 
 type EndedBy = 'session_ended' | 'sessions_ended';
-type Ending = Pick<Held, 'userSessions'> & { readonly accountId: string; readonly uids: readonly string[] };
 
 /** Ends those that are there still. `what` undefined: the user's activity says why they ended. */
-async function endSessions(
-  host: Host,
-  actor: Actor,
-  { userSessions, accountId, uids }: Ending,
-  what?: EndedBy,
-): Promise<void> {
-  const fields = { account_id: accountId, reason: 'ended_by_the_person' };
-  let hasEnded = false;
-  for (const uid of uids) {
-    if (!(await userSessions.end(accountId, uid))) continue;
-    recordAct(host, actor, ['sign_out', 'success'], fields);
-    hasEnded = true;
-  }
-  if (hasEnded && what !== undefined) await noteInActivity(host, actor, accountId, { what });
-}
+const endIn =
+  (host: Host, userSessions: Held['userSessions']) =>
+  async (ctx: Context, { account }: Visitor, uids: readonly string[], what?: EndedBy) => {
+    const [actor, fields] = [actorOf(ctx), { account_id: account.id, reason: 'ended_by_the_person' }];
+    let hasEnded = false;
+    for (const uid of uids) {
+      if (!(await userSessions.end(account.id, uid))) continue;
+      recordAct(host, actor, ['sign_out', 'success'], fields);
+      hasEnded = true;
+    }
+    if (hasEnded && what !== undefined) await noteInActivity(host, actor, account.id, { what });
+  };
 
 /** Password and sessions: a new password ends the other sessions. */
 function createSignIns(host: Host, { userSessions }: Held, url: string): readonly [Section, Section] {
@@ -79,8 +75,7 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
     return sessions.map(({ uid }) => uid).filter((uid) => uid !== session.uid);
   }
 
-  const end = (ctx: Context, { account }: Visitor, uids: readonly string[], what?: EndedBy) =>
-    endSessions(host, actorOf(ctx), { userSessions, accountId: account.id, uids }, what);
+  const end = endIn(host, userSessions);
 
   const password: Section = {
     fields: async ({ account }) => ({

@@ -102,7 +102,7 @@ export function addressSection({ app, jobs, states }: Parts): Section {
         const what = 'address_requested';
         const note = { what, at: Math.floor(app.storeNow() / 1000), place: actorOf(ctx).place };
         const to = addressOf(account);
-        if (from !== address && to) await jobs.add([newJob({ what, accountId, to, note })]);
+        if (to !== undefined && to !== address) await jobs.add([newJob({ what, accountId, to, note })]);
         const link = { purpose: 'address', accountId, address, id } as const;
         const { locale } = pageContextOf(ctx);
         await jobs.around({ id, what: 'address', accountId, link, locale }, () =>

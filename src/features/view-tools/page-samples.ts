@@ -39,6 +39,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   displayName: ['Alice Example'],
   password: ['correct horse battery'],
   email: ['alice@example.com'],
+  address: ['alice@example.com'],
+  pending: ['alice@new.example'],
   description: ['The request has no redirect_uri.'],
   options: ['{}'],
   issuer: ['http://localhost:3000'],
