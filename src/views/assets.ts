@@ -37,7 +37,7 @@ const TYPES = new Map([
 ]);
 
 /** Undefined where no file of this name can be an asset. */
-export const assetType = (name: string) => TYPES.get(path.posix.extname(name).toLowerCase());
+const assetType = (name: string) => TYPES.get(path.posix.extname(name).toLowerCase());
 
 /** Reads all assets now; throws when one can't be read. A path is only ever looked up among them, so none leads to another file. */
 export function createAssets(settings: ViewsSettings) {

@@ -1,8 +1,8 @@
-// Checks an operator's views: each template in every state and language, and files that nothing uses.
+// Checks an operator's views: each template in every state and language.
 // `postern views check` prints the result.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { assetType, COLORS_CSS } from '../../views/assets.ts';
+import { COLORS_CSS } from '../../views/assets.ts';
 import { PAGE_MODELS } from '../../views/models.ts';
 import { createPages } from '../../views/pages.ts';
 import { fieldsOf, PAGE_STATES } from './page-samples.ts';
@@ -28,22 +28,10 @@ export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
   const names = [...listViewFiles(BUILT_IN_FOLDER).keys(), 'assets/branding.css'];
   const locales = loadLocaleFiles(options.overrideFolder, () => undefined);
   const faults = [
-    ...unknownFiles(files, names),
     ...rawOutput(files),
     ...renderFaults(options, new Set([...names, ...files.keys()]), ['en', ...locales.keys()]),
   ];
   return [...new Map(faults.map((fault) => [JSON.stringify(fault), fault])).values()];
-}
-
-/** A file that nothing reads is a slip in its name. */
-function unknownFiles(files: Files, known: readonly string[]): ViewFault[] {
-  const isUsed = (name: string) =>
-    known.includes(name) ||
-    /^partials\/.+\.ejs$|^locales\/[A-Za-z-]+\.json$|(?:^|\/)(?:readme|license)[^/]*$/i.test(name) ||
-    (/^assets\/[^/]+$/.test(name) && assetType(name) !== undefined);
-  return [...files.keys()]
-    .filter((name) => !isUsed(name))
-    .map((file) => ({ file, message: 'is not used by any page' }));
 }
 
 function rawOutput(files: Files): ViewFault[] {

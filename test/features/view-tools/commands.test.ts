@@ -65,8 +65,6 @@ describe('postern views', () => {
   });
 
   it.each([
-    ['login.ejs', 'signin.ejs', '', 'not used by any page'],
-    ['an asset that is not served', 'assets/notes.txt', '', 'not used by any page'],
     ['a broken template', 'login.ejs', '\n<% if ( %>', 'login.ejs SyntaxError: '],
     ['an unknown name', 'partials/foot.ejs', '<%= modle.x %>', 'modle is not defined'],
     ['an unknown field', 'logout.ejs', '<%= model.clientt %>', 'unknown field "model.clientt"'],
@@ -108,7 +106,6 @@ describe('postern views', () => {
       'assets/branding.css',
       '@import "./style.css"; @font-face { src: url(font.woff2) } a { mask: url(#m), url("https://x.example/a.png") }',
     );
-    put('README.md', 'ours');
     expect(await views('check')).toMatchObject({ code: 0, stderr: '' });
   });
 });
