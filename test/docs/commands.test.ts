@@ -1,14 +1,15 @@
 // The commands that the documents print, run as printed, beside a service that is started from the shipped configuration in a
 // copy of the checkout. Only ports and folders of this machine are changed.
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../world/clock.ts';
 import { freePort } from '../world/servers.ts';
 import { COMPILED, startProcess, type ServiceProcess } from '../world/process.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
-const NAMES = 'people import backup upgrade reverse-proxy troubleshooting hardening observability';
+const NAMES = 'people import backup upgrade reverse-proxy troubleshooting hardening observability mail';
 const DOCUMENTS = ['README.md', ...NAMES.split(' ').map((name) => `docs/${name}.md`)];
 const COPIED = ['postern', 'dist', 'views', 'config', 'package.json'];
 /** Whatever a command asks for: user add and user password take it from a pipe. */
@@ -22,7 +23,7 @@ function commandsOf(text: string): readonly string[] {
   return blocks
     .flatMap((block) => block.replaceAll(/\\\n */g, ' ').split('\n'))
     .map((line) => line.trim())
-    .filter((line) => /^(?:\.\/postern|postern|curl) /.test(line));
+    .filter((line) => /^(?:echo [^|]*\| )?(?:\.\/postern|postern|curl) /.test(line));
 }
 
 describe('the commands that the documents print', () => {
@@ -74,6 +75,9 @@ describe('the commands that the documents print', () => {
     // The files that it shows, by the name above each.
     for (const [, name = '', content = ''] of text.matchAll(/^`([\w.-]+)`:\n\n```\w+\n([\s\S]*?)^```$/gm))
       await writeFile(path.join(folder, name), content);
+    const [, added = ''] =
+      /Add this to `config\/postern.yaml`.*\n\n```yaml\n([\s\S]*?)^```$/m.exec(text) ?? [];
+    await appendFile(path.join(folder, 'config/postern.yaml'), added);
     const commands = commandsOf(text);
     expect(commands).not.toEqual([]);
     const ended = [];
@@ -82,5 +86,7 @@ describe('the commands that the documents print', () => {
     for (const { command, output } of ended) {
       if (command.startsWith('curl')) expect(output).toMatch(/access_token|^postern_ready 1/m);
     }
+    if (document === 'docs/mail.md')
+      await until(async () => expect((await readdir(path.join(folder, 'mail'))).length).toBeGreaterThan(2));
   });
 });

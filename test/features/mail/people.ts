@@ -14,7 +14,7 @@ export async function addPeople({ openedStore }: Pick<OpenWorld, 'openedStore'>)
   const users = createStoredUsers(openedStore);
   const add = (username: string, claims: NewUser['claims'], passwordHash: string | undefined = hash) =>
     users.add({ id: idOfStored(username), username, passwordHash, claims });
-  await add('anna', { email: 'anna@acme.example', locale: 'de' });
+  await add('anna', { email: 'anna@acme.example', locale: 'de', name: 'Anna" <x@evil.example>' });
   await add('ben', {});
   await add('sue', { email: 'Team@acme.example' });
   await add('tom', { email: 'team@ACME.example' });

@@ -142,7 +142,7 @@ describe('email of two processes', () => {
     }
   });
 
-  it('is sent again after a kill in the middle, with the same Message-ID (T7)', async () => {
+  it('is sent again after a kill in the middle, with the same Message-ID (T7, T17)', async () => {
     server.letters.splice(0);
     let release = () => {};
     server.faults.hold = new Promise<void>((resolve) => (release = resolve));
