@@ -196,7 +196,7 @@ eachStore(
       server.faults.auth = '535 rotated';
       await jobs.add(Array.from({ length: 18 }, () => newJob({ ...notice, accountId: idOfStored('lou') })));
       await until(async () => {
-        for (const { job } of await jobs.list()) expect(job.failures).toBe(1);
+        for (const { job } of await jobs.list()) expect([job.failures, job.isHeld]).toEqual([1, false]);
       });
       delete server.faults.auth;
       for (const one of await jobs.list()) await jobs.change(one, { notBefore: Date.now() });
