@@ -12,23 +12,19 @@ export type MailLink = Readonly<
 >;
 
 /** Of the store itself: a link is saved before it is sent. */
-export function createMailLinks({
-  issuer,
-  hash,
-  store: { records },
-}: Pick<App, 'issuer' | 'hash' | 'store'>) {
+export function createMailLinks({ issuer, hash, store }: Pick<App, 'issuer' | 'hash' | 'store'>) {
   const keyOf = (token: string) => hash(`email link:${token}`);
   return {
     /** Resolves the URL of a new link. */
     async create(link: MailLink, ttlSeconds: number): Promise<string> {
       const token = randomBytes(32).toString('base64url');
       const payload = JSON.stringify(link);
-      await records.save({ kind: KIND, key: keyOf(token), payload, ttlSeconds, isAwaited: true });
+      await store.records.save({ kind: KIND, key: keyOf(token), payload, ttlSeconds, isAwaited: true });
       return `${issuer}${EMAIL_PATH}/${token}`;
     },
     /** Undefined: made up or expired. */
     async find(token: string): Promise<MailLink | undefined> {
-      const record = await records.find(KIND, keyOf(token));
+      const record = await store.records.find(KIND, keyOf(token));
       return record && (parseJsonObject(record.payload) as MailLink | undefined);
     },
   };

@@ -81,7 +81,7 @@ async function look(world: OpenWorld, link: string): Promise<void> {
 eachStore(
   'an address',
   (world) => {
-    it('changes once the new mailbox has confirmed it, by POST alone (T14), with a link of the issuer (T15)', async () => {
+    it('ML-31: changes once the new mailbox has confirmed it, by POST alone (T14), with a link of the issuer (T15)', async () => {
       const user = await newUser(world(), { locale: 'en' });
       await askFor(world(), user.username);
       const reset = await linkTo(user.old);
@@ -113,7 +113,7 @@ eachStore(
       expect([metrics, ...recorded.log, ...recorded.auditLines].join('')).not.toContain(link.slice(-43));
     });
 
-    it('is restored by each of the old mailboxes, which ends all sessions, changes and links since (T13)', async () => {
+    it('ML-32: is restored by each of the old mailboxes, which ends all sessions, changes and links since (T13)', async () => {
       const user = await newUser(world());
       const [b, c, d] = [newAddress(), newAddress(), newAddress()];
       expect(await postLink(world(), await user.link(b))).toBe(200);
@@ -138,7 +138,7 @@ eachStore(
       ['an administrator', 'set', newAddress()],
       ['a new password', 'password', ''],
       ['the end of the account', 'remove', ''],
-    ] as const)('is not changed by a link after %s', async (_, act, email) => {
+    ] as const)('ML-33: is not changed by a link after %s', async (_, act, email) => {
       const user = await newUser(world());
       const link = await user.link(newAddress());
       const browser = newBrowser(world());
@@ -150,7 +150,7 @@ eachStore(
       expect(await user.claims()).toEqual(before);
     });
 
-    it('is not restored after an administrator has set another one, nor for a disabled user', async () => {
+    it('ML-34: is not restored after an administrator has set another one, nor for a disabled user', async () => {
       const user = await newUser(world());
       await postLink(world(), await user.link(newAddress()));
       const undo = await linkTo(user.old);
@@ -166,7 +166,7 @@ eachStore(
       expect(await statusOf(world(), undo)).toBe(410);
     });
 
-    it('changes once for uses at once', async () => {
+    it('ML-35: changes once for uses at once', async () => {
       const user = await newUser(world());
       const link = await user.link(newAddress());
       const statuses = await Promise.all(Array.from({ length: 4 }, () => postLink(world(), link)));
@@ -191,7 +191,7 @@ describe('an address', () => {
   const world = useWorld({ config, handStore: breakable });
 
   it.each(['mail', 'people', 'mail-state', 'account-state', 'user-events'])(
-    'is changed and restored in spite of an outage, which spends no link: %s',
+    'ML-35: is changed and restored in spite of an outage, which spends no link: %s',
     async (collection) => {
       const user = await newUser(world());
       async function twice(link: string) {
