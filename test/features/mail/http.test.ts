@@ -49,6 +49,12 @@ eachStore(
       expect(page.text).toContain(`${world().issuer}/forgot`);
     });
 
+    it('is all that it has without sign_up', async () => {
+      expect((await begin(world())).page.text).not.toContain('/sign-up');
+      expect((await get(world(), '/sign-up', { accept: 'text/html' })).status).toBe(404);
+      expect((await post(world(), '/sign-up', 'email=a')).status).toBe(404);
+    });
+
     it('is answered alike for every name (ML-01), and who is there and may have one gets an email (ML-02, T12)', async () => {
       const names = [
         'anna',
