@@ -14,14 +14,19 @@ import type { Visit } from './link-page.ts';
 import type { MailLink } from './links.ts';
 import type { MailState, MailStates } from './state.ts';
 
+/** More than a user can make while their links last. */
+const MAX_CHANGES = 100;
+
 type Parts = { readonly app: App; readonly jobs: MailJobs; readonly states: MailStates };
 
-const isCurrent = ({ pending, undoId }: MailState, { purpose, id, address }: MailLink) =>
-  purpose === 'undo' ? id === undoId : id === pending?.id && address === pending.address;
+const isCurrent = ({ pending }: MailState, { id, address }: MailLink) =>
+  id === pending?.id && address === pending.address;
 
-/** `pending`: a confirmation may have been cut off before it was noted. */
-const isOwn = ({ own, pending }: MailState, email: unknown) =>
-  email !== undefined && [own, pending?.address].includes(email);
+/** The changes that can be undone while the user has this address: none after an administrator set another one. */
+function undoable({ changes = [] }: MailState, email: unknown) {
+  const { from, to, isDone } = changes.at(-1) ?? {};
+  return email !== undefined && (email === to || (email === from && !isDone)) ? changes : [];
+}
 
 export type AddressLinks = ReturnType<typeof createAddressLinks>;
 
@@ -32,42 +37,61 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
     const { accountId, address } = link;
     const isUndo = link.purpose === 'undo';
     const state = await states.get(accountId);
-    if (!isCurrent(state, link) || !app.config.account) return undefined;
+    if (!app.config.account) return undefined;
     const user = await findLiveNow(accountId, isUndo ? undefined : state.pending);
     const email = user?.claims['email'];
-    const isFrom = email === address || (isUndo ? isOwn(state, email) : email === state.pending?.from);
-    return isFrom && user?.source === 'store' ? { user, undoId: state.undoId ?? '' } : undefined;
+    const changes = email === address ? state.changes : undoable(state, email);
+    const isOpen = isUndo
+      ? changes?.some(({ id }) => id === link.id)
+      : isCurrent(state, link) && [address, state.pending?.from].includes(email);
+    return isOpen && user?.source === 'store' ? user : undefined;
   }
 
+  /** Before the change, so that no crash and no request at the same time leaves one that can't be undone. */
+  const keepChange = (link: MailLink, from: unknown) =>
+    link.purpose === 'undo' ||
+    states.update(link.accountId, (before) => {
+      const others = undoable(before, from).filter(({ id }) => id !== link.id);
+      const changes = [...others, { id: link.id, from, to: link.address }].slice(-MAX_CHANGES);
+      return isCurrent(before, link) ? { changes } : undefined;
+    });
+
+  /** Last, so that what an outage cuts off can be repeated. False: another request did. An undo leaves the changes before its own. */
+  const finish = (link: MailLink) =>
+    states.update(link.accountId, (before) => {
+      const { pending, changes = [] } = before;
+      const isUndo = link.purpose === 'undo';
+      const at = changes.findIndex(({ id, isDone }) => id === link.id && (isUndo || !isDone));
+      const change = changes[at];
+      if (change === undefined) return undefined;
+      if (isUndo) return { pending: undefined, changes: changes.slice(0, at) };
+      const newer = isCurrent(before, link) ? undefined : pending;
+      return { pending: newer, changes: changes.with(at, { ...change, isDone: true }) };
+    });
+
   async function use(ctx: Context, link: MailLink): Promise<string | undefined> {
-    const { accountId, address } = link;
+    const { accountId, address, id } = link;
     const isUndo = link.purpose === 'undo';
-    const found = await find(link);
-    if (found === undefined) return undefined;
-    const { user, undoId } = found;
+    const user = await find(link);
+    const from = user?.claims['email'];
+    if (user === undefined || !(await keepChange(link, from))) return undefined;
     const actor = actorOf(ctx, 'link');
-    const change = () => setEmail(app, actor, accountId, { from: user.claims['email'], to: address });
-    const undoing = { purpose: 'undo', accountId, address: addressOf(user) ?? '', id: undoId } as const;
-    const letter = { id: `${link.id}.undo`, what: 'undo', accountId, link: undoing } as const;
-    // Stored before the change, so that no crash leaves one that can't be undone.
+    const change = () => setEmail(app, actor, accountId, { from, to: address });
+    const undoing = { purpose: 'undo', accountId, address: addressOf(user) ?? '', id } as const;
+    const letter = { id: `${id}.undo`, what: 'undo', accountId, link: undoing } as const;
     const changed = await (isUndo ? change() : jobs.around(letter, change));
     const now = changed ?? (await findLiveNow(accountId));
     // Another change was first.
     if (now?.claims['email'] !== address) return use(ctx, link);
     if (isUndo) await signOut(app, actor, accountId);
-    // Last, so that what an outage cuts off can be repeated.
-    const isFirst = await states.update(accountId, (before) => {
-      const after = { pending: undefined, own: address, undoId: isUndo ? randomUUID() : undoId };
-      return isCurrent(before, link) ? after : undefined;
-    });
-    if (isFirst && user.claims['email'] !== address)
-      await noteInActivity(app, actor, accountId, { what: 'address_changed' });
-    return isFirst ? user.username : undefined;
+    if (!(await finish(link))) return undefined;
+    if (from !== address) await noteInActivity(app, actor, accountId, { what: 'address_changed' });
+    return user.username;
   }
 
   return {
     follow: async (link: MailLink, { ctx, form }: Visit) =>
-      form ? use(ctx, link) : (await find(link))?.user.username,
+      form ? use(ctx, link) : (await find(link))?.username,
     /** Where the email goes. Undefined: it isn't needed, or a crash prevented the change that it undoes. */
     async recipientOf({ link, to }: MailJob, user: User): Promise<string | undefined> {
       if (link === undefined) return to ?? addressOf(user);
@@ -106,11 +130,9 @@ export function addressSection({ app, jobs, states }: Parts): Section {
         const link = { purpose: 'address', accountId, address, id } as const;
         const { locale } = pageContextOf(ctx);
         await jobs.around({ id, what: 'address', accountId, link, locale }, () =>
-          states.update(accountId, (before) => {
-            const pending = { id, address, from, generation: session.issued.generation };
-            // An address that an administrator set isn't undone.
-            return { pending, own: from, undoId: (isOwn(before, from) && before.undoId) || randomUUID() };
-          }),
+          states.update(accountId, () => ({
+            pending: { id, address, from, generation: session.issued.generation },
+          })),
         );
         return undefined;
       },

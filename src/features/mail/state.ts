@@ -8,13 +8,14 @@ const NAME = { collection: 'mail-state', what: 'the email state of a user' };
 /** `from`: the claim that it replaces. It ends with `generation`. */
 type Pending = Readonly<{ id: string; address: string; from?: unknown; generation: string | undefined }>;
 
+/** `id`: of the link that confirmed it, and of the one that undoes it. `isDone`: else it may have been cut off. */
+type Change = Readonly<{ id: string; from?: unknown; to: string; isDone?: boolean }>;
+
 export type MailState = Readonly<{
   /** A new address that isn't confirmed. */
   pending?: Pending | undefined;
-  /** What the user last changed the address to or from. If theirs is another one, an administrator set it. */
-  own?: unknown;
-  /** Named by the undo links that work. */
-  undoId?: string;
+  /** That can be undone, the oldest first. */
+  changes?: readonly Change[];
 }>;
 
 export type MailStates = ReturnType<typeof createMailStates>;

@@ -174,6 +174,21 @@ eachStore(
       const changes = world().recorded.audit('account_changed');
       expect(changes.filter((one) => one['account_id'] === user.id)).toHaveLength(1);
     });
+
+    it('is restored by the mailbox before an attacker’s, whatever the attacker does (undo, request at once)', async () => {
+      const user = await newUser(world());
+      const [b, c] = [newAddress(), newAddress()];
+      const [link, page] = [await user.link(b), await user.page()];
+      const request = user.browser.submit(page, '/account/email', { email: newAddress() });
+      const [status] = await Promise.all([postLink(world(), link), request]);
+      if ((await user.claims())?.['email'] !== b) return expect(status).toBe(410);
+      const undo = await linkTo(user.old);
+      await postLink(world(), await user.link(c));
+      expect(await postLink(world(), await linkTo(b, 2))).toBe(200);
+      expect(await user.claims()).toMatchObject({ email: b });
+      expect(await postLink(world(), undo)).toBe(200);
+      return expect(await user.claims()).toMatchObject({ email: user.old });
+    });
   },
   { config },
 );
@@ -268,7 +283,7 @@ describe('an address', () => {
   it('has no email of a change that a crash prevented', async () => {
     const user = await newUser(world());
     await user.link(newAddress());
-    const { undoId: id = '' } = await createMailStates(world().openedStore.documents).get(user.id);
+    const { pending: { id = '' } = {} } = await createMailStates(world().openedStore.documents).get(user.id);
     const link = { purpose: 'undo', accountId: user.id, address: user.old, id } as const;
     await createMailJobs(world().openedStore).add([{ id, what: 'undo', accountId: user.id, link }]);
     await quiet(world());
