@@ -1,6 +1,6 @@
 // Email through real servers: Debian's Postfix with STARTTLS, which delivers to a mailbox, and aiosmtpd with a password.
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { askFor } from '../features/mail/people.ts';
@@ -18,8 +18,7 @@ const folder = await mkdtemp(path.join(tmpdir(), 'postern-mail-'));
 await chmod(folder, 0o755);
 const mailbox = path.join(folder, 'mail');
 await mkdir(mailbox);
-const { uid, gid } = statSync('/var/mail');
-await chown(mailbox, 65_534, gid);
+await chown(mailbox, 65_534, 65_534);
 const certificate = await makeCertificate(folder, 'localhost');
 const port = await freePort();
 const place = { env: { PORT: String(port), FOLDER: folder } };
@@ -37,17 +36,16 @@ virtual_mailbox_domains = acme.example
 virtual_mailbox_base = ${mailbox}
 virtual_mailbox_maps = inline:{ zoe@acme.example=zoe/ }
 virtual_uid_maps = static:65534
-virtual_gid_maps = static:${gid}
+virtual_gid_maps = static:65534
 smtpd_tls_security_level = encrypt
 smtpd_tls_cert_file = ${certificate}
 smtpd_tls_key_file = ${folder}/tls.key
 `;
 
 async function startPostfix() {
-  await mkdir(path.join(folder, 'queue'));
-  await mkdir(path.join(folder, 'data'));
+  for (const own of ['queue', 'data']) await mkdir(path.join(folder, own));
   const [, postfix = ''] = /^postfix:[^:]*:(\d+)/m.exec(await readFile('/etc/passwd', 'utf8')) ?? [];
-  await chown(path.join(folder, 'data'), Number(postfix), uid);
+  await chown(path.join(folder, 'data'), Number(postfix), 0);
   await writeFile(path.join(folder, 'main.cf'), MAIN);
   const services = (await readFile('/usr/share/postfix/master.cf.dist', 'utf8'))
     .replace(/^smtp +inet/m, `127.0.0.1:${port} inet`)

@@ -25,10 +25,7 @@ export function registerMigrate(program: Command, io: CliIo): void {
 
 export const userImportWith = (loadSender?: () => Promise<SendLink>) => (user: Command, io: CliIo) => {
   const verb = addVerb(user, 'import', 'add users from a file to the store');
-  if (loadSender) {
-    const description = 'send the invitations by email instead of printing links';
-    verb.addOption(new Option('--mail', description).implies({ invite: true }));
-  }
+  if (loadSender) verb.addOption(new Option('--mail', 'email the invitations').implies({ invite: true }));
   addListOptions(verb)
     .argument('<file>', 'a CSV file with a header, or a file of another provider')
     .addOption(
