@@ -175,6 +175,7 @@ export function createStoredUsers(store: IndexedStore) {
     /** False: the login name is taken by another user of the store. Undefined: the id is, or was. */
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean | undefined> {
       const entries = indexEntriesOf(id, { username, claims });
+      if ((await documents.get(PEOPLE, id)) !== undefined) return undefined;
       // First, so that no user is without them.
       await forAll(index, 'put', entries);
       const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));

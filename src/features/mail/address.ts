@@ -8,14 +8,11 @@ import type { App } from '../../oidc/app.ts';
 import { pageContextOf } from '../../oidc/send-page.ts';
 import { noteInActivity, setEmail, signOut } from '../../users/acts.ts';
 import type { User } from '../../users/user.ts';
-import { addressOf, mailAddress } from './feature.ts';
+import { addressOf, mailAddress, mailboxOf } from './feature.ts';
 import { type MailJob, type MailJobs, newJob } from './jobs.ts';
 import type { Visit } from './link-page.ts';
 import type { MailLink } from './links.ts';
 import type { MailState, MailStates } from './state.ts';
-
-/** More than a user can make while their links last. */
-const MAX_CHANGES = 100;
 
 type Parts = { readonly app: App; readonly jobs: MailJobs; readonly states: MailStates };
 
@@ -47,12 +44,12 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
     return isOpen && user?.source === 'store' ? user : undefined;
   }
 
-  /** Before the change, so that no crash and no request at the same time leaves one that can't be undone. */
+  /** Before the change, so that no crash or other request leaves one that can't be undone. Users make fewer than 100 while links last. */
   const keepChange = (link: MailLink, from: unknown) =>
     link.purpose === 'undo' ||
     states.update(link.accountId, (before) => {
       const others = undoable(before, from).filter(({ id }) => id !== link.id);
-      const changes = [...others, { id: link.id, from, to: link.address }].slice(-MAX_CHANGES);
+      const changes = [...others, { id: link.id, from, to: link.address }].slice(-100);
       return isCurrent(before, link) ? { changes } : undefined;
     });
 
@@ -119,7 +116,7 @@ export function addressSection({ app, jobs, states }: Parts): Section {
         const address = mailAddress(form.field('email').trim());
         if (address === undefined || source !== 'store') return 'no_address';
         // Not the limits of `mail.recipient`: they would tell whether the mailbox is another user's.
-        const quotas = [accountId, address.toLowerCase()].map((one) => limits.quotaOf('mail.changes', one));
+        const quotas = [accountId, mailboxOf(address)].map((one) => limits.quotaOf('mail.changes', one));
         await limits.takeExactly({ address: String(ctx.state['clientAddress']) }, quotas);
         const [from, id] = [claims['email'], randomUUID()];
         if (from === address && claims['email_verified'] === true) return undefined;

@@ -32,6 +32,9 @@ export function mailAddress(value: unknown): string | undefined {
   return local !== '' && DOMAIN.test(domain) && address.length <= 254 ? address : undefined;
 }
 
+/** What limits count: with any tag it is the same mailbox. */
+export const mailboxOf = (address: string) => address.toLowerCase().replace(/\+.*@/, '@');
+
 /** Where email of the user goes. An address that the user isn't proved to have gets none. */
 export const addressOf = ({ claims }: Pick<IndexedUser, 'claims'>): string | undefined =>
   claims['email_verified'] === false ? undefined : mailAddress(claims['email']);

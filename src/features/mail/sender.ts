@@ -6,7 +6,7 @@ import type { App } from '../../oidc/app.ts';
 import type { Job } from '../../oidc/job.ts';
 import { createOutbox, type JobFailure } from '../../store/outbox.ts';
 import type { AddressLinks } from './address.ts';
-import { mailAddress, type MailSettings } from './feature.ts';
+import { mailAddress, mailboxOf, type MailSettings } from './feature.ts';
 import type { MailJob, MailJobs } from './jobs.ts';
 import { composeLetter, kindOf, toModel } from './letter.ts';
 import { canSignUp, findByAddress, newcomer } from './sign-up.ts';
@@ -72,9 +72,9 @@ async function addLetters(parts: Parts, job: MailJob): Promise<void> {
   for (const letter of await lettersFor(parts, job)) {
     const reader = await findReader(parts, letter);
     if (reader === undefined) continue;
-    // With any tag it is the same mailbox.
-    const mailbox = reader.address.toLowerCase().replace(/\+.*@/, '@');
-    const mayHave = await take(parts.app, mailbox, ['recipient', 'recipient_day']);
+    // Emails of a sign-up must not use up those that reset a password.
+    const subject = `${job.what} ${mailboxOf(reader.address)}`;
+    const mayHave = await take(parts.app, subject, ['recipient', 'recipient_day']);
     if (mayHave) await parts.jobs.add([{ ...letter, locale, isAsked: true }]);
     else record(parts, letter.what, letter.accountId, 'limited');
   }

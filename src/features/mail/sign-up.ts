@@ -35,7 +35,7 @@ export const newcomer = ({ accountId: id, address: username }: MailLink) =>
   userOfStore({ id, username, passwordHash: undefined, groups: [], claims: {}, validAfter: 0 });
 
 /** Without `@`: at /forgot, a username comes before an address, and could be someone else's. */
-const USERNAME = /^[\p{L}\p{M}\p{N}._-]{1,64}$/u;
+const USERNAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,63}$/u;
 
 export function followSignUp(host: Host, settings: MailSettings): FollowMailLink {
   const { accounts, issuer, limits, links, pages, states } = host;
