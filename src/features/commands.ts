@@ -5,7 +5,6 @@ import type { SendLink } from '../cli/user-context.ts';
 import type { Config } from '../config/config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Log } from '../observability/log.ts';
-import type { Probe } from './doctor/check.ts';
 import { listOn } from './running.ts';
 
 export type Register = (parent: Command, io: CliIo) => void | Promise<void>;
@@ -23,7 +22,7 @@ export const COMMANDS: Commands = {
 };
 
 /** Doctor only: what it checks of other features. */
-const PROBES: Readonly<Record<string, () => Promise<Probe>>> = {
+export const PROBES = {
   mail: async () => (await import('./mail/commands.ts')).probeMail,
 };
 

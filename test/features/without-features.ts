@@ -39,6 +39,7 @@ export async function copyWithout(names: readonly string[]): Promise<string> {
   const gone = names.flatMap((name) => [
     `src/features/${name}/`,
     `test/features/${name}/`,
+    `test/interop/${name}.ts`,
     `docs/${name}.md`,
     `views/assets/${name}.js`,
     `views/.${name}/`,
