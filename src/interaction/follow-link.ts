@@ -77,7 +77,12 @@ export function createFollowLink(host: Host, firstFactor: FirstFactor | undefine
     if (!(await links.accept(link))) return { dead: 'ended' };
     // A new password ends the link, so this uses it up.
     const { passwordHash } = made;
-    const changed = await setPassword(host, actorOf(ctx, 'link'), { accountId, passwordHash, since });
+    const changed = await setPassword(host, actorOf(ctx, 'link'), {
+      accountId,
+      passwordHash,
+      since,
+      isFirst: link.purpose === 'invite',
+    });
     if (changed === undefined) return { dead: 'used' };
     let followed: Followed = done(host, link);
     await tidyUp(

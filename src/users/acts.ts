@@ -104,13 +104,15 @@ type NewPassword = Readonly<{
   passwordHash: string;
   /** The `validAfter` of the user that the old password was of. */
   since?: number;
+  /** Of an invitation: the user doesn't hear of it. */
+  isFirst?: boolean;
   /** Keeps one session, before anybody hears that the others have ended. */
   keep?: (user: User) => Promise<void>;
 }>;
 
 /** Ends every session and token of the user. Undefined: the user is gone, or has another password since. */
 export function setPassword(parts: ActsParts, actor: Actor, password: NewPassword) {
-  const { accountId, passwordHash, since, keep } = password;
+  const { accountId, passwordHash, since, isFirst = false, keep } = password;
   return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
     const user = await parts.storedUsers.setPassword(
       accountId,
@@ -121,7 +123,7 @@ export function setPassword(parts: ActsParts, actor: Actor, password: NewPasswor
     if (user === undefined) return undefined;
     noteChange(parts, actor, accountId, 'password');
     await keep?.(user);
-    await noteInActivity(parts, actor, accountId, { what: 'password_changed' });
+    if (!isFirst) await noteInActivity(parts, actor, accountId, { what: 'password_changed' });
     return user;
   });
 }

@@ -9,7 +9,7 @@ import type { Config } from '../../config/config.ts';
 import { viewsOf } from '../../views/view-files.ts';
 import { createViews } from '../../views/views.ts';
 import { addressFault, addressOf, parseServer } from './feature.ts';
-import { createMailJobs, newJob } from './jobs.ts';
+import { createMailJobs, type MailJobs, newJob } from './jobs.ts';
 import { composeLetter } from './letter.ts';
 import { CURES, openServer, sendMessage, toFailure } from './transport.ts';
 
@@ -20,14 +20,15 @@ export function registerMail(program: Command, io: CliIo): void {
     .action((to: string, options: VerbOptions) => test(to, options, io));
   addListOptions(addVerb(verbs, 'list', 'list email that waits')).action(
     (options: VerbOptions & ListOptions) =>
-      withUsers(options, async ({ store }) => {
-        const rows = (await createMailJobs(store).list()).map(({ id, job }) => ({
+      withUsers(options, async ({ store, accounts }) => {
+        const toRow = async ({ id, job }: Awaited<ReturnType<MailJobs['list']>>[number]) => ({
           id,
           email: job.what,
-          user: job.accountId ?? job.typed,
+          user: job.typed ?? (await accounts.lookUp(job.accountId ?? ''))?.username ?? job.accountId,
           tries: job.failures,
           since: new Date(job.since).toISOString(),
-        }));
+        });
+        const rows = await Promise.all((await createMailJobs(store).list()).map(toRow));
         const columns = ['id', 'email', 'user', 'tries', { key: 'since', isTime: true }] as const;
         await printList(io, options, { rows, columns, none: 'No email waits.' });
       }),
@@ -88,6 +89,6 @@ export const sendLink: SendLink = ({ config, store }, { id, claims }) => {
   if (to === undefined) return undefined;
   return async () => {
     await createMailJobs(store).add([newJob({ what: 'link', accountId: id })]);
-    return { value: { mailed_to: to }, text: `The link is sent to ${to}` };
+    return { value: { mailed_to: to }, text: `The link will be sent to ${to}` };
   };
 };

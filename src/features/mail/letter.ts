@@ -36,7 +36,7 @@ export async function toModel(app: App, job: MailJob, kind: Kind, user: User): P
   if (kind === 'exists') return { kind, username, link: `${app.issuer}${FORGOT_PATH}` };
   if (kind === 'elsewhere' || kind === 'test') return { kind, username };
   const { at = 0, place = { browser: '', network: '' } } = note ?? {};
-  const link = app.config.account ? `${app.issuer}${ACCOUNT_PATH}` : undefined;
+  const link = app.config.account && kind !== 'disabled' ? `${app.issuer}${ACCOUNT_PATH}` : undefined;
   return { kind, username, at, ...place, link };
 }
 
@@ -62,7 +62,7 @@ export function composeLetter({ pages, config }: Parts, model: LetterModel, loca
     say('lead'),
     details.filter(Boolean).join('\n'),
     link === undefined ? '' : `${isNotice ? t('mail.account') : say('button')}:\n${link}`,
-    isNotice ? t('mail.not_you') : say('after'),
+    isNotice && model.kind !== 'disabled' ? t('mail.not_you') : say('after'),
     `-- \n${t('mail.sender', { name })}\n${config.issuer}`,
   ];
   const html = pages.render('letter', model, { locale });

@@ -8,7 +8,7 @@ import type { Route } from '../../interaction/own-page.ts';
 import { originOf } from '../../observability/audit.ts';
 import { pageContextOf, sendPage } from '../../oidc/send-page.ts';
 import { FormRefusal } from '../../views/refusal.ts';
-import { EMAIL_PATH } from './feature.ts';
+import { EMAIL_PATH, FORGOT_PATH } from './feature.ts';
 import { createMailLinks, type MailLink } from './links.ts';
 
 /** `form`: what was sent, by which a link is used. The others are for the next form. */
@@ -45,8 +45,10 @@ export function linkPage(host: Host, follow: Readonly<Record<MailLink['purpose']
       const { purpose, address } = link;
       if (username === true || purpose === 'new_user') return;
       if (form) audit.record('link_used', 'success', { ...originOf(ctx.state), ...of });
+      // Whoever changed the address may know the password, or have changed it.
+      const nextPath = purpose === 'undo' ? FORGOT_PATH : ACCOUNT_PATH;
       const outcome = form ? (`${purpose}_done` as const) : purpose;
-      const model = { outcome, ...target, username, address, nextUrl: `${issuer}${ACCOUNT_PATH}` };
+      const model = { outcome, ...target, username, address, nextUrl: `${issuer}${nextPath}` };
       return sendPage(ctx, pages.render('email', model, pageContextOf(ctx)));
     },
   };

@@ -61,15 +61,21 @@ export async function openServer({ server, username, password, ca }: MailSetting
   });
 }
 
-async function writeTo(folder: string, name: string, message: object): Promise<void> {
+/** The text is also in a file of its own: in the email, its lines may be wrapped. */
+async function writeTo(folder: string, name: string, message: { readonly text: string }): Promise<void> {
   const { createTransport } = await import('nodemailer');
   const made = await createTransport({ ...CLOSED, streamTransport: true, buffer: true }).sendMail(message);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const file = path.join(folder, `${name}.eml`);
-  // Whoever may write to the folder can't say where it goes.
-  const fresh = `${file}.${randomUUID()}`;
-  await writeFile(fresh, made.message as Buffer, { mode: 0o600, flag: 'wx' });
-  await rename(fresh, file);
+  for (const [ending, content] of [
+    ['txt', message.text] as const,
+    ['eml', made.message as Buffer] as const,
+  ]) {
+    const file = path.join(folder, `${name}.${ending}`);
+    // Whoever may write to the folder can't say where it goes.
+    const fresh = `${file}.${randomUUID()}`;
+    await writeFile(fresh, content, { mode: 0o600, flag: 'wx' });
+    await rename(fresh, file);
+  }
 }
 
 type Message = ReturnType<typeof composeLetter> & Readonly<{ id: string; to: string; ends?: AbortSignal[] }>;

@@ -140,11 +140,17 @@ describe('email to a folder, as docs/mail.md begins', () => {
   it('is a file with a link that works', async () => {
     await askFor(world(), 'anna');
     const folder = path.join(world().folder, 'mail');
-    await until(() => expect(readdirSync(folder)).toEqual([expect.stringMatching(/^[\da-f]{32}\.eml$/)]));
-    const [file = ''] = readdirSync(folder);
+    await until(() =>
+      expect(readdirSync(folder)).toEqual(
+        ['eml', 'txt'].map((ending) => expect.stringMatching(`^[\\da-f]{32}\\.${ending}$`)),
+      ),
+    );
+    const [file = '', plain = ''] = readdirSync(folder);
     const raw = readFileSync(path.join(folder, file), 'utf8').replaceAll(/\r?\n/g, '\r\n');
     const { link = '', headers } = toLetter([], raw);
     expect(headers['to']).toBe('anna@acme.example');
+    // Not wrapped, so that it can be copied.
+    expect(readFileSync(path.join(folder, plain), 'utf8')).toContain(`\n${link}\n`);
     expect((await newBrowser(world()).open(link)).text).toContain('name="again"');
   });
 });

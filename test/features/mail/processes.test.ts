@@ -122,6 +122,8 @@ describe('email of two processes', () => {
       'Your account at Postern was disabled',
     ]);
     for (const { link } of server.letters) expect(link).toBeUndefined();
+    // They can't do anything about it.
+    expect(server.letters[1]?.text).not.toContain('Change your password');
   });
 
   it('creates one user by one link of a sign-up, posted to both at once (ML-44)', async () => {

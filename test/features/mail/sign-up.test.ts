@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { until } from '../../world/clock.ts';
 import { eachStore } from '../../world/each-store.ts';
+import { untilTold } from '../../world/expect-act.ts';
 import { begin, newBrowser, silently, tryPassword } from '../../world/person.ts';
 import { post } from '../../world/requests.ts';
 import { problemsOf } from '../../unit/config/config-files.ts';
@@ -99,6 +100,10 @@ eachStore(
       await browser.submit(await browser.request(next), '', { password: PASSWORD, again: PASSWORD });
       expect(await silently(world(), browser, { scope: 'openid' })).toBe('login_required');
       expect((await tryPassword(world(), 'zoë.1', PASSWORD)).status).toBe(200);
+      // A first password isn't a changed one.
+      await untilTold(world());
+      await isSent();
+      expect(subjectsTo('zoe@acme.example')).toEqual(['Create your account at Postern']);
     });
 
     it('creates one user by one link, whoever posts it at once (ML-44)', async () => {
