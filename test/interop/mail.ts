@@ -80,7 +80,7 @@ const letters = () =>
 try {
   await postern('user', 'add', 'zoe', '--claim', 'email=zoe@acme.example');
   await askFor(world, 'zoe');
-  await until(() => check(letters().length === 1, 'a reset letter over STARTTLS', service.stderr()));
+  await until(() => check(letters().length === 1, 'a reset email over STARTTLS', service.stderr()));
   check(/\/interaction\/link\//.test(letters().join()), 'its link is in the mailbox');
   const fails = async (to: string, reason: string, what: string) => {
     const { stderr } = await postern('mail', 'test', to);
@@ -89,7 +89,7 @@ try {
   if (name === 'postfix') {
     await fails('nobody@acme.example', 'refused', 'refuses an unknown mailbox');
     // Its answer is 454 4.7.1, as of a server that is busy.
-    await fails('anna@other.example', 'busy', 'denies a relay, which waits');
+    await fails('anna@other.example', 'busy', 'email to elsewhere waits while the relay is denied');
   } else {
     const right = await readFile(world.configFile, 'utf8');
     await writeFile(world.configFile, right.replace('-of-smtp', '-of-another'));
