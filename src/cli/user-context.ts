@@ -107,6 +107,9 @@ export type SendLink = (
   user: Pick<User, 'id' | 'username' | 'claims'>,
 ) => (() => Promise<Done>) | undefined;
 
+/** Facts of a user, by their names in JSON. */
+export type UserDetails = (context: UserContext, user: User) => Promise<object>;
+
 type Act<Options> = (context: UserContext, user: User, options: Options) => Promise<Done>;
 
 /** Adds a verb that finds a user, does something to them (users/acts.ts), and prints it. */

@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { canonicalUsername } from '../config/text.ts';
+import { USER_DETAILS } from '../features/commands.ts';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { type User, userOfFile } from '../users/user.ts';
 import { ensureUsernameIndex, usernameSort } from '../users/username-index.ts';
@@ -55,10 +56,14 @@ function parseLimit(text: string): number {
 }
 
 async function show(context: UserContext, typed: string, options: Options, io: CliIo): Promise<void> {
-  const { groups, claims, ...user } = await findUser(context, typed);
-  const [row] = await toRows(context, [{ ...user, groups, claims }], io);
-  const undefined_groups = groups.filter((name) => !Object.hasOwn(context.config.groups, name));
-  print(io, options, { value: { ...row, undefined_groups, claims } });
+  const user = await findUser(context, typed);
+  const [row] = await toRows(context, [user], io);
+  const undefined_groups = user.groups.filter((name) => !Object.hasOwn(context.config.groups, name));
+  const details = await Promise.all(
+    Object.values(USER_DETAILS).map(async (load) => (await load())(context, user)),
+  );
+  const value = { ...row, undefined_groups, ...Object.assign({}, ...details), claims: user.claims };
+  print(io, options, { value });
 }
 
 async function list(context: UserContext, options: Options, io: CliIo): Promise<void> {

@@ -1,7 +1,7 @@
 // The verbs of features, a line each, imported when one is called.
 import type { Command } from 'commander';
 import type { CliIo } from '../cli/io.ts';
-import type { SendLink } from '../cli/user-context.ts';
+import type { SendLink, UserDetails } from '../cli/user-context.ts';
 import type { Config } from '../config/config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Log } from '../observability/log.ts';
@@ -35,6 +35,11 @@ export const USER_COMMANDS: Commands = {
 /** Mail only: sends a link instead of printing it. */
 export const LINK_SENDERS: Readonly<Record<string, () => Promise<SendLink>>> = {
   mail: async () => (await import('./mail/commands.ts')).sendLink,
+};
+
+/** Mail only: what `user list NAME` shows besides. */
+export const USER_DETAILS: Readonly<Record<string, () => Promise<UserDetails>>> = {
+  mail: async () => (await import('./mail/commands.ts')).emailRefusal,
 };
 
 /** `serve` in several processes: what the first one does, and each of those that it starts. */

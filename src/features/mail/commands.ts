@@ -4,13 +4,15 @@ import type { Command } from 'commander';
 import { addVerb, checked, readService, type VerbOptions } from '../../cli/configuration.ts';
 import { CommandError, counted, printDone, type CliIo } from '../../cli/io.ts';
 import { addListOptions, type ListOptions, printList } from '../../cli/table.ts';
-import { type SendLink, withUsers } from '../../cli/user-context.ts';
+import { type SendLink, type UserContext, withUsers } from '../../cli/user-context.ts';
+import type { User } from '../../users/user.ts';
 import type { Config } from '../../config/config.ts';
 import { viewsOf } from '../../views/view-files.ts';
 import { createViews } from '../../views/views.ts';
 import { addressFault, addressOf, parseServer } from './feature.ts';
 import { createMailJobs, type MailJobs, newJob } from './jobs.ts';
 import { composeLetter } from './letter.ts';
+import { createMailStates } from './state.ts';
 import { CURES, openServer, sendMessage, toFailure } from './transport.ts';
 
 export function registerMail(program: Command, io: CliIo): void {
@@ -80,6 +82,14 @@ export async function probeMail({ mail }: Pick<Config, 'mail'>) {
   const { reason, detail } = failure;
   const advice = CURES[reason] ?? 'Start the server, or allow connections from this machine.';
   return { level: 'problem', message: `${server} can't be used (${reason}): ${detail}`, advice } as const;
+}
+
+/** Since when the server of the user's address has refused it. */
+export async function emailRefusal({ store }: UserContext, user: User): Promise<object> {
+  const { refused } = await createMailStates(store.documents).get(user.id);
+  return refused && refused.address === addressOf(user)
+    ? { email_refused_since: new Date(refused.at).toISOString() }
+    : {};
 }
 
 /** The link is made when the email is sent. */

@@ -145,6 +145,7 @@ export const mail = {
     // These delay. What strangers ask for can't use up what there is for all others.
     'mail.sent': { limit: 600, windowSeconds: 10 * MINUTE },
     'mail.asked': { limit: 500, windowSeconds: 10 * MINUTE },
+    'mail.sign_ups': { limit: 250, windowSeconds: 10 * MINUTE },
   },
   audit: ['mail'],
   // Also while email is off: it can be turned on at any time.

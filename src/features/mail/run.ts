@@ -41,6 +41,6 @@ export function open(app: App): PageParts {
       const what = NOTICES.find((one) => one === note?.what);
       if (what !== undefined) await jobs.add([{ id, what, accountId, note }]);
     },
-    job: () => createSender({ app, settings: mail, jobs, addresses }),
+    job: () => createSender({ ...parts, settings: mail, addresses }),
   };
 }

@@ -5,11 +5,13 @@ import { createSparse } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import type { Job } from '../../oidc/job.ts';
 import { createOutbox, type JobFailure } from '../../store/outbox.ts';
+import { ifUnavailable } from '../../store/store.ts';
 import type { AddressLinks } from './address.ts';
 import { mailAddress, mailboxOf, type MailSettings } from './feature.ts';
 import type { MailJob, MailJobs } from './jobs.ts';
 import { composeLetter, kindOf, toModel } from './letter.ts';
 import { canSignUp, findByAddress, newcomer } from './sign-up.ts';
+import type { MailStates } from './state.ts';
 import { sendMessage, toFailure } from './transport.ts';
 
 const MINUTE_MS = 60_000;
@@ -22,7 +24,7 @@ const DELAYED = { reason: 'delayed', mayPass: true };
 /** How long an unresponsive mail server may delay a shutdown. */
 const STOPS_WITHIN_MS = 3000;
 
-type LimitName = 'sent' | 'asked' | 'recipient' | 'recipient_day' | 'notices';
+type LimitName = 'sent' | 'asked' | 'sign_ups' | 'recipient' | 'recipient_day' | 'notices';
 
 /** False: there have been too many. Throws StoreUnavailable. */
 const take = ({ limits }: App, subject: string, names: readonly LimitName[]): Promise<boolean> =>
@@ -36,7 +38,8 @@ const take = ({ limits }: App, subject: string, names: readonly LimitName[]): Pr
       (error: unknown) => (error instanceof TooManyRequests ? false : Promise.reject(error)),
     );
 
-type SenderParts = Readonly<{ app: App; settings: MailSettings; jobs: MailJobs; addresses: AddressLinks }>;
+type SenderParts = Readonly<{ app: App; settings: MailSettings; jobs: MailJobs; addresses: AddressLinks }> &
+  Readonly<{ states: MailStates }>;
 type Parts = SenderParts & Readonly<{ ends: AbortSignal[]; timesToSay: ReturnType<typeof createSparse> }>;
 
 /** Records that an email was sent or dropped. */
@@ -92,7 +95,7 @@ async function findReader({ app: { accounts }, addresses }: Parts, job: MailJob)
 
 async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Promise<JobFailure | 'done'> {
   const { app, settings, ends } = parts;
-  const { id, accountId = '', note, isAsked = false, failures } = job;
+  const { id, accountId = '', note, failures } = job;
   const reader = await findReader(parts, job);
   if (reader === undefined) return 'done';
   const { user, address: to } = reader;
@@ -102,12 +105,32 @@ async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Pr
     record(parts, kind, accountId, 'limited');
     return 'done';
   }
-  if (!(await take(app, '', isAsked ? ['sent', 'asked'] : ['sent']))) return DELAYED;
+  if (!(await take(app, '', sharesOf(job)))) return DELAYED;
   const locale = app.pages.localeFor({ chosen: job.locale ?? String(user.claims['locale']) });
   const content = composeLetter(app, await toModel(app, job, kind, user), locale);
   const failure = await sendMessage(settings, { id, to, ends, ...content }).then(() => undefined, toFailure);
   if (failure === undefined) record(parts, kind, accountId);
+  await keepRefusal(parts, job, to, failure);
   return failure ?? 'done';
+}
+
+/** For administrators. The email is sent or refused all the same, so an outage here mustn't repeat it. */
+async function keepRefusal({ app, states }: Parts, job: MailJob, address: string, failure?: JobFailure) {
+  const { accountId = '', link } = job;
+  if (link !== undefined) return;
+  const isRefused = failure?.reason === 'refused';
+  const refused = isRefused ? { address, at: app.storeNow() } : undefined;
+  await states
+    .update(accountId, (before) =>
+      isRefused === (before.refused?.address === address) ? undefined : { refused },
+    )
+    .catch(ifUnavailable);
+}
+
+/** Sign-ups leave room for passwords. */
+function sharesOf({ what, isAsked = false }: MailJob): readonly LimitName[] {
+  if (!isAsked) return ['sent'];
+  return what === 'new_user' || what === 'exists' ? ['sent', 'asked', 'sign_ups'] : ['sent', 'asked'];
 }
 
 /** Requests by strangers don't delay other emails. */

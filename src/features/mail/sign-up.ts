@@ -47,7 +47,7 @@ export function followSignUp(host: Host, settings: MailSettings): FollowMailLink
     // Counted first: the answer tells which usernames there are.
     await limits.takeDeadLink(String(ctx.state['clientAddress']));
     if ((await accounts.lookUp(username)) !== undefined) return 'taken';
-    // The link is used by the request that is the first to write its user: no crash leaves it used in vain.
+    // The link is used by the request that is the first to write its user. Where that is cut off before the username, the newcomer asks again.
     const isAdded = await addUser(host, actorOf(ctx, 'link'), user);
     return isAdded === undefined ? 'used' : isAdded || 'taken';
   }

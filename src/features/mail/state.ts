@@ -16,6 +16,8 @@ export type MailState = Readonly<{
   pending?: Pending | undefined;
   /** That can be undone, the oldest first. */
   changes?: readonly Change[];
+  /** The address whose server refused the last email to it for good, and when (epoch milliseconds). */
+  refused?: Readonly<{ address: string; at: number }> | undefined;
 }>;
 
 export type MailStates = ReturnType<typeof createMailStates>;

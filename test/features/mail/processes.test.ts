@@ -126,6 +126,26 @@ describe('email of two processes', () => {
     expect(server.letters[1]?.text).not.toContain('Change your password');
   });
 
+  it('shows since when the server of an address refuses email (ML-15)', async () => {
+    const { configFile } = nodeAt(0);
+    const refusedSince = async () =>
+      (await userVerb({ configFile }, ['list', 'ann'])).result['email_refused_since'];
+    await userVerb({ configFile }, ['invite', 'ann', '--claim', 'email=ann@acme.example']);
+    const send = () => userVerb({ configFile }, ['reset', 'ann', '--mail']);
+    server.faults.rcpt = '550 no such user';
+    await send();
+    const now = expect.stringMatching(/^\d{4}-.*Z$/);
+    await until(async () => expect(await refusedSince()).toEqual(now));
+    delete server.faults.rcpt;
+    await userVerb({ configFile }, ['set', 'ann', '--claim', 'email=ann@other.example']);
+    expect(await refusedSince()).toBeUndefined();
+    await userVerb({ configFile }, ['set', 'ann', '--claim', 'email=ann@acme.example']);
+    expect(await refusedSince()).toEqual(now);
+    await send();
+    await until(async () => expect(await refusedSince()).toBeUndefined());
+    expect(server.sentTo('ann@acme.example')).toHaveLength(1);
+  });
+
   it('creates one user by one link of a sign-up, posted to both at once (ML-44)', async () => {
     for (const at of [0, 1, 2]) {
       const email = `new${at}@other.example`;
