@@ -139,7 +139,7 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
   core: CORE,
   access: {
     'AC-13': ['if (!rules.mayUseResource(user, api)) return `${rule}.access`;', ''],
-    'AC-27': ['if (!known.has(name))\n        report(', "if (name === '')\n        report("],
+    'AC-27': ['if (!all.has(name)) report(', "if (name === '') report("],
   },
   account: {
     'MF-37': [

@@ -134,6 +134,9 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'GET /forgot': 404,
   'POST /forgot': 404,
   'GET /forgot/sent': 404,
+  'GET /sign-up': 404,
+  'POST /sign-up': 404,
+  'GET /sign-up/sent': 404,
   // There is nobody to sign out.
   'GET /oauth/logout': 200,
   'POST /oauth/logout': 303,
