@@ -49,9 +49,10 @@ describe('on Redis, commands', () => {
   let [monitor, raw]: (Redis | undefined)[] = [];
   beforeAll(async () => {
     redis = await startRedis();
-    world = await startWorld({ store: redis.url, config: CONFIG });
     raw = new Redis(redis.url);
+    // Before there are commands: one that comes while this begins would be read as its answer.
     monitor = await raw.monitor();
+    world = await startWorld({ store: redis.url, config: CONFIG });
   });
   afterAll(async () => {
     monitor?.disconnect();
