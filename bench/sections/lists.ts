@@ -16,6 +16,8 @@ const RATE = 20;
 /** The service looks after the index each 5 s. */
 const SECONDS = 8;
 
+const COMPUTES = `os.setPriority(10); for (const end = Date.now() + 300; Date.now() < end;);`;
+
 export const lists: Section = async (stage) => {
   const [people, seconds] = stage.isQuick ? [5000, 1] : [100_000, SECONDS];
   const configured = await stage.configure({ name: LMDB, store: 'lmdb', people: 0 });
@@ -34,15 +36,15 @@ export const lists: Section = async (stage) => {
   }
 
   /** Again and again while sign-ins are measured. */
-  const beside = (name: string, ...args: readonly string[]): Subject => ({
+  const beside = (name: string, command: readonly string[]): Subject => ({
     name: `${LMDB}, ${name}`,
     async slice() {
       let isOver = false;
       const listing = (async () => {
         while (!isOver) {
-          const verb = ['dist/main.js', 'user', 'list', ...args, '--config', configured.file];
           const env = { ...process.env, BENCH_SECRET: SECRET };
-          await once(spawn(process.execPath, verb, { env, stdio: ['ignore', 'ignore', 'inherit'] }), 'exit');
+          const stdio = ['ignore', 'ignore', 'inherit'] as const;
+          await once(spawn(process.execPath, command, { env, stdio: [...stdio] }), 'exit');
         }
       })();
       const figures = await signIns();
@@ -51,11 +53,21 @@ export const lists: Section = async (stage) => {
       return figures;
     },
   });
+  const list = (...args: readonly string[]) => [
+    'dist/main.js',
+    'user',
+    'list',
+    ...args,
+    '--config',
+    configured.file,
+  ];
   const alone = { name: `${LMDB}, sign-ins alone`, slice: signIns };
   const subjects: readonly Subject[] = [
     alone,
-    beside(`sign-ins beside a list of 50 of ${people} users`, '--limit', '50'),
-    beside(`sign-ins beside an export of ${people} users`, '-o', 'csv'),
+    beside(`sign-ins beside a list of 50 of ${people} users`, list('--limit', '50')),
+    beside(`sign-ins beside an export of ${people} users`, list('-o', 'csv')),
+    // What any process costs that takes one of the cores, with the priority of a list.
+    beside('sign-ins beside a process that only computes', ['-e', COMPUTES]),
     {
       name: `${LMDB}, sign-ins beside the index of ${people} users`,
       async slice() {
