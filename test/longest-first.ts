@@ -8,7 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST = [
   'features/view-tools/browser',
   'attack/guessing',
-  'fault/package',
+  'features/init/package',
   'features/workers/workers',
   'reload/reload',
   'browser/journeys',

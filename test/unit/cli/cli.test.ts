@@ -51,14 +51,14 @@ describe('postern check', () => {
   it('prints every problem in the form that editors turn into links', async () => {
     const config = file(
       'bad.yaml',
-      'issuer: http://localhost:3000\npasswords: { min_length: 0 }\nclient: []\n',
+      'issuer: http://localhost:3000\npasswords: { min_length: 0 }\nscope: {}\n',
     );
     const { code, stdout, stderr } = await postern(['check', '--config', config]);
     expect(code).toBe(1);
     expect(stdout).toBe('');
     expect(stderr.split('\n')).toEqual([
       `${config}:2:26 passwords.min_length: must be at least 8`,
-      `${config}:3:1 client: unknown key "client": did you mean "clients_from", "clients", "client_documents"?`,
+      `${config}:3:1 scope: unknown key "scope": did you mean "scopes"?`,
       '',
       '2 problems',
       '',

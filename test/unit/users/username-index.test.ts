@@ -2,6 +2,7 @@
 // gets one, by several processes of which one is killed.
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { fold } from '../../../src/features/index.ts';
 import type { StoreConfig } from '../../../src/config/config.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
@@ -101,6 +102,8 @@ describe.each(['lmdb', 'redis'] as const)('the users of the store by name, on %s
   it('are found again within a day where an entry is missing, as those of an older version are', async () => {
     await store.index.remove(USERNAMES, 'anna', person('Anna').id);
     const anna = person('Anna');
+    // Of email, where it is shipped.
+    const indexed = 'mail-addresses' in fold('userIndexes') ? [anna.id] : [];
     const byAddress = async () =>
       (await createStoredUsers(store).findBySort('mail-addresses', 'anna@acme.example', 5)).map(
         ({ id }) => id,
@@ -124,7 +127,7 @@ describe.each(['lmdb', 'redis'] as const)('the users of the store by name, on %s
     });
     indexing.start();
     await vi.waitFor(async () => expect(await names()).toContain('Anna'), MACHINE_MS);
-    await vi.waitFor(async () => expect(await byAddress()).toEqual([anna.id]), MACHINE_MS);
+    await vi.waitFor(async () => expect(await byAddress()).toEqual(indexed), MACHINE_MS);
     await store.index.remove(USERNAMES, 'anna', person('Anna').id);
     clock.forward(23 * HOUR_MS);
     await new Promise((resolve) => setTimeout(resolve, 100));

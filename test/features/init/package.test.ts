@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Browser } from '../world/browser.ts';
-import { freePort } from '../world/servers.ts';
-import { machineToken, signIn } from '../world/app.ts';
-import { get } from '../world/requests.ts';
-import { writeWorldConfig } from '../world/world.ts';
-import { startProcess } from '../world/process.ts';
-import { tempFolder } from '../world/temp-folder.ts';
+import { Browser } from '../../world/browser.ts';
+import { freePort } from '../../world/servers.ts';
+import { machineToken, signIn } from '../../world/app.ts';
+import { get } from '../../world/requests.ts';
+import { writeWorldConfig } from '../../world/world.ts';
+import { startProcess } from '../../world/process.ts';
+import { tempFolder } from '../../world/temp-folder.ts';
 
 const run = promisify(execFile);
 
