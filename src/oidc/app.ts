@@ -1,7 +1,7 @@
 // One application, from top to bottom: what its engine, its pages and its fast path are made of, as one flat object that is passed
 // whole. A module below takes what its own type names. It is immutable; server/replace.ts puts another one in its place.
 import { createAccessRules } from '../config/access-rules.ts';
-import type { Config, RateLimits } from '../config/config.ts';
+import type { Client, ClientSecret, Config, RateLimits } from '../config/config.ts';
 import { levelsOf } from '../config/sign-in-levels.ts';
 import { areNotesHeard } from '../features/index.ts';
 import type { KeySet } from '../keys/key-set.ts';
@@ -24,7 +24,7 @@ import type { UserEvents } from '../users/user-events.ts';
 import type { Views } from '../views/views.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createClaims } from './claims.ts';
-import { createSecretComparison, type SecretComparisonParts } from './client-authentication.ts';
+import { createSecretComparison } from './client-authentication.ts';
 import { createClientLookup } from './clients.ts';
 import { createEndedSessions, type SessionEnds } from './ended-sessions.ts';
 import { createEnginePages } from './engine-pages.ts';
@@ -42,7 +42,7 @@ export interface Process extends Telemetry, OpenUsers {
   readonly hash: KeyedHash;
   readonly passwords: Passwords;
   readonly limitsOf: (rates: RateLimits) => Limits;
-  readonly onSecretUsed: SecretComparisonParts['onSecretUsed'];
+  readonly onSecretUsed: (client: Client, secret: ClientSecret) => void;
   /** What asks other hosts, by the settings of a configuration. */
   readonly outgoingOf: (config: Config) => Outgoing;
   /** False: the keys may be out of date, and nothing may be signed with them. */
@@ -85,6 +85,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   const rules = createAccessRules(config);
   const claims = createClaims({ config, audiences, rules });
   const stillAllowed = createStillAllowed(clients);
+  const clientLimits = createClientLimits(limits);
 
   // What is stored of users, and the lists of it.
   const ended = createEndedSessions(ends);
@@ -134,8 +135,8 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
       now: clock.now,
     }),
     clients,
-    compareSecret: createSecretComparison({ clients, limits, now, onSecretUsed: process.onSecretUsed }),
-    ...createClientLimits(limits),
+    ...clientLimits,
+    compareSecret: createSecretComparison({ ...process, ...clientLimits, clients, limits }),
     audiences,
     rules,
     claims,

@@ -4,7 +4,7 @@ import { BY_PASSWORD, levelOf } from '../users/authentication-methods.ts';
 import { SIGNED } from './cookie-names.ts';
 import type { Proved } from './interactions.ts';
 import type { Engine } from './provider.ts';
-import { factorAtOf, issuedBySession, sessionsSinceOf } from './seam/session-sign-in.ts';
+import { issuedBySession } from './seam/session-sign-in.ts';
 
 export type BrowserSessions = ReturnType<typeof createBrowserSessions>;
 export type BrowserSession = NonNullable<Awaited<ReturnType<BrowserSessions['find']>>>;
@@ -16,7 +16,7 @@ export function createBrowserSessions({ provider, levels }: Engine) {
     /** Undefined: nobody is signed in. Whether the user still may be is `issued`'s to say (users/accounts.ts). */
     async find(ctx: Context) {
       const session = await load(ctx);
-      const { uid, accountId, amr = BY_PASSWORD } = session;
+      const { uid, accountId, amr = BY_PASSWORD, factorAt, sessionsSince = 0 } = session;
       if (accountId === undefined) return undefined;
       return {
         /** Names the session, and isn't its cookie. */
@@ -24,8 +24,8 @@ export function createBrowserSessions({ provider, levels }: Engine) {
         accountId,
         issued: issuedBySession(session),
         amr,
-        factorAt: factorAtOf(session),
-        sessionsSince: sessionsSinceOf(session),
+        factorAt,
+        sessionsSince,
       };
     },
     /** The same user proved more, or goes on where their other sessions end. */

@@ -47,12 +47,11 @@ export function createClientLookup(clients: readonly Client[]) {
   };
 }
 
+/** The clients, and what the engine is told of each. */
+export type KnownClients = Readonly<{ clients: Clients; metadataOf: (client: Client) => ClientMetadata }>;
+
 /** `adapter`, where the engine finds all its clients. */
-export function withConfiguredClients(
-  adapter: Adapter,
-  clients: Clients,
-  metadataOf: (client: Client) => ClientMetadata,
-): Adapter {
+export function withConfiguredClients(adapter: Adapter, { clients, metadataOf }: KnownClients): Adapter {
   return {
     ...adapter,
     async find(id) {

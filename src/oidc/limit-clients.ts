@@ -9,9 +9,9 @@ import { clientLimitsOf } from '../config/endpoints.ts';
 import type { Limits } from '../limits/limits.ts';
 
 /** Where and from where a client says who it is. */
-export const shownAt = (ctx: KoaContextWithOIDC | undefined) => ({
-  endpoint: clientLimitsOf(ctx?.oidc.route)[0],
-  address: String(ctx?.state['clientAddress'] ?? ''),
+export const shownAt = ({ oidc, state }: KoaContextWithOIDC) => ({
+  endpoint: clientLimitsOf(oidc.route)[0],
+  address: String(state['clientAddress'] ?? ''),
 });
 
 type CountedRequest = ReturnType<typeof shownAt> & { readonly client: Client; isCounted: boolean };
@@ -20,6 +20,8 @@ type State = { clientRequest?: CountedRequest };
 /** Whether a client has authenticated, or is a public one that named itself and was counted by its address. */
 export const hasClient = ({ state }: Pick<Context, 'state'>): boolean =>
   (state as State).clientRequest !== undefined;
+
+export type ClientLimits = ReturnType<typeof createClientLimits>;
 
 export function createClientLimits(limits: Limits) {
   async function take(request: CountedRequest): Promise<void> {

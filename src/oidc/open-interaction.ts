@@ -6,7 +6,7 @@ import { toClientModel } from './client-model.ts';
 import { type AskedFor, WHOLE_API } from './policies/asked-for.ts';
 import type { Engine } from './provider.ts';
 import { scopesIn } from './policies/scopes.ts';
-import { factorAtOf, issuedBySession } from './seam/session-sign-in.ts';
+import { issuedBySession } from './seam/session-sign-in.ts';
 
 export const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'access', 'consent'] as const;
 /** What the user is asked for. */
@@ -44,7 +44,7 @@ export async function toOpenInteraction({ clients, provider, issuer }: Engine, d
     issued: session && issuedBySession(session),
     amr: session?.amr ?? BY_PASSWORD,
     /** Epoch seconds of the second factor. */
-    factorAt: session && factorAtOf(session),
+    factorAt: session?.factorAt,
     /** What a `second_factor` prompt asks for. */
     needed: prompted['level'] as Level | undefined,
     /** What the user has granted the app in this session so far. */

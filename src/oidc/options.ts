@@ -30,13 +30,11 @@ import {
   createRevocationPolicy,
 } from './policies/token-policies.ts';
 
-type ToMetadata = ReturnType<typeof clientMetadataOf>;
-
-function openAdapter(name: string, app: App, metadataOf: ToMetadata): Adapter {
+function openAdapter(name: string, app: Hooked): Adapter {
   if (name === 'Session') return createSessionAdapter(app);
   const adapter = createAdapter(name, app);
   if (name === 'Grant') return endImplicitGrants(adapter, app);
-  return name === 'Client' ? withConfiguredClients(adapter, app.clients, metadataOf) : adapter;
+  return name === 'Client' ? withConfiguredClients(adapter, app) : adapter;
 }
 
 type Hooked = ReturnType<typeof withFeatures>;
@@ -45,7 +43,8 @@ type Hooked = ReturnType<typeof withFeatures>;
 export function withFeatures(app: App, features: readonly Parts[]) {
   const guard = joinGuards(features.map(({ guard: own }) => own));
   const { narrowing } = features.find((one) => one.narrowing !== undefined) ?? {};
-  return { ...app, features, guard, narrowing, disclose: createDisclose({ ...app, guard }) };
+  const metadataOf = clientMetadataOf(features);
+  return { ...app, features, guard, narrowing, metadataOf, disclose: createDisclose({ ...app, guard }) };
 }
 
 export function createConfiguration(app: Hooked): Configuration {
@@ -53,14 +52,13 @@ export function createConfiguration(app: Hooked): Configuration {
   const { clients, browsers, features, narrowing } = app;
   const restoreOfflineAccess = createRestoreOfflineAccess(app.log);
   const checkRefresh = createRefreshCheck(app);
-  const metadataOf = clientMetadataOf(features);
   const engines = features.flatMap(({ engine }) => engine ?? []);
 
   return {
     adapter(name: string) {
       const { traits } = modelOf(name);
       const [own] = features.flatMap(({ adapter }) => adapter?.(name) ?? []);
-      const stored = own ?? openAdapter(name, app, metadataOf);
+      const stored = own ?? openAdapter(name, app);
       return traits.includes('scoped') ? narrowScopes(stored, app.stillAllowed) : stored;
     },
     jwks: toEngineKeys(keySet),

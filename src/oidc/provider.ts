@@ -2,17 +2,14 @@
 // configuration make a new instance; nothing here changes afterwards.
 import compose from 'koa-compose';
 import type { Context, Middleware, Next } from 'koa';
-import type { KoaContextWithOIDC } from 'oidc-provider';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { Parts } from '../features/parts.ts';
 import { assertMaySign, createAccessTokens } from '../tokens/access-token.ts';
 import type { App } from './app.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
-import { clientMetadataOf } from './clients.ts';
 import { logEvents, recordEvents } from './engine-events.ts';
 import { createConfiguration, withFeatures } from './options.ts';
-import { shownAt } from './limit-clients.ts';
-import { PosternProvider, type SeamHooks } from './seam/provider.ts';
+import { PosternProvider } from './seam/provider.ts';
 import { guardEngineForms } from './form-origin.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 
@@ -24,8 +21,7 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
   const app = withFeatures(opened, features);
   const { config, issuer, records, audit, log } = app;
   app.clients.alsoFrom(features.flatMap(({ clients }) => clients ?? []));
-  const configuration = createConfiguration(app);
-  const provider = new PosternProvider(issuer, configuration, app, clientHooks(app, features));
+  const provider = new PosternProvider(issuer, createConfiguration(app), app);
   for (const { seam } of features) seam?.(provider);
   rememberFaults(provider);
   logEvents(provider, log);
@@ -58,31 +54,6 @@ async function assertVerifies({ issuer, keySet, now }: App): Promise<void> {
   const claims = { sub, aud: sub, iat, exp: iat + 60, jti: sub, client_id: sub };
   if ((await signer.verify(await signer.sign(claims))) === undefined)
     throw new TypeError(`key ${keySet.active.kid} does not verify what it signs`);
-}
-
-/** What the engine's client does when it says who it is, and before its code or token is used up. */
-function clientHooks({ clients, compareSecret, admitClient, findDefault }: App, features: readonly Parts[]) {
-  const metadataOf = clientMetadataOf(features);
-  async function admitKnown(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
-    const client = await clients.load(clientId);
-    if (ctx !== undefined && client !== undefined) await admitClient(ctx, client);
-  }
-
-  return {
-    findClient: clients.find,
-    responseModesOf: (clientId) => {
-      const client = clients.find(clientId);
-      return client && metadataOf(client).response_modes;
-    },
-    defaultScopeOf: (clientId, resource) =>
-      findDefault({ client: clients.find(clientId), resource, isForUser: true }).join(' '),
-    async compareClientSecret(ctx, clientId, secret) {
-      const isRight = await compareSecret(shownAt(ctx), clientId, secret);
-      if (isRight) await admitKnown(ctx, clientId);
-      return isRight;
-    },
-    admitPublicClient: admitKnown,
-  } satisfies SeamHooks;
 }
 
 /** Refuses before a code or a refresh token is used up for an answer that can't be signed. */

@@ -5,14 +5,12 @@ import type { StoredRecord } from '../store/store.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
 import { createRecordForm } from './record-payload.ts';
 import { SESSION, toEnded } from './user-sessions.ts';
-import type { Place } from '../users/user-index.ts';
 
 /** `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the user's list has. `usedAt`: now, in seconds. */
 type SessionPayload = AdapterPayload & {
   readonly oldId?: string;
   readonly listed?: number;
   readonly usedAt?: number;
-  readonly place?: Place;
 };
 
 export function createSessionAdapter(parts: AdapterParts): Adapter {

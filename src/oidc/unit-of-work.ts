@@ -8,7 +8,7 @@ import { Refusal } from '../views/refusal.ts';
 import type { App } from './app.ts';
 import { cookieNames, cookiesOf, setCookies } from './cookie-names.ts';
 import { recordKey } from './record-payload.ts';
-import { issuedBySession, sessionsSinceOf } from './seam/session-sign-in.ts';
+import { issuedBySession } from './seam/session-sign-in.ts';
 import { RESUMED } from './sign-out-at-once.ts';
 
 /** How the engine takes a cookie away. */
@@ -47,7 +47,7 @@ export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfW
       config.signIn && factors.get(session.accountId),
       find(session.jti),
     ]).catch(() => []);
-    const hasOthers = own !== undefined && own.sessionsSince !== sessionsSinceOf(session);
+    const hasOthers = own !== undefined && own.sessionsSince !== (session.sessionsSince ?? 0);
     return live === undefined || kept === undefined || kept.consumedAt !== undefined || hasOthers;
   }
 

@@ -6,13 +6,11 @@ import type { Store } from '../store/store.ts';
 import type { Accounts } from '../users/accounts.ts';
 import type { StoredUsers } from '../users/stored-users.ts';
 import type { HearOfUser } from '../users/user-events.ts';
-import { createUserIndex, type Place, removeUserLists } from '../users/user-index.ts';
+import { createUserIndex, removeUserLists } from '../users/user-index.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { OWN_CLIENT_ID } from './own-client.ts';
 import type { RecordParts } from './record-payload.ts';
 import { createUserSessions, type UserSessions } from './user-sessions.ts';
-
-type Session = AdapterPayload & { readonly place?: Place };
 
 type ListsParts = RecordParts & {
   readonly accounts: Accounts;
@@ -32,7 +30,7 @@ export function userListsOf({ account, lifetimes }: Config, store: Store, parts:
   const userSessions = createUserSessions({ ...parts, ...parts.accounts, index, records });
   const lists = {
     // First the list, then the record: what was never saved is in no page, and what no list has couldn't be ended.
-    async addSession({ accountId, uid, loginTs, place }: Session): Promise<void> {
+    async addSession({ accountId, uid, loginTs, place }: AdapterPayload): Promise<void> {
       if (accountId === undefined || uid === undefined || loginTs === undefined) return;
       const entry = { uid, ends: loginTs + clock.ahead + lifetimes.sessionAbsolute };
       for (const lost of await index.addSession(accountId, entry, place)) {

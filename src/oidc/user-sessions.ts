@@ -5,7 +5,7 @@ import type { Accounts } from '../users/accounts.ts';
 import { parseForm } from '../store/form.ts';
 import { GRANT, type NewRecord, type RecordStore, type StoredRecord } from '../store/store.ts';
 import type { EndedSessions } from './ended-sessions.ts';
-import type { Place, UserIndex } from '../users/user-index.ts';
+import type { UserIndex } from '../users/user-index.ts';
 import { createRecordForm, recordKey, type RecordParts } from './record-payload.ts';
 import { issuedBySession } from './seam/session-sign-in.ts';
 
@@ -42,7 +42,7 @@ type SessionsParts = RecordParts & {
 export type FoundSession = Readonly<{
   uid: string;
   record: StoredRecord;
-  session: AdapterPayload & { readonly place?: Place; readonly usedAt?: number };
+  session: AdapterPayload & { readonly usedAt?: number };
 }>;
 
 export type UserSessions = ReturnType<typeof createUserSessions>;

@@ -8,7 +8,7 @@ import type { Host } from '../../interaction/host.ts';
 import type { AccountFields, Section, Visitor } from '../../interaction/own-page.ts';
 import { toClientModel } from '../../oidc/client-model.ts';
 import { toAllowedModels } from '../../oidc/scope-words.ts';
-import { issuedBySession, sessionsSinceOf } from '../../oidc/seam/session-sign-in.ts';
+import { issuedBySession } from '../../oidc/seam/session-sign-in.ts';
 import type { FoundSession } from '../../oidc/user-sessions.ts';
 import { noteInActivity, recordAct } from '../../users/acts.ts';
 import type { SecurityEvent } from '../../users/user-index.ts';
@@ -97,7 +97,7 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
   const sessions: Section = {
     async fields({ account, session, own }) {
       const all = await list(account.id);
-      const current = all.filter(({ session: one }) => sessionsSinceOf(one) === own.sessionsSince);
+      const current = all.filter(({ session: { sessionsSince = 0 } }) => sessionsSince === own.sessionsSince);
       return {
         sessions: current.map(({ uid, session: { place, usedAt, loginTs: signedInAt = 0 } }) => ({
           id: idOf(uid),

@@ -1,15 +1,10 @@
 // OIDC Back-Channel Logout 1.0 where an app wants it: which sessions end in a request, and who sends the logout tokens.
-import Engine from 'oidc-provider';
+import Engine, { type Client } from 'oidc-provider';
 import type { Config } from '../../config/config.ts';
 import type { App, Process } from '../../oidc/app.ts';
 import type { SessionEnds } from '../../oidc/ended-sessions.ts';
 import type { Parts } from '../parts.ts';
 import { createLogoutJobs, createLogoutSender } from './sender.ts';
-
-type ClientPrototype = {
-  clientId: string;
-  backchannelLogout(sub: string, sid: string | undefined): Promise<void>;
-};
 
 export const sessionEnds = ({ clients }: Config, { store }: Process): SessionEnds => ({
   clientIds: new Set(clients.flatMap(({ clientId, backchannelLogoutUri: uri }) => (uri ? [clientId] : []))),
@@ -22,14 +17,13 @@ export const open = (app: App): Parts => ({
   clientMetadata: ({ backchannelLogoutUri: uri }) =>
     // With `sid` in its ID tokens, too: without it a logout token ends every session of the user at the app.
     uri ? { backchannel_logout_uri: uri, backchannel_logout_session_required: true } : {},
-  seam({ Client }) {
-    const client = Client.prototype as unknown as ClientPrototype;
+  seam({ Client: { prototype } }) {
     const { ended } = app;
     // The engine's own version lets the user wait for every app, and tries once.
-    client.backchannelLogout = async function note(accountId, sid) {
+    prototype['backchannelLogout'] = async function note(this: Client, accountId: string, sid?: string) {
+      const { ctx } = Engine;
       // The session also knows an app that the user opened and allowed nothing. A token without `sid` would end all their sessions there.
-      if (Engine.ctx && sid)
-        ended.note(Engine.ctx, { accountId, authorizations: { [this.clientId]: { sid } } });
+      if (ctx && sid) ended.note(ctx, { accountId, authorizations: { [this.clientId]: { sid } } });
     };
   },
   job: (provider) => createLogoutSender(app, provider),

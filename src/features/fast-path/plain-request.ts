@@ -4,10 +4,14 @@ import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Client } from '../../config/config.ts';
 import { digestOf } from '../../config/secret-strength.ts';
-import { type ClientRequest, findSecret } from '../../oidc/client-authentication.ts';
+import { findSecret } from '../../oidc/client-authentication.ts';
+import type { shownAt } from '../../oidc/limit-clients.ts';
 import type { Engine } from '../../oidc/provider.ts';
 
 export type FastParts = Engine;
+
+/** Where a client shows its secret, and from where. */
+type ClientRequest = ReturnType<typeof shownAt>;
 
 /** As the middleware has it in `ctx.state`. */
 export type RequestState = { readonly requestId: string; readonly clientAddress: string };

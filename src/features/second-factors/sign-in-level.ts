@@ -11,7 +11,6 @@ import type { GivenToken } from '../../oidc/guard.ts';
 import type { Parts } from '../parts.ts';
 import { endGrantOf } from '../../oidc/policies/asked-for.ts';
 import { scopesIn } from '../../oidc/policies/scopes.ts';
-import { factorAtOf, sessionsSinceOf } from '../../oidc/seam/session-sign-in.ts';
 
 /** Why the user is asked for more. age: what they proved is too long ago for the app. */
 type Missing = { readonly level: Level; readonly because: 'level' | 'age' };
@@ -39,7 +38,7 @@ export function canProve(signIn: SignInSettings, own: Factors, level: Level, at:
 }
 
 /** Epoch seconds of the last second factor. */
-const provedAt = (session: Session): number => factorAtOf(session) ?? session.loginTs ?? 0;
+const provedAt = ({ factorAt, loginTs = 0 }: Session): number => factorAt ?? loginTs;
 
 /** Who has a second factor is never signed in without one, also while its method is off. */
 const ofTheirs = (own: Factors): Level => (hasSecondFactor(own) ? 'second_factor' : 'password');
@@ -111,7 +110,7 @@ export function createSignInPolicy(parts: SignInPolicyParts): Pick<Parts, 'promp
     // Here, as the first that looks at a session: one from before was by password, and names of levels may have changed.
     session.amr ??= [...BY_PASSWORD];
     session.acr = levels.nameOf(levelOf(session.amr));
-    return sessionsSinceOf(session) !== (await factors.get(account.accountId)).sessionsSince;
+    return (session.sessionsSince ?? 0) !== (await factors.get(account.accountId)).sessionsSince;
   }
 
   /** Whether there is something to tell the user. */

@@ -7,7 +7,6 @@ import type { Client } from '../../config/config.ts';
 import type { Narrowing } from '../guard.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
 import type { App } from '../app.ts';
-import { generationOf } from '../seam/session-sign-in.ts';
 
 type ExistingGrantParts = Pick<App, 'clients' | 'consents'> & {
   /** Undefined where the file has no such rules. */
@@ -23,6 +22,12 @@ type GrantOf = Readonly<{
   consent: Client['consent'] | 'pinned';
 }>;
 
+declare module 'oidc-provider' {
+  interface Grant {
+    consent?: GrantOf['consent'];
+  }
+}
+
 export async function findGrant(
   provider: Provider,
   grantId: string | undefined,
@@ -30,7 +35,7 @@ export async function findGrant(
 ): Promise<Grant | undefined> {
   const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
   const isOf = grant?.accountId === of.accountId && grant.clientId === of.clientId;
-  return isOf && generationOf(grant) === of.generation ? grant : undefined;
+  return isOf && grant.generation === of.generation ? grant : undefined;
 }
 
 /** `existing` or a new one, with what was allowed; not saved. What the user allowed stays apart from what the file does. */
@@ -41,8 +46,7 @@ export function grantWith(
   { accountId, clientId, generation, consent }: GrantOf,
 ): Grant {
   // Undefined of what an earlier version made.
-  const { consent: before = 'explicit' } = (existing ?? {}) as Partial<GrantOf>;
-  const isOfSame = existing !== undefined && before === consent;
+  const isOfSame = existing !== undefined && (existing.consent ?? 'explicit') === consent;
   const grant = isOfSame
     ? existing
     : Object.assign(new provider.Grant({ accountId, clientId }), { generation, consent });
@@ -85,7 +89,7 @@ export function createLoadExistingGrant({ clients, consents, narrowing }: Existi
     if (settings === undefined) return undefined;
     const grantId = result?.consent?.grantId ?? session.grantIdFor(clientId);
     const { consent } = settings;
-    const of = { accountId, clientId, generation: generationOf(session), consent };
+    const of = { accountId, clientId, generation: session.generation, consent };
     const existing = await findGrant(provider, grantId, of);
     if (consent === 'implicit') return extend(provider, existing, askedFor(ctx), of);
     const remembered = await consents.find(accountId, clientId);

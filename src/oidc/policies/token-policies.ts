@@ -2,12 +2,12 @@
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
 import type { App } from '../app.ts';
 import type { Guard } from '../guard.ts';
-import { issuedWithGrant, type TokenOfUser } from '../seam/session-sign-in.ts';
+import { issuedWithGrant } from '../seam/session-sign-in.ts';
 import { originOf } from '../../observability/audit.ts';
 import type { Amr } from '../../users/authentication-methods.ts';
 
 /** What the policies look at in an engine token. */
-type PolicedToken = TokenOfUser & {
+type PolicedToken = {
   readonly kind: string;
   /** Of a refresh token this is a credential. */
   readonly jti?: string | undefined;

@@ -4,9 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import { unescape } from 'node:querystring';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import type { Client } from '../../config/config.ts';
 import { callerOf } from '../../config/endpoints.ts';
 import { grantBegunAt } from '../../config/grants.ts';
+import type { App } from '../app.ts';
+import type { KnownClients } from '../clients.ts';
 import { scopesIn } from '../policies/scopes.ts';
 import { PresentedJwt } from './presented-jwt.ts';
 
@@ -52,12 +53,12 @@ function setAside(state: Context['state'], params: Params): void {
 function namePublicClient(
   { headers }: Pick<IncomingMessage, 'headers'>,
   params: Params,
-  parts: ContextParts,
+  { clients }: ContextParts,
 ) {
   const [, encoded] = /^basic ([\w+/]+={0,2})$/i.exec(headers.authorization ?? '') ?? [];
   const [, id] = /^([^:]+):$/.exec(Buffer.from(encoded ?? '', 'base64').toString('latin1')) ?? [];
   const clientId = unescape(id?.replaceAll('+', ' ') ?? '');
-  if (parts.findClient(clientId)?.tokenEndpointAuthMethod !== 'none' || params.client_secret !== undefined)
+  if (clients.find(clientId)?.tokenEndpointAuthMethod !== 'none' || params.client_secret !== undefined)
     return;
   if (params.client_id !== undefined && params.client_id !== clientId) return;
   params.client_id = clientId;
@@ -71,21 +72,23 @@ function wrapJwt(params: Params): void {
 }
 
 /** Before the engine looks at anything: its hooks run after the first checks of the scope. */
-function fillIn(params: Params, { defaultScopeOf }: ContextParts): void {
-  const { client_id: clientId, resource } = params;
+function fillIn(params: Params, { clients, findDefault }: ContextParts): void {
+  const { client_id: clientId, resource: named } = params;
   if (params.scope !== undefined || typeof clientId !== 'string') return;
-  const scope = defaultScopeOf(clientId, typeof resource === 'string' ? resource : undefined);
-  if (scope === '') return;
-  params.scope = scope;
+  const resource = typeof named === 'string' ? named : undefined;
+  const scopes = findDefault({ client: clients.find(clientId), resource, isForUser: true });
+  if (scopes.length === 0) return;
+  params.scope = scopes.join(' ');
   // Many send one with each request. It is for an ID token, of which there is none; the engine would refuse it.
-  if (!scope.split(' ').includes('openid')) params.nonce = undefined;
+  if (!scopes.includes('openid')) params.nonce = undefined;
 }
 
 /** Has the engine say what is wrong with a request, where by itself it would say something else. */
-function tellApart(params: Params, { responseModesOf }: ContextParts): void {
+function tellApart(params: Params, { clients, metadataOf }: ContextParts): void {
   // Such a request may say in its object how it is answered, which nobody reads.
   const isObject = (params.request ?? params.request_uri) !== undefined;
-  const modes = isObject ? responseModesOf(String(params.client_id)) : undefined;
+  const client = isObject ? clients.find(String(params.client_id)) : undefined;
+  const modes = client && metadataOf(client).response_modes;
   if (modes?.includes('query') === false) [params.response_mode] = modes;
   if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
   // Without a type no mode is the default, and that would be the fault.
@@ -95,15 +98,7 @@ function tellApart(params: Params, { responseModesOf }: ContextParts): void {
     Object.assign(params, Object.fromEntries(NEEDING_OPENID.map((name) => [name, undefined])));
 }
 
-export type ContextParts = Readonly<{
-  /** Gives a resource the spelling of the configuration. */
-  spell: (resource: string) => string;
-  findClient: (clientId: string) => Client | undefined;
-  /** RFC 7591 response_modes; undefined for the engine's default. */
-  responseModesOf: (clientId: string) => readonly string[] | undefined;
-  /** What an authorization request without a scope asks for; empty where there is nothing to fill in. */
-  defaultScopeOf: (clientId: string, resource: string | undefined) => string;
-}>;
+type ContextParts = KnownClients & Pick<App, 'audiences' | 'findDefault'>;
 
 /** The class must be called OIDCContext. */
 export function contextClass(Base: ContextClass, provider: Provider, parts: ContextParts): ContextClass {
@@ -128,8 +123,10 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       }
       if (this.route === 'authorization') tellApart(params, parts);
       if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
-      // Codes, refresh tokens and grants are kept by this name.
-      if (typeof params.resource === 'string') params.resource = parts.spell(params.resource);
+      // As the file spells it: codes, refresh tokens and grants are kept by this name.
+      const { resource } = params;
+      if (typeof resource === 'string')
+        params.resource = parts.audiences.findResource(resource)?.resource ?? resource;
     }
 
     /** From the issuer alone, whatever the request's Host says. */
