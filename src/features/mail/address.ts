@@ -98,7 +98,7 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
   };
 }
 
-/** The forms that ask for a link, of users of the store. */
+/** The forms that request a link or cancel the request, of users of the store. */
 export function addressSection({ app, jobs, states }: Parts): Section {
   const { issuer, limits } = app;
   return {
@@ -113,6 +113,10 @@ export function addressSection({ app, jobs, states }: Parts): Section {
     changes: {
       async email(ctx, { account, session }, form) {
         const { id: accountId, claims, source } = account;
+        if (form.field('cancel') !== '') {
+          await states.update(accountId, () => ({ pending: undefined }));
+          return undefined;
+        }
         const address = mailAddress(form.field('email').trim());
         if (address === undefined || source !== 'store') return 'no_address';
         // Not the limits of `mail.recipient`: they would tell whether the mailbox is another user's.

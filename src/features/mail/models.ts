@@ -56,7 +56,7 @@ const outcome = z.enum([...PURPOSES, 'address_done', 'undo_done']);
 /** The page of a link in an email, before and after its use. */
 export const email = z.object({ outcome, ...form, username: Text, address: Text, nextUrl: Url });
 
-/** On the account page, of users of the store. Its form posts `email`. `pending`: not confirmed yet. */
+/** On the account page, of users of the store. Its forms post `email`, or `cancel` for the `pending` address, which isn't confirmed. */
 export const AddressModel = z
   .object({ action: Url, isVerified: z.boolean(), pending: Text.optional() })
   .optional();

@@ -45,6 +45,7 @@ async function newUser(world: OpenWorld, { email = newAddress(), ...others }: Re
     isSignedOut: async () => isLoginPage(await browser.open(`${world.issuer}/account`)),
     claims: async () => (await users.findById(id))?.claims,
     set: (to: string) => users.setGranted(id, (before) => ({ ...before, claims: { email: to } })),
+    cancel: async () => browser.submit(await page(), '/account/email', { cancel: 'yes' }),
     password: () => users.setPassword(id, passwordHash, Date.now() / 1000),
     remove: () => users.remove(id),
   };
@@ -135,6 +136,7 @@ eachStore(
 
     it.each([
       ['a newer request', 'ask', newAddress()],
+      ['its cancellation', 'cancel', ''],
       ['an administrator', 'set', newAddress()],
       ['a new password', 'password', ''],
       ['the end of the account', 'remove', ''],
@@ -243,6 +245,15 @@ describe('an address', () => {
     const [link, browser] = [await linkTo(user.old), newBrowser(world())];
     await browser.send(await browser.open(link), link, { password: `${PASSWORD}2`, again: `${PASSWORD}2` });
     expect(await user.claims()).toMatchObject({ email: user.old, email_verified: true });
+  });
+
+  it('is no longer shown once its change is cancelled, and can be requested again', async () => {
+    const [user, to] = [await newUser(world()), newAddress()];
+    const link = await user.link(to);
+    expect((await user.page()).text).toContain('name="cancel"');
+    expect((await user.cancel()).text).not.toContain(to);
+    expect(await postLink(world(), await user.link(to, 2))).toBe(200);
+    expect(await statusOf(world(), link)).toBe(410);
   });
 
   it('needs a form of its own page, and one mailbox (ML-19, T3)', async () => {
