@@ -129,10 +129,10 @@ export function createAccounts(parts: AccountsParts) {
       const generation = toGeneration([user?.validAfter ?? 0, state.validAfter]);
       return { user, generation, attemptsSince: `${generation}.${state.attemptsSince ?? 0}`, costs };
     },
-    /** By login name or by id, also who can't sign in: for an administrator. Throws StoreUnavailable. */
+    /** By id, before someone who signed up with a username like it, or by username, also who can't sign in: for an administrator. Throws StoreUnavailable. */
     async lookUp(typed: string): Promise<User | undefined> {
-      const ofFile = byUsername.get(canonicalUsername(typed)) ?? byId.get(typed);
-      return ofFile ?? (await storedUsers.findByUsername(typed)) ?? storedUsers.findById(typed);
+      const ofFile = byId.get(typed) ?? byUsername.get(canonicalUsername(typed));
+      return ofFile ?? (await storedUsers.findById(typed)) ?? storedUsers.findByUsername(typed);
     },
     /** Whether the user, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
     async maySignIn({ user }: Found): Promise<boolean | 'factors_off'> {

@@ -101,6 +101,15 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
     ).toHaveLength(1);
   });
 
+  it('are meant by their id, also while somebody has a login name that is spelled like it', async () => {
+    const id = await add(world, 'ivan');
+    await add(world, id.toLowerCase());
+    const disabled = await userVerb(world, ['disable', id]);
+    expect(disabled.result).toMatchObject({ id, username: 'ivan' });
+    const { result } = await userVerb(world, ['list', id.toLowerCase()]);
+    expect(result).toMatchObject({ username: id.toLowerCase(), status: 'active' });
+  });
+
   it('end with everything they have when they are deleted, and the name is somebody else’s from then on', async () => {
     const first = await add(world, 'grace');
     const before = await tokensOfUser(world, 'grace');
