@@ -17,6 +17,8 @@ export type PageParts = Parts &
     routes?: (host: Host, sections: readonly Section[]) => readonly Route[];
     /** A way to sign in, beside the password. */
     ways?: (host: Host) => Way;
+    /** Email only: where users request a new password or invitation link by themselves. */
+    newLinkUrl?: string;
     /** Second factors only: the step between the password and the session. */
     pending?: (host: Host, pages: SignInPages) => PendingSignIns;
     /** Second factors only: what a one-time link adds to its user. */

@@ -25,10 +25,13 @@ type Dead = Readonly<{
   link?: OneTimeLink | undefined;
 }>;
 
+type LinkParts = Readonly<{ firstFactor: FirstFactor | undefined; newLinkUrl: string | undefined }>;
+
 /** Adds the routes below the prefix of `router`. */
-export function addLinkRoutes(router: Router, host: Host, firstFactor: FirstFactor | undefined): void {
+export function addLinkRoutes(router: Router, host: Host, parts: LinkParts): void {
   const { config, trustedBrowsers, cookie, csrf, audit } = host;
-  const page = createLinkPages(host, firstFactor);
+  const { firstFactor } = parts;
+  const page = createLinkPages(host, parts);
   const followLink = createFollowLink(host, firstFactor);
 
   router.get('/link/:token', async (ctx) => {
@@ -85,7 +88,7 @@ export function createNoteDead({ audit, limits, now }: Pick<Host, 'audit' | 'lim
   };
 }
 
-function createLinkPages(host: Host, firstFactor: FirstFactor | undefined) {
+function createLinkPages(host: Host, { firstFactor, newLinkUrl: url }: LinkParts) {
   const { config, csrf, pages } = host;
   const noteDead = createNoteDead(host);
 
@@ -99,8 +102,9 @@ function createLinkPages(host: Host, firstFactor: FirstFactor | undefined) {
     /** One page for all reasons, except for an unknown result. */
     async refuse(ctx: Context, { reason, link }: Dead): Promise<void> {
       await noteDead(ctx, { account_id: link?.accountId, action: link?.purpose, reason });
-      if (reason === 'unconfirmed') show(ctx, { outcome: 'maybe_used' }, 503);
-      else show(ctx, { outcome: 'expired' }, 410);
+      const newLinkUrl = link?.purpose === 'factors' ? undefined : url;
+      if (reason === 'unconfirmed') show(ctx, { outcome: 'maybe_used', newLinkUrl }, 503);
+      else show(ctx, { outcome: 'expired', newLinkUrl }, 410);
     },
     async ask(
       ctx: Context,

@@ -27,7 +27,8 @@ export function interactionRoutes(host: Host, features: readonly PageParts[]): M
   const router = new Router({ prefix: '/interaction' });
 
   const [firstFactor] = features.flatMap((one) => one.firstFactor?.(host) ?? []);
-  addLinkRoutes(router, host, firstFactor);
+  const newLinkUrl = features.find((one) => one.newLinkUrl)?.newLinkUrl;
+  addLinkRoutes(router, host, { firstFactor, newLinkUrl });
   const [pending] = features.flatMap((one) => one.pending?.(host, { router, open, show }) ?? []);
   const attempt = createAttempt(host, show, pending);
 

@@ -144,7 +144,8 @@ const link = z.discriminatedUnion('outcome', [
     /** The user's page for factors, where they get recovery codes. */
     factorsUrl: url.optional(),
   }),
-  z.object({ outcome: z.enum(['expired', 'maybe_used']) }),
+  /** `newLinkUrl`: where the user requests another link, if they can. */
+  z.object({ outcome: z.enum(['expired', 'maybe_used']), newLinkUrl: url.optional() }),
 ]);
 
 const error = z.object({

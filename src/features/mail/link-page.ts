@@ -8,7 +8,7 @@ import type { Route } from '../../interaction/own-page.ts';
 import { originOf } from '../../observability/audit.ts';
 import { pageContextOf, sendPage } from '../../oidc/send-page.ts';
 import { FormRefusal } from '../../views/refusal.ts';
-import { EMAIL_PATH, FORGOT_PATH } from './feature.ts';
+import { EMAIL_PATH, FORGOT_PATH, SIGN_UP_PATH } from './feature.ts';
 import { createMailLinks, type MailLink } from './links.ts';
 
 /** `form`: what was sent, by which a link is used. The others are for the next form. */
@@ -17,9 +17,25 @@ export type Visit = Readonly<{ ctx: Context; form: Form | undefined; action: str
 /** Resolves whose account it is for; undefined: it doesn't work; true: it has answered. What an outage cuts off can be repeated. */
 export type FollowMailLink = (link: MailLink, visit: Visit) => Promise<string | true | undefined>;
 
+const fieldsOf = (link: MailLink | undefined) => link && { account_id: link.accountId, action: link.purpose };
+
 export function linkPage(host: Host, follow: Readonly<Record<MailLink['purpose'], FollowMailLink>>): Route {
-  const { audit, csrf, issuer, pages } = host;
+  const { audit, config, csrf, issuer, pages } = host;
   const [links, noteDead] = [createMailLinks(host), createNoteDead(host)];
+
+  /** An undo link can't be requested. */
+  const newLinkUrls = {
+    address: config.account ? `${issuer}${ACCOUNT_PATH}` : undefined,
+    undo: undefined,
+    new_user: config.mail?.signUp && `${issuer}${SIGN_UP_PATH}`,
+  };
+
+  async function refuse(ctx: Context, link: MailLink | undefined): Promise<void> {
+    await noteDead(ctx, { ...fieldsOf(link), reason: link === undefined ? 'unknown' : 'ended' });
+    ctx.status = 410;
+    const newLinkUrl = link && newLinkUrls[link.purpose];
+    sendPage(ctx, pages.render('link', { outcome: 'expired', newLinkUrl }, pageContextOf(ctx)));
+  }
 
   async function formOf(ctx: Context, token: string): Promise<Form | undefined> {
     if (ctx.method !== 'POST') return undefined;
@@ -35,16 +51,12 @@ export function linkPage(host: Host, follow: Readonly<Record<MailLink['purpose']
       const form = await formOf(ctx, token);
       const target = { action: `${issuer}${EMAIL_PATH}/${token}`, csrf: csrf.token(token, 'email') };
       const link = await links.find(token);
-      const username = link && (await follow[link.purpose](link, { ctx, form, ...target }));
-      const of = link && { account_id: link.accountId, action: link.purpose };
-      if (link === undefined || username === undefined) {
-        await noteDead(ctx, { ...of, reason: link === undefined ? 'unknown' : 'ended' });
-        ctx.status = 410;
-        return sendPage(ctx, pages.render('link', { outcome: 'expired' }, pageContextOf(ctx)));
-      }
+      if (link === undefined || link.isOver) return refuse(ctx, link);
+      const username = await follow[link.purpose](link, { ctx, form, ...target });
+      if (username === undefined) return refuse(ctx, link);
       const { purpose, address } = link;
       if (username === true || purpose === 'new_user') return;
-      if (form) audit.record('link_used', 'success', { ...originOf(ctx.state), ...of });
+      if (form) audit.record('link_used', 'success', { ...originOf(ctx.state), ...fieldsOf(link) });
       // Whoever changed the address may know the password, or have changed it.
       const nextPath = purpose === 'undo' ? FORGOT_PATH : ACCOUNT_PATH;
       const outcome = form ? (`${purpose}_done` as const) : purpose;

@@ -13,19 +13,22 @@ export type MailLink = Readonly<
 
 /** Of the store itself: a link is saved before it is sent. */
 export function createMailLinks({ issuer, hash, store }: Pick<App, 'issuer' | 'hash' | 'store'>) {
+  const { now } = store.clock;
   const keyOf = (token: string) => hash(`email link:${token}`);
   return {
     /** Resolves the URL of a new link. */
     async create(link: MailLink, ttlSeconds: number): Promise<string> {
       const token = randomBytes(32).toString('base64url');
-      const payload = JSON.stringify(link);
-      await store.records.save({ kind: KIND, key: keyOf(token), payload, ttlSeconds, isAwaited: true });
+      const payload = JSON.stringify({ ...link, until: now() + ttlSeconds * 1000 });
+      const life = { ttlSeconds: 2 * ttlSeconds, isAwaited: true };
+      await store.records.save({ kind: KIND, key: keyOf(token), payload, ...life });
       return `${issuer}${EMAIL_PATH}/${token}`;
     },
-    /** Undefined: made up or expired. */
-    async find(token: string): Promise<MailLink | undefined> {
+    /** Undefined: made up, or expired long ago. Until then, the page of an expired link leads to the page for another one. */
+    async find(token: string): Promise<(MailLink & { isOver: boolean }) | undefined> {
       const record = await store.records.find(KIND, keyOf(token));
-      return record && (parseJsonObject(record.payload) as MailLink | undefined);
+      const link = record && (parseJsonObject(record.payload) as (MailLink & { until: number }) | undefined);
+      return link && { ...link, isOver: link.until <= now() };
     },
   };
 }

@@ -20,12 +20,12 @@ export function open(app: App): PageParts {
   const jobs = createMailJobs(store);
   const parts = { app, jobs, states: createMailStates(store.documents) };
   const addresses = createAddressLinks(parts);
+  const forgotUrl = `${issuer}${FORGOT_PATH}`;
+  const signUpUrl = mail.signUp && `${issuer}${SIGN_UP_PATH}`;
   return {
     guard,
-    ways: () => () => ({
-      forgotUrl: `${issuer}${FORGOT_PATH}`,
-      signUpUrl: mail.signUp && `${issuer}${SIGN_UP_PATH}`,
-    }),
+    ways: () => () => ({ forgotUrl, signUpUrl }),
+    newLinkUrl: forgotUrl,
     sections: () => [addressSection(parts)],
     routes: (host) => [
       askPage(host, jobs, 'forgot'),

@@ -8,7 +8,7 @@ import { hashPassword } from '../../../src/users/passwords.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { isLoginPage, openAccount } from '../../world/account-page.ts';
 import { formOf } from '../../world/browser.ts';
-import { until } from '../../world/clock.ts';
+import { DAY, moveClock, standingClock, until } from '../../world/clock.ts';
 import { eachStore, useWorld } from '../../world/each-store.ts';
 import { newBrowser } from '../../world/person.ts';
 import type { OpenWorld } from '../../world/world.ts';
@@ -301,6 +301,29 @@ describe('an address', () => {
     await createMailJobs(world().openedStore).add([{ id, what: 'undo', accountId: user.id, link }]);
     await quiet(world());
     expect(subjectsTo(user.old)).toEqual(['New email address for Postern requested']);
+  });
+});
+
+describe('an expired link', () => {
+  standingClock();
+  const world = useWorld({ config: { ...config, mail: { ...server.mail, sign_up: { domains: 'any' } } } });
+
+  it('leads to the page where its user requests another one, if there is one', async () => {
+    const [user, to, newcomer] = [await newUser(world()), newAddress(), newAddress()];
+    await askFor(world(), user.username);
+    await askFor(world(), newcomer, { page: 'sign-up' });
+    const links = [await linkTo(user.old), await linkTo(newcomer), await user.link(newAddress())];
+    await postLink(world(), await user.link(to));
+    const undo = await linkTo(user.old, 2);
+    moveClock(DAY + 1);
+    for (const [at, page] of ['/forgot', '/sign-up', '/account'].entries()) {
+      const { status, text } = await newBrowser(world()).request(links[at] ?? '');
+      expect([status, text]).toEqual([410, expect.stringContaining(`href="${world().issuer}${page}"`)]);
+    }
+    expect(await statusOf(world(), undo)).toBe(200);
+    moveClock(7 * DAY);
+    const { status, text } = await newBrowser(world()).request(undo);
+    expect([status, text]).toEqual([410, expect.not.stringContaining('Request a new link')]);
   });
 });
 
