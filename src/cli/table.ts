@@ -24,6 +24,8 @@ type Column<Row> = Readonly<{
   isTime?: boolean;
   /** Of texts that stand out on a terminal. */
   colours?: Readonly<Record<string, 'green' | 'yellow' | 'red'>>;
+  /** What a table shows. Default: the value. */
+  show?: (row: Row) => unknown;
 }>;
 
 export type List<Row> = Readonly<{
@@ -147,8 +149,8 @@ async function printTable<Row>(
   for await (const row of list.rows) {
     if (count++ === 0 && headers) page.push(headings);
     page.push(
-      columns.map(({ key, isTime, colours }) => {
-        const value = row[key];
+      columns.map(({ key, isTime, colours, show }) => {
+        const value = show ? show(row) : row[key];
         const shown = toCell(isTime === true && !isWide ? toAgo(value) : value);
         return { text: shown, style: colours?.[shown] };
       }),

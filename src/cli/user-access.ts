@@ -116,7 +116,11 @@ async function change(context: UserContext, before: User, options: SetOptions): 
     ),
   });
   const { groups, claims } = await changeGranted(context, before, to);
-  return { value: { groups, claims }, text: `Updated ${username}: groups ${groups.join(', ') || 'none'}` };
+  const hasGroups = added.groups.length + removeGroup.length > 0;
+  return {
+    value: { groups, claims },
+    text: `Updated ${username}${hasGroups ? `: groups ${groups.join(', ') || 'none'}` : ''}`,
+  };
 }
 
 /** Apps that no longer let the user in are notified. Throws CommandError where the user is gone. */

@@ -7,7 +7,7 @@ import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { type User, userOfFile } from '../users/user.ts';
 import { ensureUsernameIndex, usernameSort } from '../users/username-index.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
-import { print, type CliIo } from './io.ts';
+import { counted, print, type CliIo } from './io.ts';
 import { addListOptions, type ListOptions, printList } from './table.ts';
 import { withProgress } from './terminal.ts';
 import { findUser, stayInBackground, type UserContext, withUsers } from './user-context.ts';
@@ -24,7 +24,7 @@ const FILTERS: Readonly<Record<string, (row: Row, given: string) => boolean>> = 
     ),
   invited: ({ invited }) => invited,
   disabled: ({ disabled }) => disabled,
-  withoutFactor: ({ factors }) => !factors?.passkeys && factors?.one_time_codes !== true,
+  withoutFactor: ({ factors }) => factors.passkeys === 0 && !factors.one_time_codes,
   neverSignedIn: (row) => row.last_sign_in === undefined,
 };
 /** Users of the store in a page. */
@@ -74,7 +74,7 @@ async function list(context: UserContext, options: Options, io: CliIo): Promise<
   await printList(io, options, {
     rows: rowsOf(context, options, io),
     none: 'No users found.',
-    columns: ['username', 'email', 'groups', 'factors', lastSignIn, status, 'source'],
+    columns: ['username', 'email', 'groups', { key: 'factors', show: inWords }, lastSignIn, status, 'source'],
     wide: ['id'],
   });
 }
@@ -118,7 +118,7 @@ async function* inOrder({ config, storedUsers }: UserContext, after: string, atO
 
 const warnTo = (io: CliIo) => (_id: string, fault: Error) => io.stderr.write(`warning: ${fault.message}\n`);
 
-async function toRows({ config, accounts, states, factors }: UserContext, users: readonly User[], io: CliIo) {
+async function toRows({ accounts, states, factors }: UserContext, users: readonly User[], io: CliIo) {
   const ids = users.map(({ id }) => id);
   const [known, all] = await Promise.all([states.getAll(ids, warnTo(io)), factors.getAll(ids, warnTo(io))]);
   return users.map((user) => {
@@ -132,8 +132,19 @@ async function toRows({ config, accounts, states, factors }: UserContext, users:
     // What keeps the user from signing in.
     const status = (['disabled', 'shadowed', 'invited'] as const).find((state) => is[state]) ?? 'active';
     const last_sign_in = lastSignIn && new Date(lastSignIn * 1000).toISOString();
-    const own = config.signIn && { factors: countFactors(all.get(id)) };
-    return { username, id, email: claims['email'], source, status, last_sign_in, ...is, ...own, groups };
+    const email = claims['email'];
+    // Also while second factors are off: whoever has one can't sign in by password then.
+    return {
+      username,
+      id,
+      email,
+      source,
+      status,
+      last_sign_in,
+      ...is,
+      factors: countFactors(all.get(id)),
+      groups,
+    };
   });
 }
 
@@ -142,3 +153,12 @@ const countFactors = ({ passkeys, oneTimeCode, recoveryCodes }: Factors = NO_FAC
   one_time_codes: oneTimeCode !== undefined,
   recovery_codes: recoveryCodes.length,
 });
+
+const inWords = ({ factors: { passkeys, one_time_codes, recovery_codes } }: Row) =>
+  [
+    passkeys > 0 && counted(passkeys, 'passkey'),
+    one_time_codes && 'one-time codes',
+    recovery_codes > 0 && counted(recovery_codes, 'recovery code'),
+  ]
+    .filter((one) => one !== false)
+    .join(', ');

@@ -81,6 +81,7 @@ describe('the groups and claims of a person of the store', () => {
     });
     const list = await user('set', 'alice', '--remove-group', 'managers', '--remove-group', 'staff');
     expect(list.stdout).toBe('Updated alice: groups none\n');
+    expect((await user('set', 'alice', '--claim', 'quota=7')).stdout).toBe('Updated alice\n');
     await user('set', 'alice', '--group', 'staff', '--group', 'managers');
   });
 
@@ -130,7 +131,7 @@ describe('the groups and claims of a person of the store', () => {
 
   it('are printed in lines', async () => {
     expect((await user('list', 'bob')).stdout).toContain(
-      'source: file\nstatus: active\nlast_sign_in: -\ndisabled: false\ninvited: false\nshadowed: false\ngroups: wiki\nundefined_groups: none\nclaims: name Bob\n',
+      'source: file\nstatus: active\nlast_sign_in: -\ndisabled: false\ninvited: false\nshadowed: false\nfactors: passkeys 0, one_time_codes false, recovery_codes 0\ngroups: wiki\nundefined_groups: none\nclaims: name Bob\n',
     );
   });
 });

@@ -125,12 +125,7 @@ describe('postern user list', () => {
       'SOURCE',
       'ID',
     ]);
-    const anna = [
-      'anna',
-      'Anna@Example.com',
-      'gone, staff',
-      'passkeys 1, one_time_codes false, recovery_codes 2',
-    ];
+    const anna = ['anna', 'Anna@Example.com', 'gone, staff', '1 passkey, 2 recovery codes'];
     expect(lines[2]?.toSpliced(2, 1, 'gone, staff')).toEqual([
       ...anna,
       '2026-09-21T14:13:20.000Z',
@@ -151,6 +146,15 @@ describe('postern user list', () => {
     ]);
     const [, hostile] = (await list('-o', 'csv')).stdout.split('\r\n');
     expect(hostile?.startsWith(`'${HOSTILE},"x""@e.example",`)).toBe(true);
+  });
+
+  it('names who has a second factor also while these are off', async () => {
+    const off = join(folder, 'off.yaml');
+    await writeFile(off, FILE.replace('sign_in: { passkeys: true }\n', ''));
+    const { stdout } = await postern(['user', 'list', '--config', off, '--without-factor', '-o', 'name']);
+    expect(stdout.split('\n').slice(0, -1).toSorted()).toEqual(
+      EVERYBODY.filter((one) => one !== 'anna').toSorted(),
+    );
   });
 
   it('of one user has their claims', async () => {
