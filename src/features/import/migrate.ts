@@ -70,7 +70,9 @@ export async function migrate(name: Name, file: string, { out, issuer }: Options
     'The sub of every user changes': [
       'Apps that know users by sub take each for a new user. Before you switch, set them to match users by email address or username',
     ],
-    'To fill in: postern check refuses the files until then': await faultsOf(out),
+    'To fill in: postern check refuses the files until then': (await faultsOf(out)).concat(
+      drafts.map(neededBy),
+    ),
     'What changes': [
       ...drafts.flatMap(notesOfClient),
       left > 0
@@ -104,6 +106,13 @@ async function writeAll(folder: string, files: Readonly<Record<string, string>>)
     await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
     await writeFile(join(folder, name), content, { flag: 'wx', mode: 0o600 });
   }
+}
+
+function neededBy({ client, secret, isPublic }: ClientDraft): string {
+  const [, variable] = /^env:(.+)/.exec(isPublic ? '' : textOf(secret)) ?? [];
+  return variable === undefined
+    ? ''
+    : `client ${textOf(client['client_id'])}: set ${variable} in the environment`;
 }
 
 /** What `postern check` says. */
@@ -168,8 +177,8 @@ function notesOfClient(draft: ClientDraft): readonly string[] {
   const { fault } = draft.isPublic ? {} : toSecrets(textOf(draft.secret));
   const foreign = draft.scopes.filter((one) => ![...SPECIFICATION_SCOPES, 'groups'].includes(one));
   const notes = [
-    fault && `its secret ${fault}: make one with "postern client secret"`,
-    mayOmitPkce(draft) && 'needs no PKCE, as before: set require_pkce: true if the app uses it',
+    fault && `its secret ${fault}. Make one with "postern client secret"`,
+    mayOmitPkce(draft) && 'PKCE stays optional. Set require_pkce: true if the app uses it',
     foreign.length > 0 && `scopes left out: ${foreign.join(', ')}. Define them in resources, and add them`,
     draft.left.length > 0 && `not carried over: ${draft.left.join(', ')}`,
   ];

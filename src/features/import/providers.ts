@@ -42,7 +42,7 @@ const dex: Provider = {
       grants: USUAL,
       scopes: ['email', 'profile', 'groups'],
       secret: typeof env === 'string' ? `env:${env}` : secret,
-      left: without(fields, 'id name secret secretEnv redirectURIs public logoURL'),
+      left: without(fields, 'id name secret secretEnv redirectURIs public'),
     };
   },
   issuerOf: (content) => textOf(valueAt(content, 'issuer')),
@@ -54,10 +54,14 @@ const dex: Provider = {
     'lifetimes/refresh_token_absolute': 'expiry/refreshTokens/absoluteLifetime',
   },
   groupsOf: () => [],
-  notesOf: (content) =>
-    recordsOf(valueAt(content, 'connectors')).map(
+  notesOf: (content) => [
+    ...recordsOf(valueAt(content, 'connectors')).map(
       ({ id }) => `connector ${textOf(id)}: its users can't sign in`,
     ),
+    ...textsOf(valueAt(content, 'oauth2/grantTypes'))
+      .filter((grant) => !USUAL.includes(grant))
+      .map((grant) => `grant type ${grant}: not carried over`),
+  ],
 };
 
 const SAME = ['client_id', 'client_name', 'redirect_uris', 'token_endpoint_auth_method'];

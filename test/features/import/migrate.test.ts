@@ -41,19 +41,20 @@ describe('postern migrate', () => {
       'dex',
       `issuer: https://dex.example/dex
 storage: { type: sqlite3 }
+oauth2: { skipApprovalScreen: false, grantTypes: [authorization_code, 'urn:ietf:params:oauth:grant-type:device_code'] }
 web: { allowedOrigins: [https://spa.example] }
 frontend: { issuer: Acme }
 expiry: { idTokens: 2h30m, refreshTokens: { validIfNotUsedFor: 168h, absoluteLifetime: 720h0m0s } }
 connectors: [{ type: ldap, id: corp, name: LDAP, config: { bindPW: ${SECRET} } }]
 staticClients:
 - { id: web, name: Web, redirectURIs: ['https://app.example/callback'], secret: ${SECRET} }
-- { id: env, redirectURIs: ['https://env.example/cb'], secretEnv: DEX_SECRET }
+- { id: env, redirectURIs: ['https://env.example/cb'], secretEnv: DEX_SECRET, logoURL: 'https://env.example/logo.svg' }
 - { id: cli, public: true, redirectURIs: ['http://localhost:8000/cb'], trustedPeers: [web] }
 staticPasswords:
 - { email: anna@example.com, hash: "$2a$10$abc", username: anna, userID: "1", groups: [staff] }
 `,
     );
-    expect([code, toFill]).toEqual([0, []]);
+    expect([code, toFill]).toEqual([0, ['client env: set DEX_SECRET in the environment']]);
     const config = await load();
     expect(config).toMatchObject({
       issuer: 'https://dex.example/dex',
@@ -78,11 +79,13 @@ staticPasswords:
       { clientId: 'cli', tokenEndpointAuthMethod: 'none', secrets: [], requirePkce: true },
     ]);
     expect(changes).toEqual([
-      'client web: needs no PKCE, as before: set require_pkce: true if the app uses it',
-      'client env: needs no PKCE, as before: set require_pkce: true if the app uses it',
+      'client web: PKCE stays optional. Set require_pkce: true if the app uses it',
+      'client env: PKCE stays optional. Set require_pkce: true if the app uses it',
+      'client env: not carried over: logoURL',
       'client cli: not carried over: trustedPeers',
       "passwords: those of 1 user can't be taken over. Send each user a link, as below",
       "connector corp: its users can't sign in",
+      'grant type urn:ietf:params:oauth:grant-type:device_code: not carried over',
     ]);
     expect(next.at(-1)).toMatch(
       /^postern user import .* --from dex --invite --config .*\/out\/postern\.yaml$/,
