@@ -1,7 +1,7 @@
 // How many processes a service of a test runs in. A copy of the project without the feature "workers" has one.
-import { FEATURES } from '../../src/features/index.ts';
+import { isShipped } from './shipped.ts';
 
-const HAS_WORKERS = FEATURES.some(({ name }: { readonly name: string }) => name === 'workers');
+const HAS_WORKERS = isShipped('workers');
 
 /** One, and several where they are shipped. */
 export const PROCESSES: readonly number[] = HAS_WORKERS ? [1, 2] : [1];

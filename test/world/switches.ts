@@ -1,6 +1,7 @@
 // What the features of this source can switch on.
 import * as z from 'zod';
-import { FEATURES, fold } from '../../src/features/index.ts';
+import { fold } from '../../src/features/index.ts';
+import { isShipped } from './shipped.ts';
 
 /** Each key below `features`, with all that it can have. */
 export const ALL_ON: Readonly<Record<string, unknown>> = Object.fromEntries(
@@ -11,6 +12,6 @@ export const ALL_ON: Readonly<Record<string, unknown>> = Object.fromEntries(
 );
 
 /** The key of email, where it is shipped. */
-export const MAIL_ON = FEATURES.some(({ name }: { readonly name: string }) => name === 'mail')
+export const MAIL_ON = isShipped('mail')
   ? { mail: { from: 'no-reply@acme.example', server: 'folder:mail', sign_up: { domains: 'any' } } }
   : {};

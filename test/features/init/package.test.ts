@@ -11,6 +11,7 @@ import { machineToken, signIn } from '../../world/app.ts';
 import { get } from '../../world/requests.ts';
 import { writeWorldConfig } from '../../world/world.ts';
 import { startProcess } from '../../world/process.ts';
+import { isShipped } from '../../world/shipped.ts';
 import { tempFolder } from '../../world/temp-folder.ts';
 
 const run = promisify(execFile);
@@ -87,7 +88,8 @@ describe('the packed package, installed for the whole machine', () => {
 
   beforeAll(() => npm('install', '--global', '--no-audit', '--no-fund', tarball), 240_000);
 
-  it.each([process.versions.node, '22.18.0'])(
+  // The app that signs in is the one to try out.
+  it.skipIf(!isShipped('try-out')).each([process.versions.node, '22.18.0'])(
     'on Node.js %s: init, a start and a sign-in',
     async (version) => {
       const own = version === process.versions.node ? `${path.dirname(process.execPath)}:/bin` : undefined;
