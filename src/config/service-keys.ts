@@ -83,7 +83,7 @@ export async function generateKeys(names: readonly KeyName[], { folder, write, s
     if (value === undefined && write) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const isNew = await publish(file, newKey());
-      if (isNew) notices.push(`${name}: generated ${file}. Back it up with the data.`);
+      if (isNew) notices.push(`${name}: generated ${file}. Back it up, in another place than the data.`);
       value = await readKey(file, secretFiles);
       if (value === undefined) throw new Error(`${file} disappeared while it was being created: start again`);
     }

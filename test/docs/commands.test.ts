@@ -87,6 +87,8 @@ describe('the commands that the documents print', () => {
       if (command.startsWith('curl')) expect(output).toMatch(/access_token|^postern_ready 1/m);
     }
     if (document === 'docs/mail.md')
-      await until(async () => expect((await readdir(path.join(folder, 'mail'))).length).toBeGreaterThan(2));
+      await until(async () =>
+        expect((await readdir(path.join(folder, 'data/mail'))).length).toBeGreaterThan(2),
+      );
   });
 });

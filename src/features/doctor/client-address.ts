@@ -9,7 +9,8 @@ const ANY = '192.0.2.66';
 
 export async function checkClientAddress({ config, issuer }: Target, report: ReportFault): Promise<string> {
   if (!config) throw new Skipped('trusted_proxies can only be checked with the configuration');
-  if (issuer.startsWith('https:') && lacksProxy(config.trustedProxies, config.listen.host))
+  if (!issuer.startsWith('https:')) return 'not needed: the issuer is http, without a proxy';
+  if (lacksProxy(config.trustedProxies, config.listen.host))
     report(
       'trusted-proxies-wrong',
       'trusted_proxies does not include the proxy, so all clients share its address and limits',
