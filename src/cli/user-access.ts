@@ -95,6 +95,12 @@ function checkGranted(config: Config, options: GrantedOptions): Granted {
   return { claims: assertFits(claims), groups };
 }
 
+/** A proof of the old address is none of the new one. */
+export function withClaims(before: Claims, added: Claims): Claims {
+  const isSameAddress = (added['email'] ?? before['email']) === before['email'];
+  return { ...before, ...(isSameAddress ? {} : { email_verified: undefined }), ...added };
+}
+
 function assertFits(claims: Claims): Claims {
   const fault = claimsFault(claims);
   if (fault !== undefined) throw new CommandError(fault);
@@ -111,7 +117,7 @@ async function change(context: UserContext, before: User, options: SetOptions): 
     groups: toGroups([...groups, ...added.groups]).filter((name) => !removeGroup.includes(name)),
     claims: assertFits(
       Object.fromEntries(
-        Object.entries({ ...claims, ...added.claims }).filter(([name]) => !removeClaim.includes(name)),
+        Object.entries(withClaims(claims, added.claims)).filter(([name]) => !removeClaim.includes(name)),
       ),
     ),
   });

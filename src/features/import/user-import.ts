@@ -18,7 +18,7 @@ import type { VerbOptions } from '../../cli/configuration.ts';
 import { print, type CliIo } from '../../cli/io.ts';
 import { type ListOptions, printList } from '../../cli/table.ts';
 import { withProgress } from '../../cli/terminal.ts';
-import { addNew, changeGranted, type Granted, judgeGranted } from '../../cli/user-access.ts';
+import { addNew, changeGranted, type Granted, judgeGranted, withClaims } from '../../cli/user-access.ts';
 import {
   stayInBackground,
   newUserId,
@@ -140,7 +140,10 @@ function judgeAll({ config }: UserContext, { drafts, stored, known }: Judged): r
     const claim = Object.fromEntries(Object.entries(draft.claims).filter(([one]) => known.includes(one)));
     const { faults, ...given } = judgeGranted(config, { claim, group: draft.groups ?? [] });
     const granted = before
-      ? { groups: draft.groups ? given.groups : before.groups, claims: { ...before.claims, ...given.claims } }
+      ? {
+          groups: draft.groups ? given.groups : before.groups,
+          claims: withClaims(before.claims, given.claims),
+        }
       : { groups: given.groups, claims: withName(username, given.claims) };
     const twin = earlier(names, name, draft);
     if (twin) report(`${quoted(name)} is already used at ${twin.place()}`);

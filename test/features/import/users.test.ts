@@ -106,6 +106,16 @@ describe('postern user import', () => {
     });
     expect(await imported(moved, '--update')).toMatchObject({ code: 0 });
     expect((await stored())[0]).toEqual({ ...anna, groups: ['staff'] });
+    // A proof of the old address is none of the new one.
+    const verified = 'username,email,email_verified\nanna,new@example.com,true\n';
+    for (const [file, claims] of [
+      [verified, { email: 'new@example.com', email_verified: true }],
+      ['username,email\nanna,anna@example.com\n', { email: 'anna@example.com' }],
+    ] as const) {
+      await imported(file, '--update');
+      const { email_verified: _old, ...others } = anna?.claims ?? {};
+      expect((await stored())[0]?.claims).toEqual({ ...others, ...claims });
+    }
   });
 
   it('takes what "user list -o csv" printed, whatever the cells begin with', async () => {

@@ -85,6 +85,24 @@ describe('the groups and claims of a person of the store', () => {
     await user('set', 'alice', '--group', 'staff', '--group', 'managers');
   });
 
+  it('of a new address are unproved, unless the operator says otherwise', async () => {
+    const rows = [
+      ['--claim email=a@acme.example --claim email_verified=true', true],
+      ['--claim email=a@acme.example --claim name=A', true],
+      ['--claim email=b@acme.example', undefined],
+      ['--claim email=c@acme.example --claim email_verified=true', true],
+    ] as const;
+    await user('add', 'fay', '--claim', 'email=fay@acme.example', '--claim', 'email_verified=false');
+    for (const [changes, verified] of rows) {
+      await user('set', 'fay', ...changes.split(' '));
+      const claims = (await shown('fay'))['claims'] as object;
+      expect([changes, 'email_verified' in claims ? claims.email_verified : undefined]).toEqual([
+        changes,
+        verified,
+      ]);
+    }
+  });
+
   it('are refused where the file does not define them, all at once', async () => {
     const wrong = '--group staf --claim qouta=1 --claim sub=x --group x'.split(' ');
     for (const verb of ['add', 'set']) {
