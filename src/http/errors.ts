@@ -51,7 +51,9 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
       if (status < 500) {
         log.info({ requestId, route: routeName(ctx), status, error }, 'page refused');
       }
-      const model = { status, error, description, requestId, client: answer.client };
+      const minutes = Math.ceil((retryAfterSeconds ?? 0) / 60);
+      const retryAfterMinutes = minutes > 1 ? minutes : undefined;
+      const model = { status, error, description, requestId, client: answer.client, retryAfterMinutes };
       sendPage(ctx, pages.render('error', model, pageContextOf(ctx)));
       return;
     }

@@ -161,6 +161,8 @@ const error = z.object({
   requestId: text,
   /** The app that the user came from, where it is known. */
   client: ClientModel.optional(),
+  /** When the user can try again, if that isn't in a moment. */
+  retryAfterMinutes: z.number().optional(),
 });
 
 /** The page at the issuer URL. */

@@ -3,7 +3,7 @@ import { type LoadedViews, loadViews, type Report, type ViewsOptions } from './l
 import { chooseLocale, DEFAULT_LOCALE, directionOf, type LanguageWishes } from './locale.ts';
 import type { PageContext, PageModels, PageName } from './models.ts';
 import { renderTemplate, type TemplateSet } from './templates.ts';
-import { toTimeText } from './time-text.ts';
+import { toDelayText, toTimeText } from './time-text.ts';
 import { fill, toParts, type Texts, type TextValues } from './texts.ts';
 
 /** Something is wrong with a view; users are served the built-in page instead. */
@@ -107,6 +107,7 @@ function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string,
     t: (key: string, values: TextValues = {}) => fill(textOf(key, values), values),
     parts: (key: string, values: TextValues = {}) => toParts(textOf(key, values), values),
     time: (at: number) => toTimeText(at, locale),
+    delay: (minutes: number) => toDelayText(minutes, locale),
     browserName: (text: string) => {
       const [browser = '', system] = text.split(', ');
       return system === undefined

@@ -15,6 +15,8 @@ type TemplateLocals = PageContext & {
   readonly parts: (key: string, values?: TextValues) => readonly TextPart[];
   /** A time of a model (epoch seconds) in this page's language, in UTC. */
   readonly time: (at: number) => string;
+  /** "in 3 hours", of minutes in a model. */
+  readonly delay: (minutes: number) => string;
   /** "Chrome, Windows" of a model -> "Chrome on Windows" in this page's language. */
   readonly browserName: (text: string) => string;
 };
@@ -26,6 +28,7 @@ export const LOCAL_NAMES = [
   't',
   'parts',
   'time',
+  'delay',
   'browserName',
   'locale',
   'dir',

@@ -1,7 +1,13 @@
-// A time of a model as the page has it until page.js turns it into "2 minutes ago".
+// Times of a model in the language of the page.
 
-/** `at`: epoch seconds. */
+/** `at`: epoch seconds. As the page has it until page.js turns it into "2 minutes ago". */
 export function toTimeText(at: number, locale: string): string {
   const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
   return `${format.format(at * 1000)} UTC`;
+}
+
+/** "in 20 minutes" or "in 3 hours". */
+export function toDelayText(minutes: number, locale: string): string {
+  const format = new Intl.RelativeTimeFormat(locale);
+  return minutes > 90 ? format.format(Math.ceil(minutes / 60), 'hour') : format.format(minutes, 'minute');
 }

@@ -106,6 +106,7 @@ const APART = new Set([
   'document',
   'link.factorsUrl',
   'appFault',
+  'retryAfterMinutes',
 ]);
 
 type Sample = readonly [label: string, value: unknown];
