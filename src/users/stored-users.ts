@@ -175,13 +175,18 @@ export function createStoredUsers(store: IndexedStore) {
     /** False: the login name is taken by another user of the store. Undefined: the id is, or was. */
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean | undefined> {
       const entries = indexEntriesOf(id, { username, claims });
-      if ((await documents.get(PEOPLE, id)) !== undefined) return undefined;
-      // First, so that no user is without them.
-      await forAll(index, 'put', entries);
-      const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
-      // It is never somebody's place to take.
-      if (!(await documents.put(PEOPLE, id, form, 0))) return undefined;
+      const begun = await documents.get(PEOPLE, id);
+      // Else an outage may have cut off the same before the name.
+      if (begun !== undefined && parseUser(id, begun.value)?.username !== username) return undefined;
+      if (begun === undefined) {
+        // First, so that no user is without them.
+        await forAll(index, 'put', entries);
+        const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
+        // It is never somebody's place to take.
+        if (!(await documents.put(PEOPLE, id, form, 0))) return undefined;
+      }
       if (await claimName(documents, username, id)) return true;
+      if ((await idOf(username)) === id) return undefined;
       await documents.remove(PEOPLE, id, 1);
       await forAll(index, 'remove', entries);
       return false;

@@ -5,6 +5,7 @@ import type { Context } from 'koa';
 import { HOUR } from '../../config/notation.ts';
 import { usernameFault } from '../../config/text.ts';
 import { actorOf } from '../../interaction/actor.ts';
+import type { Form } from '../../interaction/form.ts';
 import type { Host } from '../../interaction/host.ts';
 import type { App } from '../../oidc/app.ts';
 import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
@@ -37,17 +38,20 @@ export const newcomer = ({ accountId: id, address: username }: MailLink) =>
 /** Without `@`: at /forgot, a username comes before an address, and could be someone else's. */
 const USERNAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,63}$/u;
 
+const typedIn = (form: Form) => form.field('username').normalize('NFKC').trim();
+const suggestedFor = (email: string) => /^[\w.-]{1,64}(?=@)/.exec(email)?.[0] ?? '';
+
 export function followSignUp(host: Host, settings: MailSettings): FollowMailLink {
-  const { accounts, issuer, limits, links, pages, states } = host;
+  const { accounts, issuer, limits, links, pages, states, storedUsers } = host;
   const { groups = [] } = settings.signUp ?? {};
 
-  async function create(ctx: Context, user: NewUser) {
+  async function create(ctx: Context, user: NewUser, isBegun: boolean) {
     const { username } = user;
     if (!USERNAME.test(username) || usernameFault(username) !== undefined) return 'invalid';
     // Counted first: the answer tells which usernames there are.
     await limits.takeDeadLink(String(ctx.state['clientAddress']));
-    if ((await accounts.lookUp(username)) !== undefined) return 'taken';
-    // The link is used by the request that is the first to write its user. Where that is cut off before the username, the newcomer asks again.
+    if (!isBegun && (await accounts.lookUp(username)) !== undefined) return 'taken';
+    // The link is used by the request that is the first to write its user.
     const isAdded = await addUser(host, actorOf(ctx, 'link'), user);
     return isAdded === undefined ? 'used' : isAdded || 'taken';
   }
@@ -55,11 +59,12 @@ export function followSignUp(host: Host, settings: MailSettings): FollowMailLink
   return async ({ accountId, address: email }, { ctx, form, ...target }) => {
     if (!canSignUp(settings, email) || (await findByAddress(host, email)).length > 0) return undefined;
     const page = pageContextOf(ctx);
-    const [local = ''] = /^[\w.-]{1,64}(?=@)/.exec(email) ?? [];
-    const username = form?.field('username').normalize('NFKC').trim() ?? local;
+    // Where an outage cut off a request after it had written its user, the link works again, for the same username.
+    const begun = await storedUsers.findById(accountId);
+    const username = begun?.username ?? (form ? typedIn(form) : suggestedFor(email));
     const claims = withName(username, { email, email_verified: true, locale: page.locale });
     const user = { id: accountId, username, passwordHash: undefined, groups, claims };
-    const result = form && (await create(ctx, user));
+    const result = form && (await create(ctx, user, begun !== undefined));
     if (result === 'used') return undefined;
     if (result !== true) {
       ctx.status = result === undefined ? 200 : 422;

@@ -1,8 +1,9 @@
 // Sign-up over HTTP and SMTP: one answer for every address, and a user only by the link that proves it.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../../src/store/store.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { until } from '../../world/clock.ts';
-import { eachStore } from '../../world/each-store.ts';
+import { eachStore, useWorld } from '../../world/each-store.ts';
 import { untilTold } from '../../world/expect-act.ts';
 import { begin, newBrowser, silently, tryPassword } from '../../world/person.ts';
 import { post } from '../../world/requests.ts';
@@ -178,6 +179,46 @@ eachStore(
   },
   { config },
 );
+
+describe('an outage', () => {
+  let isBroken = false;
+  const world = useWorld({
+    config,
+    handStore: (store) => {
+      const { documents } = store;
+      const put: typeof documents.put = async (collection, ...write) => {
+        if (isBroken && collection === 'usernames') throw new StoreUnavailable();
+        return documents.put(collection, ...write);
+      };
+      return Object.assign(store, { documents: { ...documents, put } });
+    },
+  });
+
+  it.each([
+    ['the same username', 'name', 303],
+    ['another one', 'other', 303],
+    ['a username that was taken meanwhile', 'name', 422],
+  ])('before the username is written spends no link: %s', async (_, again, status) => {
+    const email = `outage${(addresses += 1)}@acme.example`;
+    await askFor(world(), email, { ...fromElsewhere(), page: 'sign-up' });
+    await until(() => expect(server.sentTo(email)).toHaveLength(1));
+    const { link = '' } = server.sentTo(email)[0] ?? {};
+    const browser = newBrowser(world());
+    const csrf = fieldOf((await browser.request(link)).text, 'csrf');
+    const choose = async (username: string) =>
+      (await browser.post(link, { csrf, username: `${username}.${addresses}` })).status;
+    isBroken = true;
+    expect(await choose('name')).toBe(503);
+    isBroken = false;
+    const users = createStoredUsers(world().openedStore);
+    const id = idOfStored(`thief${addresses}`);
+    if (status === 422)
+      await users.add({ id, username: `name.${addresses}`, passwordHash: undefined, claims: {} });
+    expect(await choose(again)).toBe(status);
+    if (status === 422) expect(await choose('other')).toBe(303);
+    expect(await users.findBySort('mail-addresses', email, 5)).toHaveLength(1);
+  });
+});
 
 it('needs domains, or any, and groups that are defined', async () => {
   const mail = { from: 'no-reply@acme.example', server: 'folder:mail' };
