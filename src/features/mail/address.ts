@@ -120,8 +120,15 @@ export function addressSection({ app, jobs, states }: Parts): Section {
         const address = mailAddress(form.field('email').trim());
         if (address === undefined || source !== 'store') return 'no_address';
         // Not the limits of `mail.recipient`: they would tell whether the mailbox is another user's.
-        const quotas = [accountId, mailboxOf(address)].map((one) => limits.quotaOf('mail.changes', one));
-        await limits.takeExactly({ address: String(ctx.state['clientAddress']) }, quotas);
+        const take = (...subjects: string[]) =>
+          limits.takeExactly(
+            { address: String(ctx.state['clientAddress']) },
+            subjects.map((one) => limits.quotaOf('mail.changes', one)),
+          );
+        const mailbox = mailboxOf(address);
+        const { used } = await take(accountId, `${accountId} ${mailbox}`);
+        // The first request of each user doesn't count: else others could keep the owner of the mailbox from it.
+        if (Number(used[1]) > 1) await take(mailbox);
         const [from, id] = [claims['email'], randomUUID()];
         if (from === address && claims['email_verified'] === true) return undefined;
         const what = 'address_requested';
