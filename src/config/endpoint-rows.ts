@@ -49,8 +49,14 @@ export const DOCUMENT = { ...PROGRAM, methods: ['GET', 'HEAD'], limit: undefined
 /** RFC 8414 §3.1 and OIDC Discovery §4 have the same document at paths that the engine knows. */
 export const METADATA = { ...DOCUMENT, route: 'discovery' } as const;
 /** OIDC Core §3.1.2.1 and RP-Initiated Logout §2 want POST besides GET, and so does OIDC Core §5.3.1 of userinfo. */
-export const BROWSER = { methods: ['GET', 'POST'], caller: 'person', isScriptable: false } as const;
-export const PAGE = { ...BROWSER, route: undefined, limit: 'pages' } as const;
+export const BROWSER = {
+  methods: ['GET', 'POST'],
+  caller: 'person',
+  isScriptable: false,
+  // Becomes a query (http/form-as-query.ts).
+  maxBytes: 8 * 1024,
+} as const;
+export const PAGE = { ...BROWSER, route: undefined, limit: 'pages', maxBytes: 16 * 1024 } as const;
 
 /** Where users help themselves. */
 export const ACCOUNT_PATH = '/account';

@@ -5,7 +5,7 @@ import { PasswordQueueFull } from '../users/passwords.ts';
 import { ENDPOINTS, isPagePath } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import { ClientUnavailable } from '../oidc/clients.ts';
-import { pageContextOf, sendPage } from '../oidc/send-page.ts';
+import { showPage } from '../oidc/send-page.ts';
 import { VaultError } from '../keys/vault.ts';
 import type { ClientModel } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
@@ -54,7 +54,7 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
       const minutes = Math.ceil((retryAfterSeconds ?? 0) / 60);
       const retryAfterMinutes = minutes > 1 ? minutes : undefined;
       const model = { status, error, description, requestId, client: answer.client, retryAfterMinutes };
-      sendPage(ctx, pages.render('error', model, pageContextOf(ctx)));
+      showPage(ctx, pages, ['error', model], status);
       return;
     }
     ctx.body = { error, error_description: description, request_id: requestId };

@@ -8,7 +8,7 @@ import { Refusal } from '../views/refusal.ts';
 
 /** Node itself refuses heads over 16 KiB with 431. */
 const MAX_HEADERS = 100;
-const MAX_QUERY_BYTES = 12 * 1024;
+export const MAX_QUERY_BYTES = 12 * 1024;
 const MAX_PARAMETERS = 100;
 /** As the engine has it, and more than any grant or token needs. */
 const MAX_BODY_BYTES = 56 * 1024;

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoint-rows.ts';
 import { type AuditFields, createSparse, originOf } from '../observability/audit.ts';
-import { pageContextOf, sendPage, seeOther } from '../oidc/send-page.ts';
+import { seeOther, showPage } from '../oidc/send-page.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
 import type { User } from '../users/user.ts';
@@ -92,10 +92,8 @@ function createLinkPages(host: Host, { firstFactor, newLinkUrl: url }: LinkParts
   const { config, csrf, pages } = host;
   const noteDead = createNoteDead(host);
 
-  function show(ctx: Context, model: PageModels['link'], status = 200): void {
-    ctx.status = status;
-    sendPage(ctx, pages.render('link', model, pageContextOf(ctx)));
-  }
+  const show = (ctx: Context, model: PageModels['link'], status = 200): void =>
+    showPage(ctx, pages, ['link', model], status);
 
   return {
     show,

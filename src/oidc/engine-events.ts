@@ -3,7 +3,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { type Audit, type AuditFields, createFormRefused, originOf } from '../observability/audit.ts';
+import { type Audit, type AuditFields, originOf } from '../observability/audit.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip, type Log } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
@@ -63,11 +63,6 @@ export function recordEvents(
       account_id: ctx.oidc.session?.accountId ?? ctx.oidc.account?.accountId ?? revokedFrom(ctx),
       endpoint: ctx.oidc.route,
     });
-  });
-
-  const formRefused = createFormRefused(audit);
-  provider.on('end_session_confirm.error' as 'end_session.error', ({ state }, error) => {
-    if (error.error_description === 'xsrf token invalid') formRefused(state, 'logout', 'csrf');
   });
 
   provider.on('end_session.success', (ctx) => {

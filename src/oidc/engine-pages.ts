@@ -4,11 +4,12 @@ import { callerOf, ENDPOINTS } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
+import { FormRefusal } from '../views/refusal.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
 import { toUsersClient } from './client-model.ts';
 import type { Clients } from './clients.ts';
-import { pageContextOf, sendPage } from './send-page.ts';
+import { showPage } from './send-page.ts';
 
 /** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
 const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
@@ -26,12 +27,6 @@ export type EnginePages = ReturnType<typeof createEnginePages>;
 export function createEnginePages(pages: Pages, clients: Clients, issuer: string) {
   const clientModel = async ({ oidc: { client } }: KoaContextWithOIDC) =>
     toUsersClient(await clients.load(client?.clientId), issuer);
-
-  const show = <Name extends keyof PageModels>(
-    ctx: KoaContextWithOIDC,
-    name: Name,
-    model: PageModels[Name],
-  ) => sendPage(ctx, pages.render(name, model, pageContextOf(ctx)));
 
   /** Only the developer in front of the machine learns here which of the two it is. The log has it too. */
   function unmatched(ctx: KoaContextWithOIDC, description: string | undefined): Partial<PageModels['error']> {
@@ -51,19 +46,19 @@ export function createEnginePages(pages: Pages, clients: Clients, issuer: string
         xsrf: state?.secret ?? '',
         client: await clientModel(ctx),
       };
-      show(ctx, 'logout', model);
+      showPage(ctx, pages, ['logout', model]);
     },
 
     // The engine doesn't say here what the user answered; the browser's session does.
     postLogoutSuccessSource: async (ctx: KoaContextWithOIDC): Promise<void> => {
       const { accountId } = await ctx.oidc.provider.Session.get(ctx);
       const outcome = accountId === undefined ? 'signed_out' : 'stayed';
-      show(ctx, 'logged-out', { client: await clientModel(ctx), outcome });
+      showPage(ctx, pages, ['logged-out', { client: await clientModel(ctx), outcome }]);
     },
     /** There was nobody to sign out. The engine is done with the request: no document is asked for. */
     nobodyToSignOut: (ctx: KoaContextWithOIDC): void => {
       const client = clients.find(ctx.oidc.client?.clientId ?? '');
-      show(ctx, 'logged-out', { client: toUsersClient(client, issuer), outcome: 'nobody' });
+      showPage(ctx, pages, ['logged-out', { client: toUsersClient(client, issuer), outcome: 'nobody' }]);
     },
 
     renderError: async (ctx: KoaContextWithOIDC, out: ErrorOut, cause: Error): Promise<void> => {
@@ -74,6 +69,8 @@ export function createEnginePages(pages: Pages, clients: Clients, issuer: string
       }
       const { error, error_description: description } = out;
       if (cause instanceof StoreUnavailable) return; // http/errors.ts answers 503
+      if (description === 'xsrf token invalid')
+        throw new FormRefusal('csrf', 'the form was not sent from this browser, or is too old');
       const model = {
         status: ctx.status,
         // A sign-in that is over, as http/errors.ts calls it too.
@@ -85,7 +82,7 @@ export function createEnginePages(pages: Pages, clients: Clients, issuer: string
       const isSignOut = ctx.oidc.route === 'end_session' && !isLoopbackUrl(issuer);
       const said = UNMATCHED.has(cause.name) ? unmatched(ctx, description) : {};
       const shown = { ...model, ...(isSignOut ? SIGN_OUT_REFUSED : said) };
-      show(ctx, 'error', shown);
+      showPage(ctx, pages, ['error', shown], ctx.status);
     },
   };
 }

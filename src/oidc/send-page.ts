@@ -1,7 +1,8 @@
 // How a page goes out, whichever folder it is of.
 import type { Context } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { RenderContext } from '../views/pages.ts';
+import type { PageModels, PageName } from '../views/models.ts';
+import type { Pages, RenderContext } from '../views/pages.ts';
 
 /** As http/language.ts has decided. */
 export const pageContextOf = ({ state }: Pick<Context, 'state'>) => state['page'] as RenderContext;
@@ -14,6 +15,17 @@ export function sendPage(ctx: PageAnswer, html: string): void {
   ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
   ctx.type = 'html';
   ctx.body = html;
+}
+
+/** A page in the language of the request. */
+export function showPage<Name extends PageName>(
+  ctx: PageAnswer & Pick<Context, 'state' | 'status'>,
+  pages: Pages,
+  [name, model]: readonly [Name, PageModels[Name]],
+  status = 200,
+): void {
+  ctx.status = status;
+  sendPage(ctx, pages.render(name, model, pageContextOf(ctx)));
 }
 
 /** RFC 9700 §4.12: 303, so that no browser repeats the password to the next address. */

@@ -82,7 +82,7 @@ describe('nobody is signed out without being asked', () => {
     const foreign = formOf(await other.browser.open(logoutUrl({})), '/logout/confirm').fields['xsrf'] ?? '';
     for (const xsrf of ['', 'x', foreign, '0'.repeat(48)]) {
       const answer = await browser.submit(page, '/logout/confirm', { logout: 'yes', xsrf });
-      expect([answer.status, answer.headers.get('location')], xsrf).toEqual([400, null]);
+      expect([answer.status, answer.headers.get('location')], xsrf).toEqual([403, null]);
       expect(await hasSession(browser), xsrf).toBe(true);
     }
     const bare = await post(world(), '/oauth/logout/confirm', { logout: 'yes', xsrf: foreign });

@@ -13,7 +13,7 @@ import {
   type Visitor,
 } from '../../interaction/own-page.ts';
 import type { App } from '../../oidc/app.ts';
-import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
+import { pageContextOf, seeOther, showPage } from '../../oidc/send-page.ts';
 import type { PageModels } from '../../views/models.ts';
 import { joinParts } from '../index.ts';
 import type { PageParts } from '../page-parts.ts';
@@ -37,10 +37,8 @@ const changePassword = ({ config }: Host): Route => ({
 function accountPage(host: Host, sections: readonly Section[]): Route {
   const own = createOwnPage(host, ACCOUNT_PATH);
 
-  function render(ctx: Context, model: PageModels['account'], status: number): void {
-    ctx.status = status;
-    sendPage(ctx, host.pages.render('account', model, pageContextOf(ctx)));
-  }
+  const render = (ctx: Context, model: PageModels['account'], status: number): void =>
+    showPage(ctx, host.pages, ['account', model], status);
 
   async function show(ctx: Context, visitor: Visitor, error?: AccountError): Promise<void> {
     const { locale } = pageContextOf(ctx);

@@ -4,7 +4,7 @@ import { type Configuration, type ErrorOut, errors, type KoaContextWithOIDC } fr
 import { TooManyRequests } from '../../limits/limits.ts';
 import { originOf, type Outcome } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
-import { FormRefusal, Refusal } from '../../views/refusal.ts';
+import { Refusal } from '../../views/refusal.ts';
 import type { PageModels } from '../../views/models.ts';
 import type { App } from '../../oidc/app.ts';
 import { toClientModel } from '../../oidc/client-model.ts';
@@ -23,8 +23,6 @@ type Code = NonNullable<KoaContextWithOIDC['oidc']['entities']['DeviceCode']>;
 
 /** Codes that are wrong, used or too old are one page (RFC 8628 §5.1). */
 const WRONG = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError', 'NoCodeError', CodeUsed.name]);
-/** What the engine says of a form without the secret of the browser (around.ts). */
-const FORGED = 'xsrf token invalid';
 const MAX_SHOWN = 32;
 
 function createShow({ config, pages, clients, findLive }: App) {
@@ -67,8 +65,6 @@ function throwOurs(error: Error, description = ''): void {
   if (error instanceof TooManyRequests || error instanceof StoreUnavailable) throw error;
   // A browser that comes back twice at once is too late the second time; the engine has put that into the code.
   if (error.name === 'SessionNotFound') throw new Refusal(400, 'expired', description);
-  if (description === FORGED)
-    throw new FormRefusal('csrf', 'the form was not sent from this browser, or is too old');
 }
 
 /** What the engine calls when it has something to show. */

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import { type Level, reaches } from '../../config/sign-in-levels.ts';
-import { pageContextOf, seeOther, sendPage } from '../../oidc/send-page.ts';
+import { seeOther, showPage } from '../../oidc/send-page.ts';
 import { levelOf } from '../../users/authentication-methods.ts';
 import { isRecovered, withProof } from './proofs.ts';
 import { type Factors, type Method, type Passkey, hasSecondFactor } from '../../users/factors.ts';
@@ -38,10 +38,8 @@ type Refused = Readonly<{
 
 const bindingOf = ({ session }: Visitor) => `factors:${session.uid}`;
 
-function show(ctx: Context, { pages }: Host, model: PageModels['factors'], status = 200): void {
-  ctx.status = status;
-  sendPage(ctx, pages.render('factors', model, pageContextOf(ctx)));
-}
+const show = (ctx: Context, { pages }: Host, model: PageModels['factors'], status = 200): void =>
+  showPage(ctx, pages, ['factors', model], status);
 
 export function factorsPage(host: Host, second: SecondFactors): Route {
   const page = createOwnPage(host, FACTORS_PATH);
