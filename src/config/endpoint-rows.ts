@@ -23,8 +23,6 @@ export type Row = Called & {
   readonly methods: readonly ('GET' | 'HEAD' | 'POST')[];
   /** Whether scripts in a browser may call it, given an allowed origin. */
   readonly isScriptable: boolean;
-  /** The engine's own page posts here: its form has a secret of the session, and knows no origin. */
-  readonly isEngineForm?: boolean;
   /** Of a body, where less than elsewhere. */
   readonly maxBytes?: number;
   /** Where a sign-in comes back to that a page of a feature has begun (oidc/own-client.ts). */

@@ -59,7 +59,6 @@ const STEPS: readonly Endpoint[] = [
     path: '/oauth/logout/confirm',
     route: 'end_session_confirm',
     methods: ['POST'],
-    isEngineForm: true,
   },
   { ...PAGE, name: 'logout', path: '/oauth/logout/success', route: 'end_session_success', methods: ['GET'] },
   { ...PAGE, name: 'interaction', path: '/interaction/:uid', methods: ['GET'] },

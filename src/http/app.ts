@@ -5,6 +5,7 @@ import type { PageParts } from '../features/page-parts.ts';
 import type { Host } from '../interaction/host.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
 import { createCachedDocuments } from '../oidc/cached-documents.ts';
+import { refuseForeignForms } from '../oidc/form-origin.ts';
 import { seeOther } from '../oidc/send-page.ts';
 import { unitOfWork } from '../oidc/unit-of-work.ts';
 import { Refusal } from '../views/refusal.ts';
@@ -47,6 +48,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   app.use(serveAssets(host.assets));
   app.use(showHome(config, pages));
   app.use(sendFormsAsQuery(issuer));
+  app.use(refuseForeignForms(issuer));
   app.use(unitOfWork(host));
   app.use((ctx, next) => (ctx.path === '/factors' ? seeOther(ctx, `${issuer}${FACTORS_PATH}`) : next()));
   app.use(below('/interaction/', interactionRoutes(host, features)));

@@ -1,17 +1,14 @@
-// Reads the forms of the interaction pages, and refuses what those pages never send: cross-site posts and bodies of another type. The
-// engine reads its own bodies.
+// Reads the forms of the interaction pages, and refuses bodies of another type, which those pages never send. The engine reads its own.
 import { text } from 'node:stream/consumers';
 import type { Context } from 'koa';
-import { refuseForeignForm } from '../oidc/form-origin.ts';
 import { Refusal } from '../views/refusal.ts';
 
 const TYPE = 'application/x-www-form-urlencoded';
 
 export type Form = { readonly field: (name: string) => string };
 
-/** Throws Refusal: 415 for other types, 403 for another site's form, 400 for a repeated field. */
-export async function readFormBody(ctx: Context, issuer: string): Promise<Form> {
-  refuseForeignForm(ctx, issuer);
+/** Throws Refusal: 415 for other types, 400 for a repeated field. */
+export async function readFormBody(ctx: Context): Promise<Form> {
   const fields = await readFields(ctx);
   return {
     field(name) {

@@ -10,7 +10,6 @@ import { toGeneration } from '../users/accounts.ts';
 import type { User } from '../users/user.ts';
 import { LINK_PURPOSES, type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { PageModels } from '../views/models.ts';
-import { FormRefusal } from '../views/refusal.ts';
 import { createFollowLink, type FirstFactor, type LinkFault, type OpenLink } from './follow-link.ts';
 import { readFormBody } from './form.ts';
 import { answerAgain } from './go-on.ts';
@@ -40,11 +39,9 @@ export function addLinkRoutes(router: Router, host: Host, parts: LinkParts): voi
   });
 
   router.post('/link/:token', async (ctx) => {
-    const form = await readFormBody(ctx, config.issuer);
+    const form = await readFormBody(ctx);
     const token = tokenOf(ctx);
-    if (!csrf.matches(form.field('csrf'), token, STEP)) {
-      throw new FormRefusal('csrf', 'the form is not from the page of this link');
-    }
+    csrf.check(form, token, STEP);
     const opened = await open(host, firstFactor, token);
     if ('reason' in opened) return page.refuse(ctx, opened);
     const followed = await followLink(ctx, opened, form).catch((error: unknown) => {

@@ -16,7 +16,7 @@ export type Opened = Readonly<{
 
 export type Open = ReturnType<typeof createOpen>;
 
-export function createOpen({ config, interactions, csrf }: Host) {
+export function createOpen({ interactions, csrf }: Host) {
   async function byLink(ctx: Context): Promise<OpenInteraction> {
     ctx.set('Cache-Control', 'no-store');
     const uid = String(ctx['params'].uid);
@@ -29,12 +29,12 @@ export function createOpen({ config, interactions, csrf }: Host) {
     byLink,
     /** A form of ours, sent from its own page, for a step that is open. `steps` name it where it isn't the prompt. */
     async byForm(ctx: Context, prompts: readonly Prompt[], ...steps: readonly string[]): Promise<Opened> {
-      const form = await readFormBody(ctx, config.issuer);
+      const form = await readFormBody(ctx);
       const interaction = await byLink(ctx);
       const { uid, prompt, client } = interaction;
       if (!prompts.includes(prompt)) throw expired(ctx, client);
       const own = steps.length === 0 ? [prompt] : steps;
-      const step = own.find((one) => csrf.matches(form.field('csrf'), uid, one));
+      const step = own.find((one) => csrf.matches(form, uid, one));
       if (step !== undefined) return { form, interaction, step };
       const text = 'the form is not from this sign-in, please go back and try again';
       throw new FormRefusal('csrf', text, client);

@@ -8,7 +8,6 @@ import type { User } from '../users/user.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import { type Factors, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import type { PageModels } from '../views/models.ts';
-import { FormRefusal } from '../views/refusal.ts';
 import { type Form, readFormBody } from './form.ts';
 import { type Host, secondsOf } from './host.ts';
 
@@ -64,10 +63,7 @@ export function createOwnPage(host: Host, path: string) {
     /** Of the forms of this page, which are for this user alone. */
     token: (visitor: Visitor) => csrf.token(visitor.session.uid, stepOf(visitor)),
     /** Throws Refusal for a form of another page. */
-    checkToken(visitor: Visitor, form: Form): void {
-      if (csrf.matches(form.field('csrf'), visitor.session.uid, stepOf(visitor))) return;
-      throw new FormRefusal('csrf', 'the form is not from this page, please go back and try again');
-    },
+    checkToken: (visitor: Visitor, form: Form) => csrf.check(form, visitor.session.uid, stepOf(visitor)),
   };
 }
 
@@ -117,7 +113,7 @@ export function routeOf(
 
   for (const [name, change] of Object.entries(changes)) {
     router.post(`${own.path}/${name}`, async (ctx) => {
-      const form = await readFormBody(ctx, issuer);
+      const form = await readFormBody(ctx);
       const visitor = await own.find(ctx);
       if (!visitor?.isFresh || !mayChange(visitor)) return stale(ctx, visitor);
       own.checkToken(visitor, form);

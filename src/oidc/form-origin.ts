@@ -8,19 +8,15 @@ export const isOwnNavigation = (ctx: Pick<Context, 'get'>): boolean =>
   ['', 'same-origin', 'none'].includes(ctx.get('Sec-Fetch-Site')) &&
   ['', 'document'].includes(ctx.get('Sec-Fetch-Dest'));
 
-/** OWASP CSRF "verifying origin": what the browser itself says about where a form comes from. */
-export function refuseForeignForm(ctx: Context, issuer: string): void {
-  const origin = ctx.get('Origin');
-  const isForeign = origin !== '' && origin !== new URL(issuer).origin;
-  if (isForeign || !isOwnNavigation(ctx)) {
-    throw new FormRefusal('origin', 'the form was not sent from this site');
-  }
-}
-
-export function guardEngineForms(issuer: string): Middleware {
-  return function guardEngineForm(ctx, next) {
-    if (ctx.method === 'POST' && findEndpoint(ctx.path)?.isEngineForm === true)
-      refuseForeignForm(ctx, issuer);
+/** OWASP CSRF "verifying origin". What any site may send has become a query by now (http/form-as-query.ts). */
+export function refuseForeignForms(issuer: string): Middleware {
+  const { origin: own } = new URL(issuer);
+  return function refuseForeignForm(ctx, next) {
+    if (ctx.method === 'POST' && findEndpoint(ctx.path)?.caller === 'person') {
+      const isForeign = !['', own].includes(ctx.get('Origin'));
+      if (isForeign || !isOwnNavigation(ctx))
+        throw new FormRefusal('origin', 'the form was not sent from this site');
+    }
     return next();
   };
 }

@@ -10,7 +10,6 @@ import { adjustAnswers, rememberFaults } from './answers.ts';
 import { logEvents, recordEvents } from './engine-events.ts';
 import { createConfiguration, withFeatures } from './options.ts';
 import { PosternProvider } from './seam/provider.ts';
-import { guardEngineForms } from './form-origin.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 
 export type Engine = Awaited<ReturnType<typeof createEngine>>;
@@ -30,7 +29,6 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
   const handle = compose([
     keepGrants(app.maySign),
     app.countAnswers,
-    guardEngineForms(issuer),
     ...features.flatMap(({ around }) => around?.(provider) ?? []),
     adjustAnswers(config, features),
     app.ended.queue,

@@ -54,7 +54,6 @@ export const deviceFlow = {
       path: DEVICE_PATH,
       route: 'code_verification',
       isMounted: true,
-      isEngineForm: true,
     },
     { ...PAGE, name: 'device', path: CALLBACK_PATH, methods: ['GET'], isCallback: true },
     { ...PAGE, name: 'device', path: `${DEVICE_PATH}/:uid`, route: 'device_resume', methods: ['GET'] },

@@ -9,7 +9,6 @@ import type { Route } from '../../interaction/own-page.ts';
 import { networkOf } from '../../limits/network.ts';
 import { cookieName, cookieOptions } from '../../oidc/cookie-names.ts';
 import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
-import { FormRefusal } from '../../views/refusal.ts';
 import { type MailJobs, newJob } from './jobs.ts';
 
 /** It is at the path of its name. */
@@ -32,10 +31,9 @@ export function askPage(host: Host, jobs: MailJobs, page: 'forgot' | 'sign-up'):
   }
 
   async function request(ctx: Context): Promise<void> {
-    const form = await readFormBody(ctx, issuer);
+    const form = await readFormBody(ctx);
     const browser = cookieOf(ctx);
-    if (browser === '' || !csrf.matches(form.field('csrf'), browser, page))
-      throw new FormRefusal('csrf', 'the form is not from this page, please go back and try again');
+    csrf.check(form, browser, page);
     const typed = form.field(page === 'forgot' ? 'username' : 'email').slice(0, MAX_USERNAME_LENGTH);
     const address = String(ctx.state['clientAddress']);
     const ofNetwork = limits.quotaOf('mail.network', networkOf(address));

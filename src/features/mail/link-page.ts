@@ -7,7 +7,6 @@ import { createNoteDead } from '../../interaction/link-routes.ts';
 import type { Route } from '../../interaction/own-page.ts';
 import { originOf } from '../../observability/audit.ts';
 import { pageContextOf, sendPage } from '../../oidc/send-page.ts';
-import { FormRefusal } from '../../views/refusal.ts';
 import { EMAIL_PATH, FORGOT_PATH, SIGN_UP_PATH } from './feature.ts';
 import { createMailLinks, type MailLink } from './links.ts';
 
@@ -39,9 +38,9 @@ export function linkPage(host: Host, follow: Readonly<Record<MailLink['purpose']
 
   async function formOf(ctx: Context, token: string): Promise<Form | undefined> {
     if (ctx.method !== 'POST') return undefined;
-    const form = await readFormBody(ctx, issuer);
-    if (csrf.matches(form.field('csrf'), token, 'email')) return form;
-    throw new FormRefusal('csrf', 'the form is not from the page of this link');
+    const form = await readFormBody(ctx);
+    csrf.check(form, token, 'email');
+    return form;
   }
 
   return {
