@@ -13,25 +13,23 @@ type CountedAttempt = Readonly<{
   takeBack: () => void;
 }>;
 
-export type Attempts = ReturnType<typeof createAttempts>;
+export type BeginAttempt = ReturnType<typeof createAttempts>;
 
 export function createAttempts(add: Add) {
-  return {
-    /** To all or to none: where one is used up or can't be asked, nothing is compared, and the others must not keep the attempt. */
-    async begin(quotas: readonly Quota[]): Promise<CountedAttempt> {
-      const asked = await Promise.allSettled(
-        quotas.map(async (quota) => ({ quota, ...(await add(quota, 1)) })),
-      );
-      const taken = asked.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
-      const takeBack = () => taken.forEach(({ quota }) => giveBack(add, quota));
-      const failed = asked.find((result) => result.status === 'rejected');
-      const over = taken.find(({ quota, count }) => count > quota.rate.limit);
-      if (failed === undefined && over === undefined)
-        return { used: taken.map(({ count }) => count), takeBack };
-      takeBack();
-      if (over === undefined) throw failed?.reason;
-      const refused = { name: over.quota.name, waitMs: Math.max(1, over.resetsInMs) };
-      return { used: [], refused, takeBack: () => undefined };
-    },
+  /** To all or to none: where one is used up or can't be asked, nothing is compared, and the others must not keep the attempt. */
+  return async function beginAttempt(quotas: readonly Quota[]): Promise<CountedAttempt> {
+    const asked = await Promise.allSettled(
+      quotas.map(async (quota) => ({ quota, ...(await add(quota, 1)) })),
+    );
+    const taken = asked.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
+    const takeBack = () => taken.forEach(({ quota }) => giveBack(add, quota));
+    const failed = asked.find((result) => result.status === 'rejected');
+    const over = taken.find(({ quota, count }) => count > quota.rate.limit);
+    if (failed === undefined && over === undefined)
+      return { used: taken.map(({ count }) => count), takeBack };
+    takeBack();
+    if (over === undefined) throw failed?.reason;
+    const refused = { name: over.quota.name, waitMs: Math.max(1, over.resetsInMs) };
+    return { used: [], refused, takeBack: () => undefined };
   };
 }

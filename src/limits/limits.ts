@@ -11,7 +11,7 @@ import type { LimitRow } from '../config/schema-limits.ts';
 import { fold } from '../features/index.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
-import { type Attempts, createAttempts, type LimitRefusal } from './attempts.ts';
+import { type BeginAttempt, createAttempts, type LimitRefusal } from './attempts.ts';
 import { createCounters, orAlone, type Quota } from './counters.ts';
 import { createLeases } from './leases.ts';
 import { networkOf } from './network.ts';
@@ -117,7 +117,7 @@ function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
     secrets: createSecretAttempts(exact, add, now),
     exact,
     // A user's password is worth guessing: where attempts can't be counted, nobody signs in.
-    signIn: { counters, attempts: createAttempts(counters.add) },
+    signIn: { counters, beginAttempt: createAttempts(counters.add) },
     onLimited,
   };
 }
@@ -218,13 +218,13 @@ function limitsOf(rates: RateLimits, shared: Shared) {
 
 /** Each counts before anything is looked up or compared. What some resolve takes the count back. */
 function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refuse) {
-  async function take(attempts: Attempts, request: LimitedRequest, quotas: readonly Quota[]) {
-    const { refused, ...taken } = await attempts.begin(quotas);
+  async function take(begin: BeginAttempt, request: LimitedRequest, quotas: readonly Quota[]) {
+    const { refused, ...taken } = await begin(quotas);
     return refused === undefined ? taken : refuse(refused, request);
   }
   /** Throws StoreUnavailable where it can't count. */
   const guess = async (address: string | undefined, quotas: readonly Quota[]) =>
-    (await take(signIn.attempts, { address }, quotas)).takeBack;
+    (await take(signIn.beginAttempt, { address }, quotas)).takeBack;
 
   return {
     /** One attempt in all quotas or in none; during an outage by this process alone. `used`: what is in each now. */
@@ -244,7 +244,7 @@ function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refu
     async takeCode({ accountId, address, device = '', interaction }: CodeAttempt) {
       const ofSignIn = quotaOf('second_factor.interaction', interaction);
       const ofAccount = quotaOf('second_factor.account', `${accountId}\n${device}`);
-      const { refused, takeBack } = await signIn.attempts.begin([ofAccount, ofSignIn]);
+      const { refused, takeBack } = await signIn.beginAttempt([ofAccount, ofSignIn]);
       if (refused?.name === ofSignIn.name) return undefined;
       return refused === undefined ? takeBack : refuse(refused, { address });
     },

@@ -7,7 +7,7 @@
 //
 // So a known client never waits, and a burst of a new one is not mistaken for guessing.
 import type { Clock } from '../store/store.ts';
-import type { Attempts, LimitRefusal } from './attempts.ts';
+import type { BeginAttempt, LimitRefusal } from './attempts.ts';
 import { Remembered } from './bounded-map.ts';
 import type { Add, Quota } from './counters.ts';
 
@@ -16,7 +16,7 @@ const KNOWN_MS = 60 * 60 * 1000;
 
 type Shown = { knownUntil: number; last: Promise<unknown> };
 
-export function createSecretAttempts(attempts: Attempts, add: Add, now: Clock) {
+export function createSecretAttempts(begin: BeginAttempt, add: Add, now: Clock) {
   const clients = new Remembered<Shown>();
   const shownBy = ({ name, subject }: Quota) =>
     clients.getOrAdd(`${name}\n${subject}`, () => ({ knownUntil: 0, last: Promise.resolve() }));
@@ -43,7 +43,7 @@ export function createSecretAttempts(attempts: Attempts, add: Add, now: Clock) {
 
       async function asNew(): Promise<boolean> {
         if (isKnown(client)) return asKnown();
-        const { used, refused, takeBack } = await attempts.begin([quota]);
+        const { used, refused, takeBack } = await begin([quota]);
         if (refused !== undefined) refuse(refused);
         const isRight = compare();
         if (isRight) takeBack();

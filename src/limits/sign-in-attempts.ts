@@ -10,7 +10,7 @@
 import type { Rate } from '../config/config.ts';
 import { DAY, HOUR, MINUTE } from '../config/notation.ts';
 import type { Count } from '../store/store.ts';
-import type { Attempts, LimitRefusal } from './attempts.ts';
+import type { BeginAttempt, LimitRefusal } from './attempts.ts';
 import { type Counters, giveBack, type Quota } from './counters.ts';
 import { networkOf } from './network.ts';
 
@@ -55,7 +55,7 @@ type SignInQuotaOf = (
 
 type SignInAttemptsParts = Readonly<{
   counters: Counters;
-  attempts: Attempts;
+  beginAttempt: BeginAttempt;
   quotaOf: SignInQuotaOf;
   /** Throws when the attempt is refused. */
   refuse: (refusal: LimitRefusal, attempt: Pick<SignInAttempt, 'address'>) => never;
@@ -105,7 +105,7 @@ const NONE: Count = { count: 0, resetsInMs: DAY * 1000 };
 
 const wait = (waitMs: number): LimitRefusal => ({ name: 'sign_in.wait', waitMs: Math.max(1, waitMs) });
 
-export function createSignInAttempts({ counters, attempts, quotaOf, refuse }: SignInAttemptsParts) {
+export function createSignInAttempts({ counters, beginAttempt, quotaOf, refuse }: SignInAttemptsParts) {
   /** The whole sign-in is done: earlier failures of the user no longer count, and the address is known. */
   async function finish(attempt: SignInAttempt): Promise<void> {
     const { row, pace, known, knownAddress } = quotasOf(attempt, quotaOf);
@@ -127,7 +127,7 @@ export function createSignInAttempts({ counters, attempts, quotaOf, refuse }: Si
     let failures = 0;
 
     async function take(...quotas: readonly Quota[]) {
-      const begun = await attempts.begin(quotas);
+      const begun = await beginAttempt(quotas);
       if (begun.refused === undefined) counted.push(...quotas);
       return begun;
     }

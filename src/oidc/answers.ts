@@ -1,7 +1,6 @@
 // What is corrected in the engine's answers to programs, each with the rule that asks for it. What is answered in front of the
 // engine has the same headers.
 import type { Middleware } from 'koa';
-import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { callerOf } from '../config/endpoints.ts';
 import { grantBegunAt, GRANT_TYPES } from '../config/grants.ts';
@@ -13,13 +12,6 @@ import type { Parts } from '../features/parts.ts';
 export const CLIENT_ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
 
 type EngineContext = KoaContextWithOIDC & { body: unknown };
-
-/** The engine reports the real error of a `server_error` here and nowhere else. */
-export function rememberFaults(provider: Provider): void {
-  provider.on('server_error', (ctx, error) => {
-    ctx.state['fault'] = error;
-  });
-}
 
 /** Faults leave as exceptions; http/errors.ts turns them into 503, 429 or 500. */
 export function adjustAnswers(

@@ -3,10 +3,12 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { callerOf } from '../config/endpoints.ts';
 import { type Audit, type AuditFields, originOf } from '../observability/audit.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import { clip, type Log } from '../observability/log.ts';
+import { clip } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
+import type { App } from './app.ts';
 
 /** Nothing was issued, and what the client sent may be used up. */
 export const UNCONFIRMED = 'unconfirmed';
@@ -15,15 +17,16 @@ export const UNCONFIRMED = 'unconfirmed';
 export const recordIssued = (audit: Audit, state: Context['state'], token: AuditFields) =>
   audit.record('token_issued', 'success', { ...originOf(state), ...token });
 
-/** Where a client shows its credentials. */
-const CLIENT_ERRORS = ['grant.error', 'introspection.error', 'revocation.error'] as const;
+/** The engine's events `….error` of requests that a user or an app developer may report. */
+const REFUSALS = 'authorization grant userinfo introspection revocation end_session end_session_confirm';
 
-/** `afterwards` runs what it is given once everything is stored: the engine speaks of success before that. */
-export function recordEvents(
-  provider: Provider,
-  audit: Audit,
-  afterwards: (action: () => void) => void,
-): void {
+/** What has happened is recorded once everything is stored: the engine speaks of success before that. */
+export function followEvents(provider: Provider, { audit, log, records: { afterwards } }: App): void {
+  // The engine reports the real error of a `server_error` here and nowhere else.
+  provider.on('server_error', (ctx, error) => {
+    ctx.state['fault'] = error;
+  });
+
   provider.on('grant.success', (ctx) => {
     const { AccessToken, ClientCredentials, Client } = ctx.oidc.entities;
     const token = ClientCredentials ?? AccessToken;
@@ -38,20 +41,13 @@ export function recordEvents(
     afterwards(() => recordIssued(audit, ctx.state, issued));
   });
 
-  for (const event of CLIENT_ERRORS) {
+  for (const event of REFUSALS.split(' ')) {
     // The types know each of these events by its own overload, with the same listener.
-    provider.on(event as 'grant.error', (ctx, error) => {
+    provider.on(`${event}.error` as 'grant.error', (ctx, error) => {
       // Whoever asks waits for a user (RFC 8628 §3.5).
       if (error instanceof errors.AuthorizationPending) return;
-      const isClient = error.error === 'invalid_client';
-      if (!isClient && event !== 'grant.error') return;
-      audit.record(isClient ? 'client_authentication' : 'token_issued', 'failure', {
-        ...originOf(ctx.state),
-        client_id: ctx.oidc.client?.clientId,
-        grant_type: grantTypeOf(ctx),
-        endpoint: ctx.oidc.route,
-        reason: error instanceof StoreUnavailable ? UNCONFIRMED : clip(tokenErrorOf(ctx, error.message)),
-      });
+      log.info(toLine(ctx, error), `${event} refused`);
+      if (callerOf(ctx.oidc.route) === 'client') recordRefused(audit, ctx, error);
     });
   }
 
@@ -69,6 +65,22 @@ export function recordEvents(
     // An answer of "stay signed in" also ends here.
     if (ctx.oidc.params?.['logout'] === undefined) return;
     afterwards(() => recordSignOut(audit, ctx));
+  });
+}
+
+type Refusal = errors.OIDCProviderError;
+
+/** No token, or at any endpoint for clients wrong credentials. */
+function recordRefused(audit: Audit, ctx: KoaContextWithOIDC, error: Refusal): void {
+  const { route, client } = ctx.oidc;
+  const isClient = error.error === 'invalid_client';
+  if (!isClient && route !== 'token') return;
+  audit.record(isClient ? 'client_authentication' : 'token_issued', 'failure', {
+    ...originOf(ctx.state),
+    client_id: client?.clientId,
+    grant_type: grantTypeOf(ctx),
+    endpoint: route,
+    reason: error instanceof StoreUnavailable ? UNCONFIRMED : clip(tokenErrorOf(ctx, error.message)),
   });
 }
 
@@ -91,9 +103,6 @@ function grantTypeOf(ctx: KoaContextWithOIDC): string | undefined {
   return isGrantType(asked) ? asked : undefined;
 }
 
-const TOKENS = ['grant', 'userinfo', 'introspection', 'revocation'];
-const REFUSALS = ['authorization', ...TOKENS, 'end_session', 'end_session_confirm'];
-
 const ADVICE: Readonly<Record<string, string>> = {
   invalid_client: 'compare with postern client list',
   invalid_redirect_uri: 'add redirectUri to redirect_uris of the client',
@@ -102,32 +111,18 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** Characters of a client_id that nobody has: enough to see a slip of the pen, and too few of a token in the wrong place. */
 const SHOWN = 12;
 
-/**
- * Logs what the engine refused, one line each, so that an operator can find the request that a user or an app developer reports. Never a
- * token, a code or a secret, and of a URI only what is before the query.
- */
-export function logEvents(provider: Provider, log: Log): void {
-  for (const event of REFUSALS) {
-    // The types know each of these events by its own overload, with the same listener.
-    provider.on(`${event}.error` as 'grant.error', (ctx, error) => {
-      // Whoever asks waits for a user (RFC 8628 §3.5).
-      if (error instanceof errors.AuthorizationPending) return;
-      const { client, params = {} } = ctx.oidc;
-      log.info(
-        {
-          requestId: ctx.state['requestId'] as unknown,
-          clientId: client?.clientId ?? clientNamed(params['client_id']),
-          address: ctx.state['clientAddress'] as unknown,
-          error: error.message,
-          description: error.error_description && clip(error.error_description),
-          detail: error.error_detail && clip(error.error_detail),
-          advice: ADVICE[error.message],
-          redirectUri: toAddress(params['redirect_uri'] ?? params['post_logout_redirect_uri']),
-        },
-        `${event} refused`,
-      );
-    });
-  }
+/** For the log. Never a token, a code or a secret, and of a URI only what is before the query. */
+function toLine({ oidc: { client, params = {} }, state }: KoaContextWithOIDC, error: Refusal): object {
+  return {
+    requestId: state['requestId'] as unknown,
+    clientId: client?.clientId ?? clientNamed(params['client_id']),
+    address: state['clientAddress'] as unknown,
+    error: error.message,
+    description: error.error_description && clip(error.error_description),
+    detail: error.error_detail && clip(error.error_detail),
+    advice: ADVICE[error.message],
+    redirectUri: toAddress(params['redirect_uri'] ?? params['post_logout_redirect_uri']),
+  };
 }
 
 const clientNamed = (id: unknown) => (typeof id === 'string' ? clip(id, SHOWN) : undefined);

@@ -6,8 +6,8 @@ import { ENDPOINTS } from '../config/endpoints.ts';
 import type { Parts } from '../features/parts.ts';
 import { assertMaySign, createAccessTokens } from '../tokens/access-token.ts';
 import type { App } from './app.ts';
-import { adjustAnswers, rememberFaults } from './answers.ts';
-import { logEvents, recordEvents } from './engine-events.ts';
+import { adjustAnswers } from './answers.ts';
+import { followEvents } from './engine-events.ts';
 import { createConfiguration, withFeatures } from './options.ts';
 import { PosternProvider } from './seam/provider.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
@@ -18,13 +18,11 @@ export type Engine = Awaited<ReturnType<typeof createEngine>>;
 export async function createEngine(opened: App, features: readonly Parts[]) {
   await assertVerifies(opened);
   const app = withFeatures(opened, features);
-  const { config, issuer, records, audit, log } = app;
+  const { config, issuer } = app;
   app.clients.alsoFrom(features.flatMap(({ clients }) => clients ?? []));
   const provider = new PosternProvider(issuer, createConfiguration(app), app);
   for (const { seam } of features) seam?.(provider);
-  rememberFaults(provider);
-  logEvents(provider, log);
-  recordEvents(provider, audit, records.afterwards);
+  followEvents(provider, app);
 
   const handle = compose([
     keepGrants(app.maySign),

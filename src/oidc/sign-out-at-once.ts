@@ -5,7 +5,7 @@ import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import { USER_GRANTS } from '../config/grants.ts';
 import type { App } from './app.ts';
 import { recordSignOut } from './engine-events.ts';
-import { cookiesOf, setCookies } from './cookie-names.ts';
+import { cookiesOf, setCookies, SIGNED } from './cookie-names.ts';
 import type { EnginePages } from './engine-pages.ts';
 import { redirectWith } from './send-page.ts';
 import { revokeGrantsOf } from './user-sessions.ts';
@@ -62,7 +62,5 @@ async function forget(ctx: KoaContextWithOIDC, session: Session, policy: string)
     ctx,
     cookiesOf(ctx).filter((one) => !one.startsWith(name)),
   );
-  for (const cookie of [name, `${name}.sig`]) {
-    ctx.cookies.set(cookie, null, { signed: false, httpOnly: true, sameSite: 'lax' });
-  }
+  ctx.cookies.set(name, null, SIGNED);
 }

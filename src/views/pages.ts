@@ -92,6 +92,7 @@ function reportOnce(onProblem: PagesOptions['onProblem']): Report {
   };
 }
 
+/** What every page has in this language. */
 function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string, report: Report) {
   function textOf(key: string, values: TextValues): string {
     const count = Object.hasOwn(values, 'count') ? Number(values['count']) : undefined;
@@ -104,10 +105,15 @@ function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string,
     dir: directionOf(locale),
     branding,
     stylesheets,
+    /** The text of a key, with the values in their places. */
     t: (key: string, values: TextValues = {}) => fill(textOf(key, values), values),
+    /** The same in pieces. */
     parts: (key: string, values: TextValues = {}) => toParts(textOf(key, values), values),
+    /** A time of a model (epoch seconds), in UTC. */
     time: (at: number) => toTimeText(at, locale),
+    /** "in 3 hours", of minutes in a model. */
     delay: (minutes: number) => toDelayText(minutes, locale),
+    /** "Chrome, Windows" of a model -> "Chrome on Windows". */
     browserName: (text: string) => {
       const [browser = '', system] = text.split(', ');
       return system === undefined

@@ -1,27 +1,7 @@
 // Compiles a set of EJS templates that include each other: the EJS options, and what a template can see.
 import ejs from 'ejs';
-import type { PageContext, PageModels, PageName } from './models.ts';
-import type { TextPart, TextValues } from './texts.ts';
 
-/** Everything that a template sees, always under these names: no key of a model becomes a variable or an option. */
-type TemplateLocals = PageContext & {
-  readonly page: PageName;
-  readonly model: PageModels[PageName];
-  /** Name of a file in `assets/` -> its URL. */
-  readonly asset: (name: string) => string;
-  /** Key of a text -> the text in this page's language, with the values in their places. */
-  readonly t: (key: string, values?: TextValues) => string;
-  /** The same in pieces. */
-  readonly parts: (key: string, values?: TextValues) => readonly TextPart[];
-  /** A time of a model (epoch seconds) in this page's language, in UTC. */
-  readonly time: (at: number) => string;
-  /** "in 3 hours", of minutes in a model. */
-  readonly delay: (minutes: number) => string;
-  /** "Chrome, Windows" of a model -> "Chrome on Windows" in this page's language. */
-  readonly browserName: (text: string) => string;
-};
-
-/** Names of the locals, in the order of docs/views.md. */
+/** Everything that a template sees, in the order of docs/views.md: no key of a model becomes a variable or an option. */
 export const LOCAL_NAMES = [
   'page',
   'model',
@@ -36,7 +16,9 @@ export const LOCAL_NAMES = [
   'branding',
   'stylesheets',
   'asset',
-] as const satisfies readonly (keyof TemplateLocals)[];
+] as const;
+
+type TemplateLocals = Readonly<Record<(typeof LOCAL_NAMES)[number], unknown>>;
 
 export type Template = (locals: object) => string;
 
