@@ -4,6 +4,7 @@ import { claimsOfScopes, isTooLong } from '../config/claims-of-scopes.ts';
 import type { Client, ScopeSettings } from '../config/config.ts';
 import type { User } from '../users/user.ts';
 import type { Audience, AudienceRules } from '../tokens/audience.ts';
+import type { GivenToken } from './guard.ts';
 
 /** A scope and its one claim. */
 const GROUPS = 'groups';
@@ -17,12 +18,6 @@ type ClaimsParts = Readonly<{
 }>;
 
 export type Claims = ReturnType<typeof createClaims>;
-
-type TokenWithClaims = Readonly<{
-  clientId?: string | undefined;
-  aud?: Audience | undefined;
-  extra?: Values | undefined;
-}>;
 
 /** What else is put into an access token (options.ts). No claim of a user has such a name. */
 const OF_SIGN_IN: ReadonlySet<string> = new Set(['auth_time', 'acr', 'amr']);
@@ -61,7 +56,7 @@ export function createClaims({ config, audiences, rules }: ClaimsParts) {
     inAccessToken: (audience: Audience, scopes: Iterable<string>, all: Values): Values =>
       Object.fromEntries(wantedAt(audience, scopes).map((name) => [name, all[name] ?? null])),
     /** What introspection shows of these claims: as they are now, with what else was put into the token. `client`: the token's own. */
-    now(token: TokenWithClaims, account: User, client: Pick<Client, 'scopes'>): Values {
+    now(token: GivenToken, account: User, client: Pick<Client, 'scopes'>): Values {
       const { clientId, aud = [], extra = {} } = token;
       const names = Object.keys(extra).filter((name) => !OF_SIGN_IN.has(name));
       if (names.length === 0) return extra;

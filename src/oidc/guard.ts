@@ -2,6 +2,7 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Grouped } from '../config/access-rules.ts';
 import type { Client } from '../config/config.ts';
+import type { Audience } from '../tokens/audience.ts';
 import type { Amr } from '../users/authentication-methods.ts';
 import type { Factors } from '../users/factors.ts';
 
@@ -13,14 +14,21 @@ export type Wanted = Readonly<{
   aud?: unknown;
 }>;
 
-/** Codes and refresh tokens have `amr` themselves, access tokens have it among their claims. */
-export type GivenToken = Wanted &
-  Readonly<{
-    kind?: string;
-    accountId?: string | undefined;
-    amr?: Amr | undefined;
-    extra?: Readonly<Record<string, unknown>> | undefined;
-  }>;
+/** What is looked at in a code or a token of the engine. */
+export type GivenToken = Readonly<{
+  kind?: string;
+  /** Of a refresh token this is a credential. */
+  jti?: string | undefined;
+  clientId?: string | undefined;
+  accountId?: string | undefined;
+  scope?: string | undefined;
+  resource?: string | readonly string[] | undefined;
+  aud?: Audience | undefined;
+  /** Of codes and refresh tokens; access tokens have it among their claims. */
+  amr?: Amr | undefined;
+  /** Claims. Introspection shows them as they are. */
+  extra?: Readonly<Record<string, unknown>> | undefined;
+}>;
 
 export type Guard = Readonly<{
   /** At an endpoint of the engine. Removes lost scopes from a code or a refresh token; or revokes its grant and throws. */

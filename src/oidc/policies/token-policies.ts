@@ -1,24 +1,9 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
 import type { App } from '../app.ts';
-import type { Guard } from '../guard.ts';
+import type { GivenToken, Guard } from '../guard.ts';
 import { issuedWithGrant } from '../seam/session-sign-in.ts';
 import { originOf } from '../../observability/audit.ts';
-import type { Amr } from '../../users/authentication-methods.ts';
-
-/** What the policies look at in an engine token. */
-type PolicedToken = {
-  readonly kind: string;
-  /** Of a refresh token this is a credential. */
-  readonly jti?: string | undefined;
-  readonly clientId?: string | undefined;
-  readonly accountId?: string | undefined;
-  readonly amr?: Amr | undefined;
-  readonly aud?: string | readonly string[] | undefined;
-  readonly scope?: string | undefined;
-  /** Shown at introspection as it is. */
-  extra?: Readonly<Record<string, unknown>> | undefined;
-};
 
 type TokenPolicyParts = Pick<App, 'audiences' | 'claims' | 'clients' | 'findLive'> & {
   readonly guard: Pick<Required<Guard>, 'sees'>;
@@ -28,17 +13,14 @@ type Disclose = ReturnType<typeof createDisclose>;
 
 export function createDisclose(parts: TokenPolicyParts) {
   const { audiences, claims, clients, findLive, guard } = parts;
-  const isListed = (caller: string, aud: PolicedToken['aud'] = []) =>
+  const isListed = (caller: string, aud: GivenToken['aud'] = []) =>
     [aud].flat().some((one) => audiences.findResource(one)?.introspectionClients.includes(caller));
 
   /**
    * The caller's own tokens, and access tokens for an API that lists it. Neither an API nor a service hears of a token whose client has lost
    * all scopes of that API; a user's still works at userinfo.
    */
-  function maySee(
-    caller: string,
-    { kind, clientId = '', accountId, aud, scope = '' }: PolicedToken,
-  ): boolean {
+  function maySee(caller: string, { kind, clientId = '', accountId, aud, scope = '' }: GivenToken): boolean {
     const isBacked = () => aud === undefined || audiences.isBacked(aud, scope.split(' '), clientId);
     if (clientId === caller) return accountId !== undefined || isBacked();
     return kind !== 'RefreshToken' && isListed(caller, aud) && isBacked();
@@ -51,7 +33,7 @@ export function createDisclose(parts: TokenPolicyParts) {
    */
   return async function disclose(
     caller: string,
-    token: PolicedToken,
+    token: GivenToken,
     grant: object | undefined,
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
     if (!maySee(caller, token)) return undefined;
@@ -73,11 +55,11 @@ export function createIntrospectionPolicy(disclose: Disclose) {
   return async function mayIntrospect(
     { oidc: { entities } }: KoaContextWithOIDC,
     { clientId }: EngineClient,
-    token: PolicedToken,
+    token: GivenToken,
   ): Promise<boolean> {
     const disclosed = await disclose(clientId, token, entities.Grant);
     if (disclosed === undefined) return false;
-    token.extra = { ...token.extra, ...disclosed };
+    Object.assign(token, { extra: { ...token.extra, ...disclosed } });
     return true;
   };
 }
@@ -94,7 +76,7 @@ export function createRevocationPolicy({ takeBeforeUse, consents, audit, records
   return async function mayRevoke(
     ctx: KoaContextWithOIDC,
     caller: EngineClient,
-    token: PolicedToken,
+    token: GivenToken,
   ): Promise<boolean> {
     if (token.clientId !== caller.clientId)
       throw new errors.InvalidRequest('the token was issued to another client');
