@@ -34,7 +34,9 @@ export function createListener(name: string, { host, port }: Address, maxConnect
   // Connections that only wait for a next request make room for new ones, long before none is left. Those that
   // hold up a request end by their deadlines.
   server.on('connection', (socket: Socket) => {
-    keepAddress(socket);
+    // The operating system forgets the address as soon as the connection is reset; Node remembers it once it was asked for. A request
+    // without an address would count against no address, and one is what the audit trail needs.
+    if (socket.remoteAddress === undefined) socket.destroy();
     if (server.openConnections > maxConnections * 0.75) server.closeIdleConnections();
   });
 
@@ -53,16 +55,6 @@ export function createListener(name: string, { host, port }: Address, maxConnect
     /** Stops accepting, lets requests in flight end, closes the rest after 8 s. */
     stop: () => new Promise<void>((resolve) => void server.close(() => resolve())),
   };
-}
-
-/**
- * The operating system forgets the address of a connection as soon as it is reset, and Node asks for it at each look until then. A
- * request without an address would count against no address, and one is what the audit trail needs.
- */
-function keepAddress(socket: Socket): void {
-  const address = socket.remoteAddress;
-  if (address === undefined) socket.destroy();
-  else Object.defineProperty(socket, 'remoteAddress', { value: address });
 }
 
 /** Why the service can't start, in one line for the operator. */

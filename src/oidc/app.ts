@@ -43,6 +43,7 @@ export interface Process extends Telemetry, OpenUsers {
   readonly passwords: Passwords;
   readonly limitsOf: (rates: RateLimits) => Limits;
   readonly onSecretUsed: (client: Client, secret: ClientSecret) => void;
+  readonly openViews: (config: Config) => Views;
   /** What asks other hosts, by the settings of a configuration. */
   readonly outgoingOf: (config: Config) => Outgoing;
   /** False: the keys may be out of date, and nothing may be signed with them. */

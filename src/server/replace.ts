@@ -64,7 +64,7 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
     const { algorithms } = config.signingKeys;
     // A client could ask for a token that nobody can sign.
     const keySet = signsAll(known, algorithms) ? known : await provideKeys(algorithms);
-    const parts = { config, keySet, views: viewsFor(config, old, change) };
+    const parts = { config, keySet, views: viewsFor(config, old, change, process) };
 
     const application = await createApplication(process, parts);
     if (config !== served?.config) await applyUsers(old.config, config, process, application);
@@ -94,10 +94,9 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
 }
 
 /** The current views, unless one of their files or settings changed. */
-function viewsFor(config: Config, old: First, { views }: Change): Views {
-  const settings = viewsOf(config);
-  if (views === undefined && isDeepStrictEqual(settings, viewsOf(old.config))) return old.views;
-  return old.views.reloaded(settings);
+function viewsFor(config: Config, old: First, { views }: Change, { openViews }: Process): Views {
+  const isSame = views === undefined && isDeepStrictEqual(viewsOf(config), viewsOf(old.config));
+  return isSame ? old.views : openViews(config);
 }
 
 /** Changes to users in the file take effect before the new application serves. */

@@ -110,6 +110,12 @@ async function compose(
     ...users,
     limitsOf: createReportedLimits({ counters: store.counters, hash, now, log, audit, metrics }),
     onSecretUsed: uses.note,
+    openViews: (of) =>
+      createViews({
+        ...viewsOf(of),
+        issuer: of.issuer,
+        onProblem: ({ file, message }) => log.error({ file }, message),
+      }),
     outgoingOf: (of) => options.outgoing ?? createOutgoing(of),
     tombstoneSecondsOf: createTombstoneSeconds(),
     longestLifetimes: new Map(),
@@ -117,11 +123,6 @@ async function compose(
   const status = createConfigurationStatus({ running: config, wanted, hash: configurationHash }, telemetry);
   const listen = createListener('listen', config.listen);
   const management = createListener('management', config.management);
-  const views = createViews({
-    ...viewsOf(config),
-    issuer: config.issuer,
-    onProblem: ({ file, message }) => log.error({ file }, message),
-  });
 
   // The application that serves, and how it is replaced.
   let running: readonly Job[] = [];
@@ -132,7 +133,7 @@ async function compose(
     running = jobs;
     for (const job of jobs) job.start();
   }
-  const first = { config, views, hasNewKeys: keyStore.isNew };
+  const first = { config, views: process.openViews(config), hasNewKeys: keyStore.isNew };
   const { replace, serving } = createReplacing({
     first,
     process,

@@ -25,21 +25,14 @@ export type RenderContext = Readonly<{
   languageUrl?: ((locale: string) => string) | undefined;
 }>;
 
-export interface Pages {
-  render<N extends PageName>(name: N, model: PageModels[N], context: RenderContext): string;
-  localeFor(wishes: LanguageWishes): string;
-  /** A text as the templates get it; undefined for a key that no language has. */
-  text(locale: string, key: string): string | undefined;
-  /** What templates say in this language, for what isn't a page. */
-  words(locale: string): Pick<ReturnType<typeof localsOf>, 't' | 'time' | 'browserName'>;
-}
+export type Pages = ReturnType<typeof createPages>;
 
 // A message can hold what a user typed; this bounds the memory that messages cost, and how often they are logged.
 const MAX_REPORTED = 100;
 const MAX_MESSAGE_LENGTH = 2000;
 
 /** Reads and compiles all templates now; rendering touches no file. Throws when the built-in views aren't whole. */
-export function createPages(options: PagesOptions): Pages {
+export function createPages(options: PagesOptions) {
   const report = reportOnce(options.onProblem);
   const views = loadViews(options, report);
   const { builtIn, custom, texts } = views;
@@ -62,7 +55,7 @@ export function createPages(options: PagesOptions): Pages {
   }
 
   /** Undefined where the operator's templates fail. */
-  function renderCustom(...[page, ...of]: Parameters<Pages['render']>): string | undefined {
+  function renderCustom(page: PageName, ...of: [PageModels[PageName], RenderContext]): string | undefined {
     try {
       return render(whole, page, ...of);
     } catch (cause) {
@@ -72,11 +65,13 @@ export function createPages(options: PagesOptions): Pages {
   }
 
   return {
-    render: (name, model, context) =>
+    render: <N extends PageName>(name: N, model: PageModels[N], context: RenderContext): string =>
       renderCustom(name, model, context) ?? render(builtIn, name, model, context),
-    localeFor: (wishes) => chooseLocale(wishes, texts.locales),
-    text: (locale, key) => texts.find(locale, key),
-    words: (locale) => localsOf(views, locale, report),
+    localeFor: (wishes: LanguageWishes) => chooseLocale(wishes, texts.locales),
+    /** A text as the templates get it; undefined for a key that no language has. */
+    text: (locale: string, key: string) => texts.find(locale, key),
+    /** What templates say in this language, for what isn't a page. */
+    words: (locale: string) => localsOf(views, locale, report),
   };
 }
 

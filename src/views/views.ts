@@ -1,6 +1,6 @@
 // The pages of a service and the assets they name, read from the same folders at the same time.
-import { createAssets, type Assets } from './assets.ts';
-import { createPages, type Pages, type ViewProblem } from './pages.ts';
+import { createAssets } from './assets.ts';
+import { createPages, type ViewProblem } from './pages.ts';
 import type { ViewsSettings } from './view-files.ts';
 
 type ViewsParts = ViewsSettings & {
@@ -9,17 +9,10 @@ type ViewsParts = ViewsSettings & {
   readonly onProblem: (problem: ViewProblem) => void;
 };
 
-export type Views = Readonly<{
-  pages: Pages;
-  assets: Assets;
-  /** How many faults of the operator's files were found. */
-  faultCount: () => number;
-  /** The views as the files are now. Throws when an asset can't be read. */
-  reloaded: (settings: ViewsSettings) => Views;
-}>;
+export type Views = ReturnType<typeof createViews>;
 
-/** Reads everything now. Throws when the built-in views aren't whole. */
-export function createViews({ issuer, onProblem, ...settings }: ViewsParts): Views {
+/** Reads everything now. Throws when the built-in views aren't whole, or an asset can't be read. */
+export function createViews({ issuer, onProblem, ...settings }: ViewsParts) {
   let faultCount = 0;
   const assets = createAssets(settings);
   const pages = createPages({
@@ -31,6 +24,10 @@ export function createViews({ issuer, onProblem, ...settings }: ViewsParts): Vie
       onProblem(problem);
     },
   });
-  const reloaded = (changed: ViewsSettings) => createViews({ ...changed, issuer, onProblem });
-  return { pages, assets, faultCount: () => faultCount, reloaded };
+  return {
+    pages,
+    assets,
+    /** How many faults of the operator's files were found. */
+    faultCount: () => faultCount,
+  };
 }
