@@ -1,9 +1,9 @@
-// Counts requests by address. What counts by client or by account is counted where those are known: oidc/limit-clients.ts and
+// Counts requests by address. What counts by client or by account is counted where those are known: oidc/client-authentication.ts and
 // users/sign-in.ts.
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { findEndpoint } from '../config/endpoints.ts';
-import { hasClient } from '../oidc/limit-clients.ts';
+import { hasClient } from '../oidc/client-authentication.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
 

@@ -24,11 +24,10 @@ import type { UserEvents } from '../users/user-events.ts';
 import type { Views } from '../views/views.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createClaims } from './claims.ts';
-import { createSecretComparison } from './client-authentication.ts';
+import { createClientAuthentication } from './client-authentication.ts';
 import { createClientLookup } from './clients.ts';
 import { createEndedSessions, type SessionEnds } from './ended-sessions.ts';
 import { createEnginePages } from './engine-pages.ts';
-import { createClientLimits } from './limit-clients.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
 import { createRememberedConsents } from './policies/remembered-consents.ts';
 import { createFindDefault, createFindRefusal } from './policies/scopes.ts';
@@ -86,7 +85,6 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   const rules = createAccessRules(config);
   const claims = createClaims({ config, audiences, rules });
   const stillAllowed = createStillAllowed(clients);
-  const clientLimits = createClientLimits(limits);
 
   // What is stored of users, and the lists of it.
   const ended = createEndedSessions(ends);
@@ -136,8 +134,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
       now: clock.now,
     }),
     clients,
-    ...clientLimits,
-    compareSecret: createSecretComparison({ ...process, ...clientLimits, clients, limits }),
+    ...createClientAuthentication({ ...process, clients, limits }),
     audiences,
     rules,
     claims,

@@ -1,39 +1,105 @@
-// What happens when a client shows its secret: count the attempt, then compare every live hash in constant time. The client's own
-// request is counted after that, so that a guess is never free and only the client itself can use up its limit.
+// What happens when a client says who it is: an attempt with a secret is counted, then every live hash is compared in constant time. The
+// client's own request is counted after that, so that a guess is never free and only the client itself can use up its limit.
+//
+// Strangers send an app or an API codes and tokens that are made up, and it passes them on. So only what is real counts against the client's
+// own limit: machine tokens, what is exchanged or revoked, and live tokens at introspection. Everything else counts against a second limit
+// of the client, which also stops a client that looks for tokens by trying (RFC 7662 §4).
 import { timingSafeEqual } from 'node:crypto';
+import type { Context, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client, ClientSecret } from '../config/config.ts';
+import { clientLimitsOf } from '../config/endpoints.ts';
 import { digestOf } from '../config/secret-strength.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
 import type { Clients } from './clients.ts';
-import { type ClientLimits, shownAt } from './limit-clients.ts';
 
-type SecretComparisonParts = Readonly<{
+/** Where and from where a client says who it is. */
+export const shownAt = ({ oidc, state }: KoaContextWithOIDC) => ({
+  endpoint: clientLimitsOf(oidc.route)[0],
+  address: String(state['clientAddress'] ?? ''),
+});
+
+type CountedRequest = ReturnType<typeof shownAt> & { readonly client: Client; isCounted: boolean };
+type State = { clientRequest?: CountedRequest };
+
+/** Whether a client has authenticated, or is a public one that named itself and was counted by its address. */
+export const hasClient = ({ state }: Pick<Context, 'state'>): boolean =>
+  (state as State).clientRequest !== undefined;
+
+type ClientAuthenticationParts = Readonly<{
   clients: Clients;
   limits: Limits;
   now: Clock;
   /** Gets the secret that was right, on the request's path, so it must only take a note. */
   onSecretUsed: (client: Client, secret: ClientSecret) => void;
-  admitClient: ClientLimits['admitClient'];
 }>;
 
-export function createSecretComparison(parts: SecretComparisonParts) {
-  const { clients, limits, now, onSecretUsed, admitClient } = parts;
-  /** Counts the attempt, in constant time, and a right one as a request of the client; throws what the host answers (429, 503). */
-  return async function compareSecret(ctx: KoaContextWithOIDC, clientId: string, secret: string) {
-    const client = await clients.load(clientId);
-    if (client === undefined) return false;
-    const { endpoint, address } = shownAt(ctx);
-    const isRight = await limits.attemptSecret(endpoint, clientId, address, () => {
-      const match = findSecret(client.secrets, digestOf(secret), now() / 1000);
-      if (match !== undefined) onSecretUsed(client, match);
-      return match !== undefined;
-    });
-    if (isRight) await admitClient(ctx, client);
-    return isRight;
+export function createClientAuthentication({
+  clients,
+  limits,
+  now,
+  onSecretUsed,
+}: ClientAuthenticationParts) {
+  async function take(request: CountedRequest): Promise<void> {
+    request.isCounted = true;
+    await limits.takeClient(request.endpoint, request.client, request.address);
+  }
+
+  /** The client has authenticated, or is a public one that named itself. */
+  async function admitClient(ctx: KoaContextWithOIDC, client: Client): Promise<void> {
+    const { oidc } = ctx;
+    const request = { client, ...shownAt(ctx), isCounted: false };
+    const { endpoint, address } = request;
+    (ctx.state as State).clientRequest = request;
+    // Anybody can name a public client: it is counted before anything is looked up, and by address as well. At introspection, what isn't
+    // its own counts as a wrong secret.
+    if (isPublic(client)) await limits.takeAddress(clientLimitsOf(oidc.route)[1], address);
+    const isMachine = oidc.params?.['grant_type'] === 'client_credentials';
+    if (isMachine || (isPublic(client) && endpoint !== 'introspection')) await take(request);
+  }
+
+  return {
+    admitClient,
+
+    /** Counts the attempt, in constant time, and a right one as a request of the client; throws what the host answers (429, 503). */
+    compareSecret: async (ctx: KoaContextWithOIDC, clientId: string, secret: string): Promise<boolean> => {
+      const client = await clients.load(clientId);
+      if (client === undefined) return false;
+      const { endpoint, address } = shownAt(ctx);
+      const isRight = await limits.attemptSecret(endpoint, clientId, address, () => {
+        const match = findSecret(client.secrets, digestOf(secret), now() / 1000);
+        if (match !== undefined) onSecretUsed(client, match);
+        return match !== undefined;
+      });
+      if (isRight) await admitClient(ctx, client);
+      return isRight;
+    },
+
+    /** A code or a token is real and about to be used up. A refusal leaves it as it is. */
+    takeBeforeUse: async (ctx: Pick<Context, 'state'> | undefined): Promise<void> => {
+      const request = (ctx?.state as State | undefined)?.clientRequest;
+      if (request?.isCounted === false) await take(request);
+    },
+
+    /** Counts by the answer what wasn't counted before. */
+    countAnswers: async (ctx: Context, next: Next): Promise<void> => {
+      // An outage passes as an exception and isn't counted: 503 says nothing about the token.
+      await next();
+      const request = (ctx.state as State).clientRequest;
+      if (request === undefined || request.isCounted) return;
+      const { client, endpoint, address } = request;
+      if (isActive(ctx.body)) await take(request);
+      else if (isPublic(client)) await limits.attemptSecret(endpoint, client.clientId, address, () => false);
+      else await limits.takeClient(endpoint, client, address, 'unknown');
+    },
   };
 }
+
+const isPublic = ({ tokenEndpointAuthMethod }: Client) => tokenEndpointAuthMethod === 'none';
+
+const isActive = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'active' in body && body.active === true;
 
 /** The live secret that has this digest; `at` in epoch seconds. Looks at every one, whichever matches. */
 export function findSecret(

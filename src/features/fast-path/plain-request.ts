@@ -4,8 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Client } from '../../config/config.ts';
 import { digestOf } from '../../config/secret-strength.ts';
-import { findSecret } from '../../oidc/client-authentication.ts';
-import type { shownAt } from '../../oidc/limit-clients.ts';
+import { findSecret, type shownAt } from '../../oidc/client-authentication.ts';
 import type { Engine } from '../../oidc/provider.ts';
 
 export type FastParts = Engine;
