@@ -49,8 +49,11 @@ export function adjustAnswers(
           error_description: 'the client is not allowed to use this grant type',
         };
       }
-      challenge(engineCtx, config.issuer);
-      if (route === 'revocation') answerRevoked(engineCtx);
+      // RFC 9110 §15.5.2: a 401 names the scheme to use. The engine does so only for a caller that used the header.
+      if (ctx.status === 401 && ctx.response.headers['www-authenticate'] === undefined)
+        ctx.set('WWW-Authenticate', `Basic realm="${config.issuer}"`);
+      // RFC 7009 §2.2: the body says nothing. Single-page apps by oidc-client-ts fail on one that is text/plain.
+      if (route === 'revocation' && ctx.status === 200) ctx.remove('Content-Type');
       ctx.set(CLIENT_ANSWER_HEADERS);
     }
   };
@@ -78,15 +81,4 @@ export function tokenErrorOf<Code>({ oidc }: Pick<KoaContextWithOIDC, 'oidc'>, e
   const asked = route === 'token' ? params?.['grant_type'] : grantBegunAt(route)?.type;
   if (error !== 'invalid_request' || !isGrantType(asked)) return error;
   return client?.grantTypeAllowed(asked) === false ? FOREIGN_GRANT : error;
-}
-
-/** RFC 7009 §2.2: the body says nothing. Single-page apps by oidc-client-ts fail on one that is text/plain. */
-function answerRevoked(ctx: EngineContext): void {
-  if (ctx.status === 200) ctx.remove('Content-Type');
-}
-
-/** RFC 9110 §15.5.2: a 401 names the scheme to use. The engine does so only for a caller that used the header. */
-function challenge(ctx: EngineContext, issuer: string): void {
-  if (ctx.status !== 401 || ctx.response.headers['www-authenticate'] !== undefined) return;
-  ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
 }

@@ -1,6 +1,6 @@
 // The look-up of a client: one of the file, or one that a feature knows. To the engine a client is metadata (RFC 7591) without secrets,
 // of which it would keep one in the clear (see client-authentication.ts).
-import type { Adapter, ClientMetadata } from 'oidc-provider';
+import type { ClientMetadata } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { joinParts } from '../features/index.ts';
 
@@ -49,17 +49,6 @@ export function createClientLookup(clients: readonly Client[]) {
 
 /** The clients, and what the engine is told of each. */
 export type KnownClients = Readonly<{ clients: Clients; metadataOf: (client: Client) => ClientMetadata }>;
-
-/** `adapter`, where the engine finds all its clients. */
-export function withConfiguredClients(adapter: Adapter, { clients, metadataOf }: KnownClients): Adapter {
-  return {
-    ...adapter,
-    async find(id) {
-      const client = await clients.load(id);
-      return client && metadataOf(client);
-    },
-  };
-}
 
 /** Never compared: the engine only wants to see that a confidential client has a secret. */
 const PLACEHOLDER_SECRET = 'kept-elsewhere';

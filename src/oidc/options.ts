@@ -5,7 +5,7 @@ import { joinParts } from '../features/index.ts';
 import type { Parts } from '../features/parts.ts';
 import { createAdapter } from './adapter.ts';
 import type { App } from './app.ts';
-import { clientMetadataOf, type Clients, withConfiguredClients } from './clients.ts';
+import { clientMetadataOf, type Clients } from './clients.ts';
 import { cookieNames, SIGNED } from './cookie-names.ts';
 import { joinGuards } from './guard.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
@@ -34,7 +34,14 @@ function openAdapter(name: string, app: Hooked): Adapter {
   if (name === 'Session') return createSessionAdapter(app);
   const adapter = createAdapter(name, app);
   if (name === 'Grant') return endImplicitGrants(adapter, app);
-  return name === 'Client' ? withConfiguredClients(adapter, app) : adapter;
+  if (name !== 'Client') return adapter;
+  return {
+    ...adapter,
+    async find(id) {
+      const client = await app.clients.load(id);
+      return client && app.metadataOf(client);
+    },
+  };
 }
 
 type Hooked = ReturnType<typeof withFeatures>;

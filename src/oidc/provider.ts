@@ -2,9 +2,8 @@
 // configuration make a new instance; nothing here changes afterwards.
 import compose from 'koa-compose';
 import type { Context, Middleware, Next } from 'koa';
-import { ENDPOINTS } from '../config/endpoints.ts';
 import type { Parts } from '../features/parts.ts';
-import { assertMaySign, createAccessTokens } from '../tokens/access-token.ts';
+import { createAccessTokens } from '../tokens/access-token.ts';
 import type { App } from './app.ts';
 import { adjustAnswers } from './answers.ts';
 import { followEvents } from './engine-events.ts';
@@ -25,7 +24,6 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
   followEvents(provider, app);
 
   const handle = compose([
-    keepGrants(app.maySign),
     app.countAnswers,
     ...features.flatMap(({ around }) => around?.(provider) ?? []),
     adjustAnswers(config, features),
@@ -50,12 +48,4 @@ async function assertVerifies({ issuer, keySet, now }: App): Promise<void> {
   const claims = { sub, aud: sub, iat, exp: iat + 60, jti: sub, client_id: sub };
   if ((await signer.verify(await signer.sign(claims))) === undefined)
     throw new TypeError(`key ${keySet.active.kid} does not verify what it signs`);
-}
-
-/** Refuses before a code or a refresh token is used up for an answer that can't be signed. */
-function keepGrants(maySign: () => boolean): Middleware {
-  return async function keepGrant(ctx, next) {
-    if (ctx.path === ENDPOINTS.token && ctx.method === 'POST') assertMaySign(maySign);
-    await next();
-  };
 }

@@ -112,10 +112,9 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
   const { audiences, clients, findDefault, findRefusal } = parts;
 
   async function check(ctx: KoaContextWithOIDC, { clientId }: EngineClient, resource?: string) {
-    refuseRemovedRedirectUri(ctx);
+    refuseRemoved(ctx);
     const client = await clients.load(clientId);
     if (client === undefined) throw new errors.InvalidClient();
-    refuseRemovedResponseMode(ctx);
     restoreScope(ctx, client);
     const { params = {} } = ctx.oidc;
     const granted = sourceOf(ctx)?.scopes;
@@ -159,18 +158,14 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
 const tooManyResources = (): errors.InvalidTarget =>
   new errors.InvalidTarget('only a single resource is supported');
 
-/** A sign-in that was open while the file changed must not end at an address that is gone from it; the engine looked before. */
-function refuseRemovedRedirectUri({ oidc }: KoaContextWithOIDC): void {
-  const redirectUri = oidc.params?.['redirect_uri'];
-  if (oidc.route !== 'resume' || oidc.client?.redirectUriAllowed(String(redirectUri)) === true) return;
-  throw new errors.InvalidRedirectUri();
-}
-
-/** The same of its response mode: the code would go out in a way that the file has taken back. */
-function refuseRemovedResponseMode({ oidc }: KoaContextWithOIDC): void {
-  const mode = (oidc.params?.['response_mode'] ?? 'query') as string;
-  if (oidc.route !== 'resume' || (oidc.client?.responseModes ?? ['query']).includes(mode)) return;
-  throw new errors.InvalidRequest('requested response_mode is not allowed for this client or request');
+/** A sign-in that was open while the file changed must not end at an address, or in a mode, that is gone from it; the engine looked before. */
+function refuseRemoved({ oidc: { route, params = {}, client } }: KoaContextWithOIDC): void {
+  if (route !== 'resume') return;
+  if (client?.redirectUriAllowed(String(params['redirect_uri'])) !== true)
+    throw new errors.InvalidRedirectUri();
+  const mode = (params['response_mode'] ?? 'query') as string;
+  if (!(client.responseModes ?? ['query']).includes(mode))
+    throw new errors.InvalidRequest('requested response_mode is not allowed for this client or request');
 }
 
 export const scopesIn = (parameter: unknown): readonly string[] =>

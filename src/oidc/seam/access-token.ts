@@ -1,16 +1,16 @@
 // Users' access tokens: an ordinary engine record in the store, a signed JWT on the wire. Grant, session binding,
 // code replay and refresh reuse stay the engine's own code, because the record is the engine's own.
 import Provider, { errors } from 'oidc-provider';
-import { type AccessTokens, isMachines } from '../../tokens/access-token.ts';
-import type { Audience, AudienceRules } from '../../tokens/audience.ts';
+import { isMachines } from '../../tokens/access-token.ts';
+import type { Audience } from '../../tokens/audience.ts';
+import type { App } from '../app.ts';
 import { type ModelClass, signRecord } from './model.ts';
 import { jwtOf } from './presented-jwt.ts';
 
 /** The class must be called AccessToken: the engine uses the name as record kind, adapter name and ttl key. */
 export function accessTokenModel(
   Base: ModelClass,
-  tokens: AccessTokens,
-  audiences: AudienceRules,
+  { tokens, audiences }: Pick<App, 'tokens' | 'audiences'>,
 ): ModelClass {
   return class AccessToken extends Base {
     override async getValueAndPayload() {

@@ -6,8 +6,6 @@ import type { StillAllowed } from '../policies/narrowed-scope.ts';
 import { type ModelClass, signRecord } from './model.ts';
 import { jwtOf } from './presented-jwt.ts';
 
-export type FindMachineToken = ReturnType<typeof createMachineTokenFinder>;
-
 export function createMachineTokenFinder(
   tokens: AccessTokens,
   revoked: RevokedTokens,
@@ -28,13 +26,17 @@ export function createMachineTokenFinder(
   };
 }
 
+type MachineTokenParts = Readonly<{
+  tokens: AccessTokens;
+  audiences: AudienceRules;
+  revoked: RevokedTokens;
+  findMachineToken: ReturnType<typeof createMachineTokenFinder>;
+}>;
+
 /** The class must be called ClientCredentials: the engine uses the name as record kind and ttl key. */
 export function clientCredentialsModel(
   Base: ModelClass,
-  tokens: AccessTokens,
-  audiences: AudienceRules,
-  revoked: RevokedTokens,
-  findMachineToken: FindMachineToken,
+  { tokens, audiences, revoked, findMachineToken }: MachineTokenParts,
 ): ModelClass {
   return class ClientCredentials extends Base {
     override async getValueAndPayload() {

@@ -1,6 +1,7 @@
 // The engine with our token models in it. The only place where an engine class is replaced; why and how: ARCHITECTURE.md.
 import Provider, { type Client, type Configuration } from 'oidc-provider';
 import { callerOf } from '../../config/endpoints.ts';
+import { assertMaySign } from '../../tokens/access-token.ts';
 import type { App } from '../app.ts';
 import type { KnownClients } from '../clients.ts';
 import { modelNames, modelOf } from '../models.ts';
@@ -17,10 +18,12 @@ import { keepMembers, type RewrittenModel } from './stored-members.ts';
 type UsedModel = { readonly prototype: Granted & { consume: () => Promise<void> } };
 
 /** Everything about the code or the token has been checked by then, but the resource, which the engine compares when it is used up. */
-function countUses({ prototype }: UsedModel, takeBeforeUse: App['takeBeforeUse']): void {
+function countUses({ prototype }: UsedModel, { maySign, takeBeforeUse }: App): void {
   const { consume } = prototype;
   prototype.consume = async function countAndConsume() {
     const { ctx } = Provider;
+    // For an answer that can't be signed nothing is used up.
+    assertMaySign(maySign);
     grantedResource(ctx?.oidc.params?.['resource'], this);
     await takeBeforeUse(ctx);
     await consume.call(this);
@@ -61,29 +64,19 @@ function authenticate({ Client: model }: Provider, { clients, compareSecret, adm
 export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, app: App & KnownClients) {
     super(issuer, configuration);
-    const { tokens, audiences, revoked, findMachineToken, browsers, takeBeforeUse } = app;
-
     // Before AccessToken is replaced by a class that is made of it.
     for (const name of modelNames) {
       const { traits, members } = modelOf(name);
       const model: unknown = this[name];
       if (traits.includes('sessionBound')) bindToSession(model as BoundModel, this);
-      if (traits.includes('usedOnce')) countUses(model as UsedModel, takeBeforeUse);
+      if (traits.includes('usedOnce')) countUses(model as UsedModel, app);
       if (members !== undefined) keepMembers(model as RewrittenModel, members);
     }
     // defineProperties: the types declare these as readonly properties, at run time they are getters on the prototype.
     Object.defineProperties(this, {
-      AccessToken: {
-        value: accessTokenModel(this.AccessToken as unknown as ModelClass, tokens, audiences),
-      },
+      AccessToken: { value: accessTokenModel(this.AccessToken as unknown as ModelClass, app) },
       ClientCredentials: {
-        value: clientCredentialsModel(
-          this.ClientCredentials as unknown as ModelClass,
-          tokens,
-          audiences,
-          revoked,
-          findMachineToken,
-        ),
+        value: clientCredentialsModel(this.ClientCredentials as unknown as ModelClass, app),
       },
       OIDCContext: {
         value: contextClass(this.OIDCContext as unknown as Parameters<typeof contextClass>[0], this, app),
@@ -91,7 +84,7 @@ export class PosternProvider extends Provider {
     });
 
     refuseOtherHints(this.IdToken);
-    bindToBrowser(this.Interaction as unknown as BoundInteraction, browsers);
+    bindToBrowser(this.Interaction as unknown as BoundInteraction, app.browsers);
     keepSignIn(this.Session.prototype, () => Provider.ctx);
     authenticate(this, app);
   }
