@@ -62,19 +62,21 @@ const READERS = {
     claims: { email, email_verified: emailVerified, name, preferred_username: username },
   }),
   authelia: (
-    { password, groups, disabled, displayname: name, extra, ...claims }: Fields,
+    { password, groups, disabled = false, displayname: name, extra, ...claims }: Fields,
     username: string,
   ): UserFields => ({
     username,
     passwordHash: takenHash(password),
     groups: textsOf(groups),
-    disabled: disabled === true,
+    // YAML 1.1 has `yes` for true, which is reported.
+    disabled,
     claims: { ...(isRecord(extra) && extra), name, ...claims },
   }),
   /** A group is named by its path, and a role of the realm is a group. Accounts of services are none of users. */
   keycloak(fields: Fields): UserFields | undefined {
     if (fields['serviceAccountClientId'] !== undefined) return undefined;
     const { username, email, emailVerified: email_verified, firstName, lastName, attributes } = fields;
+    const { enabled = true } = fields;
     const own = Object.entries(isRecord(attributes) ? attributes : {}).map(([key, value]) => [
       key,
       textsOf(value)[0],
@@ -87,7 +89,7 @@ const READERS = {
       username: textOf(username),
       passwordHash: mustChange ? undefined : hashOfKeycloak(fields['credentials']),
       groups: [...paths, ...textsOf(fields['realmRoles']).filter((role) => !isOwnRole(role))],
-      disabled: fields['enabled'] === false,
+      disabled: typeof enabled === 'boolean' ? !enabled : enabled,
       claims: { ...Object.fromEntries(own), ...standard },
     };
   },

@@ -222,6 +222,9 @@ describe('postern user import', () => {
     ['csv', 'username,disabled\nanna,perhaps\n', ['disabled must be true or false']],
     ['csv', 'name\nAnna\n', ['the username must not be empty']],
     ['authelia', `users:\n${'  u: {}\n'.replace('u', 'a')}  a: {}\n`, ['duplicate key "a"']],
+    // Whoever is disabled there isn't enabled here.
+    ['authelia', 'users: { anna: { disabled: yes } }\n', ['disabled must be true or false']],
+    ['keycloak', '{"users":[{"username":"a","enabled":"false"}]}', ['disabled must be true or false']],
     ['authelia', 'a: &a [x, x]\nusers: { anna: { groups: *a } }\n', ['YAML alias']],
     [
       'authelia',
