@@ -101,7 +101,10 @@ const CORE: Faults = {
   'RD-10': ["ctx.remove('Location');\n      setCookies(ctx, before);", ''],
   'RD-13': ['export const COMMAND_MS = 300;', 'export const COMMAND_MS = 60_000;'],
   'RD-20': ["typeof confirmed === 'number' && confirmed >= replicas", "typeof confirmed === 'number'"],
-  'KY-10': ["[{ kind: 'remove', at: removeAt, kid }]", "[{ kind: 'remove', at: retireAt, kid }]"],
+  'KY-10': [
+    "[{ kind: 'remove', at: removeAt, take: remove }]",
+    "[{ kind: 'remove', at: retireAt, take: remove }]",
+  ],
   'KY-13': ['const LEASE_MS = 600_000;', 'const LEASE_MS = 6_000_000;'],
   'KY-17': ['new Map(keks.map((kek)', 'new Map(keks.slice(0, 1).map((kek)'],
   'KY-20': ['max-age=${MAX_AGE_SECONDS}', 'max-age=${MAX_AGE_SECONDS + (Date.now() % 100)}'],

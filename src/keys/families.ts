@@ -1,17 +1,8 @@
 // The keys of one algorithm are a family: each has an active key, a reserve and a timetable of its own, by the same rules. The ring holds
 // all families, and what is done to one leaves the others as they are.
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
-import {
-  assertNew,
-  canSign,
-  KeyringError,
-  ms,
-  type NewKey,
-  reserveKeys,
-  type Ring,
-  stateOf,
-} from './ring.ts';
-import { bury, type DueStep, plannedSteps, takeStep, verifiesUntil } from './schedule.ts';
+import { canSign, ms, reserveKeys, type Ring, stateOf } from './ring.ts';
+import { begin, bury, plannedSteps, type Step, verifiesUntil } from './schedule.ts';
 import type { Timing } from '../config/key-times.ts';
 
 /** The ring as its rules see it (ring.ts, schedule.ts, emergency.ts). */
@@ -34,13 +25,7 @@ export function changeFamily(ring: Ring, alg: Algorithm, change: (family: Ring) 
   return { ...changed, keys: order };
 }
 
-/**
- * `begin`: the algorithm is new, and its first key signs at once, as at a first start. `drop`: the file names the algorithm no more, and its
- * active key would have to be replaced.
- */
-type FamilyStep = { readonly alg: Algorithm } & (
-  DueStep | { readonly kind: 'begin'; readonly at: number } | { readonly kind: 'drop'; readonly at: number }
-);
+type FamilyStep = Step & { readonly alg: Algorithm };
 
 /** The step of all families that comes first. `wanted`: what the file names. */
 export function nextFamilyStep(
@@ -49,47 +34,37 @@ export function nextFamilyStep(
   now: number,
   timing: Timing,
 ): FamilyStep | undefined {
-  const steps = ALGORITHMS.flatMap((alg): FamilyStep[] => {
-    const family = familyOf(ring, alg);
-    const planned = family.keys.length === 0 ? [] : plannedSteps(family, now, timing);
-    if (!wanted.includes(alg)) return planned.flatMap((one) => toDropping(one, alg));
-    if (isMissing(ring, alg, now)) return [{ alg, kind: 'begin', at: lastPublished(ring) }];
-    return planned.map((one) => ({ alg, ...one }));
-  });
+  const steps = ALGORITHMS.flatMap((alg) =>
+    stepsOfFamily(ring, alg, wanted.includes(alg), now, timing).map((step): FamilyStep => ({
+      ...step,
+      alg,
+      take: (newKey) => changeFamily(ring, alg, () => step.take(newKey)),
+    })),
+  );
   return steps.toSorted((a, b) => a.at - b.at)[0];
 }
 
-/** No new key of the family will sign. Its existing keys end at their times. */
-function toDropping(one: DueStep, alg: Algorithm): FamilyStep[] {
-  if (one.kind === 'publish') return [];
-  return [one.kind === 'activate' ? { alg, kind: 'drop', at: one.at } : { alg, ...one }];
-}
-
-/** Whether no key signs in this algorithm, or will: a first one has to be made. Of RS256 there always is one. */
-const isMissing = (ring: Ring, alg: Algorithm, now: number): boolean =>
-  alg !== ALGORITHMS[0] && !canSign(familyOf(ring, alg), now);
-
-const lastPublished = (ring: Ring): number => Math.max(0, ...ring.keys.map((key) => key.publishedAt));
-
-/** The ring after `due`. */
-export function takeFamilyStep(
+function stepsOfFamily(
   ring: Ring,
-  due: FamilyStep,
+  alg: Algorithm,
+  isWanted: boolean,
   now: number,
   timing: Timing,
-  newKey?: NewKey,
-): Ring {
-  if (due.kind === 'begin') return begin(ring, now, timing, newKey);
-  if (due.kind === 'drop') return changeFamily(ring, due.alg, (family) => drop(family, now, timing));
-  return changeFamily(ring, due.alg, (family) => takeStep(family, due, now, timing, newKey));
-}
-
-/** Verifiers fetch the key set when they meet a kid that they don't know. */
-function begin(ring: Ring, now: number, timing: Timing, newKey: NewKey | undefined): Ring {
-  if (!newKey) throw new KeyringError('the ring needs a new key to publish');
-  assertNew(ring, newKey);
-  const key = { ...newKey, publishedAt: now, activateAt: now - ms(timing.skew) };
-  return changeFamily(ring, newKey.alg, (family) => ({ ...family, keys: [...family.keys, key] }));
+): readonly Step[] {
+  const family = familyOf(ring, alg);
+  // No key signs in this algorithm, or will: its first key signs at once, as at a first start. Of RS256 there always is one.
+  if (isWanted && alg !== ALGORITHMS[0] && !canSign(family, now)) {
+    const at = Math.max(0, ...ring.keys.map((key) => key.publishedAt));
+    return [{ kind: 'begin', at, needsKey: true, take: (newKey) => begin(family, now, timing, newKey) }];
+  }
+  const planned = family.keys.length === 0 ? [] : plannedSteps(family, now, timing);
+  if (isWanted) return planned;
+  // No new key of the family will sign. Its existing keys end at their times.
+  return planned.flatMap((step): readonly Step[] => {
+    if (step.kind === 'publish') return [];
+    if (step.kind !== 'activate') return [step];
+    return [{ kind: 'drop', at: step.at, take: () => drop(family, now, timing) }];
+  });
 }
 
 /** No new key of the family will sign. Keys that signed still verify; others are removed. */

@@ -6,7 +6,7 @@ import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { KeyMaterial } from './generate-key.ts';
 import { assertIssuer, belongsTo, openPepper, pepperId, sealPepper } from './installation.ts';
 import { sealKey, toKeySet, type KeySet } from './key-set.ts';
-import { createRing, type NewKey, type Ring } from './ring.ts';
+import type { NewKey, Ring } from './ring.ts';
 import {
   decodeRing,
   encodeRing,
@@ -16,6 +16,7 @@ import {
   RING_ID,
   type DecodedRing,
 } from './ring-document.ts';
+import { begin, withReserve } from './schedule.ts';
 import type { Timing } from '../config/key-times.ts';
 import type { Vault } from './vault.ts';
 
@@ -152,9 +153,11 @@ export class KeyStore {
 
   async #createFirst(): Promise<Ring> {
     const pepper = randomBytes(PEPPER_BYTES);
-    const keys = { active: await this.newKey(), reserve: await this.newKey() };
-    const first = createRing(keys, this.#options.now(), this.timing);
-    const ring = { ...first, installation: { pepper: pepperId(pepper), issuer: this.#options.issuer } };
+    const [active, reserve] = [await this.newKey(), await this.newKey()];
+    const now = this.#options.now();
+    const installation = { pepper: pepperId(pepper), issuer: this.#options.issuer };
+    const empty = { generation: 1, keys: [], gone: [], installation };
+    const ring = withReserve(begin(empty, now, this.timing, active), now, reserve);
     // Another process was first.
     if (!(await this.#write(ring, 0, pepper))) return this.ensure();
     this.#pepper = pepper;

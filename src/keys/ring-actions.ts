@@ -2,15 +2,13 @@
 // a rewrap. For the rotation job and the command line.
 import type { Clock } from '../store/store.ts';
 import { compromise } from './emergency.ts';
-import { changeFamily, drop, familiesIn, familyOf, nextFamilyStep, takeFamilyStep } from './families.ts';
+import { changeFamily, drop, familiesIn, familyOf, nextFamilyStep } from './families.ts';
 import { rewrapKey } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
 import { canSign, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
-import { rotateNow, withReserve } from './schedule.ts';
+import { appoint, withReserve } from './schedule.ts';
 import type { Vault } from './vault.ts';
 
-/** These steps use a reserve key. */
-const NEED_KEY: readonly string[] = ['begin', 'publish', 'activate'];
 /** A ring has few keys with few steps each, so more steps at once are a bug. */
 const MAX_STEPS = 100;
 
@@ -31,11 +29,9 @@ export async function runDueSteps(
   let ring = known ?? (await keyStore.load());
   for (let count = 0; count < MAX_STEPS && dueStep(ring, now()) !== undefined; count += 1) {
     ring = await keyStore.update(async (current) => {
-      const at = now();
-      const due = dueStep(current, at);
+      const due = dueStep(current, now());
       if (due === undefined) return current;
-      const newKey = NEED_KEY.includes(due.kind) ? await keyStore.newKey(due.alg) : undefined;
-      return takeFamilyStep(current, due, at, keyStore.timing, newKey);
+      return due.take(due.needsKey ? await keyStore.newKey(due.alg) : undefined);
     });
   }
   return ring;
@@ -47,18 +43,17 @@ export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
     let rotated = ring;
     for (const alg of familiesIn(ring)) {
       const family = familyOf(ring, alg);
-      const isAppointed = scheduledKeys(family, now()).length > 0;
+      if (scheduledKeys(family, now()).length > 0) continue;
       if (!keyStore.algorithms.includes(alg)) {
-        if (!isAppointed && canSign(family, now()))
+        if (canSign(family, now()))
           rotated = changeFamily(rotated, alg, (keys) => drop(keys, now(), keyStore.timing));
         continue;
       }
-      if (isAppointed) continue;
       // A new family may have no reserve yet.
       const reserve = reserveKeys(family).length === 0 ? await keyStore.newKey(alg) : undefined;
       const newKey = await keyStore.newKey(alg);
       rotated = changeFamily(rotated, alg, (keys) =>
-        rotateNow(withReserve(keys, now(), reserve), now(), keyStore.timing, newKey),
+        appoint(withReserve(keys, now(), reserve), now(), now(), keyStore.timing, newKey),
       );
     }
     return rotated;

@@ -1,7 +1,6 @@
 // The ring of signing keys as plain data, and what each key is at a moment. All times are epoch milliseconds.
 import type { JWK } from 'jose';
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
-import type { Timing } from '../config/key-times.ts';
 
 export type KeyState = 'published' | 'active' | 'retired' | 'removed' | 'compromised';
 
@@ -115,24 +114,6 @@ export function scheduledKeys(ring: Ring, now: number): readonly RingKey[] {
   return ring.keys
     .filter((key) => key.compromisedAt === undefined && key.activateAt !== undefined && key.activateAt > now)
     .toSorted((a, b) => (a.activateAt ?? 0) - (b.activateAt ?? 0));
-}
-
-/** The first ring of an installation: one key that signs at once and one in reserve. */
-export function createRing(
-  keys: { readonly active: NewKey; readonly reserve: NewKey },
-  now: number,
-  timing: Timing,
-): Ring {
-  // Dated back by the skew, so that a node with a slower clock also has a key at once.
-  const active = { ...keys.active, publishedAt: now, activateAt: now - ms(timing.skew) };
-  return { generation: 1, keys: [active, { ...keys.reserve, publishedAt: now }], gone: [] };
-}
-
-/** Throws when the ring has, or ever had, this kid. */
-export function assertNew(ring: Ring, key: NewKey): void {
-  if ([...ring.keys, ...ring.gone].some(({ kid }) => kid === key.kid)) {
-    throw new KeyringError(`the kid ${key.kid} has been used: a kid never returns`);
-  }
 }
 
 export const ms = (seconds: number): number => seconds * 1000;

@@ -2,7 +2,6 @@
 // emergency.ts.
 import {
   activeKey,
-  assertNew,
   KeyringError,
   ms,
   reserveKeys,
@@ -13,82 +12,93 @@ import {
 } from './ring.ts';
 import type { Timing } from '../config/key-times.ts';
 
-/**
- * `publish`: a reserve is missing. `activate`: make the appointment at which the reserve takes over, and publish the one after
- * it. `extend`: tokens live longer than when the key was retired. `retire`: destroy a private part. `remove`: leave a tombstone.
- * `at` in epoch milliseconds; not after now: due. It depends on the ring alone, so a step that isn't taken is overdue ever longer.
- */
-export type DueStep =
-  | { readonly kind: 'publish' | 'activate'; readonly at: number }
-  | { readonly kind: 'extend' | 'retire' | 'remove'; readonly at: number; readonly kid: string };
+export type Step = Readonly<{
+  /**
+   * `publish`: a reserve is missing. `activate`: make the appointment at which the reserve takes over, and publish the one after
+   * it. `extend`: tokens live longer than when the key was retired. `retire`: destroy a private part. `remove`: leave a tombstone.
+   * `begin` and `drop`: families.ts.
+   */
+  kind: 'begin' | 'publish' | 'activate' | 'extend' | 'retire' | 'remove' | 'drop';
+  /** Epoch milliseconds; not after now: due. It depends on the ring alone, so a step that isn't taken is overdue ever longer. */
+  at: number;
+  needsKey?: boolean;
+  /** The ring after it. */
+  take: (newKey?: NewKey) => Ring;
+}>;
 
 /** All that is planned, in no order. */
-export function plannedSteps(ring: Ring, now: number, timing: Timing): readonly DueStep[] {
-  const steps: DueStep[] = [];
+export function plannedSteps(ring: Ring, now: number, timing: Timing): readonly Step[] {
+  const steps: Step[] = [];
   if (reserveKeys(ring).length === 0) {
-    steps.push({ kind: 'publish', at: Math.max(0, ...ring.keys.map((key) => key.publishedAt)) });
+    const at = Math.max(0, ...ring.keys.map((key) => key.publishedAt));
+    steps.push({ kind: 'publish', at, needsKey: true, take: (newKey) => withReserve(ring, now, newKey) });
   }
   const since = activeKey(ring, now)?.activateAt;
   if (since !== undefined && scheduledKeys(ring, now).length === 0) {
-    steps.push({ kind: 'activate', at: since + ms(timing.rotateEvery - timing.publishAhead) });
+    const planned = since + ms(timing.rotateEvery);
+    steps.push({
+      kind: 'activate',
+      at: planned - ms(timing.publishAhead),
+      needsKey: true,
+      take: (newKey) => appoint(ring, planned, now, timing, newKey),
+    });
   }
-  for (const key of ring.keys) steps.push(...stepsOf(key, now, timing));
+  for (const key of ring.keys) steps.push(...stepsOf(key, ring, now, timing));
   return steps;
 }
 
-function stepsOf(key: RingKey, now: number, timing: Timing): readonly DueStep[] {
+function stepsOf(key: RingKey, ring: Ring, now: number, timing: Timing): readonly Step[] {
   const { kid, sealed, retireAt, removeAt, compromisedAt } = key;
+  const remove = () => bury(ring, kid, now);
+  const edit = (change: Partial<RingKey>): Ring => ({
+    ...ring,
+    keys: ring.keys.map((one) => (one === key ? { ...key, ...change } : one)),
+  });
   if (compromisedAt !== undefined) {
-    return [{ kind: 'remove', at: compromisedAt + ms(timing.retireToRemove), kid }];
+    return [{ kind: 'remove', at: compromisedAt + ms(timing.retireToRemove), take: remove }];
   }
   if (retireAt === undefined || removeAt === undefined) return [];
-  const steps: DueStep[] = [{ kind: 'remove', at: removeAt, kid }];
+  const steps: Step[] = [{ kind: 'remove', at: removeAt, take: remove }];
   // After the skew: on a slower clock this key still signs, and a restart there needs its private part.
-  if (sealed !== undefined) steps.push({ kind: 'retire', at: retireAt + ms(timing.skew), kid });
+  if (sealed !== undefined) {
+    const at = retireAt + ms(timing.skew);
+    steps.push({ kind: 'retire', at, take: () => edit({ sealed: undefined }) });
+  }
   // Never shortened: two versions of the configuration may run at once, and the longer one has live tokens.
-  if (removeAt > now && removeAt < verifiesUntil(retireAt, timing)) {
-    steps.push({ kind: 'extend', at: Math.min(retireAt, now), kid });
+  const last = verifiesUntil(retireAt, timing);
+  if (removeAt > now && removeAt < last) {
+    steps.push({ kind: 'extend', at: Math.min(retireAt, now), take: () => edit({ removeAt: last }) });
   }
   return steps;
 }
-
-/** The ring after `due`. */
-export function takeStep(ring: Ring, due: DueStep, now: number, timing: Timing, newKey?: NewKey): Ring {
-  switch (due.kind) {
-    case 'publish':
-      return withReserve(ring, now, newKey);
-    case 'activate': {
-      const since = activeKey(ring, now)?.activateAt;
-      const planned = since === undefined ? now : since + ms(timing.rotateEvery);
-      return appoint(ring, planned, now, timing, newKey);
-    }
-    case 'extend':
-      return edit(ring, due.kid, ({ retireAt = 0 }) => ({ removeAt: verifiesUntil(retireAt, timing) }));
-    case 'retire':
-      return edit(ring, due.kid, () => ({ sealed: undefined }));
-    case 'remove':
-      break;
-  }
-  return bury(ring, due.kid, now);
-}
-
-/**
- * A manual rotation: schedules the reserve for the earliest time that all verifiers will know it. Returns the same ring if a key is
- * scheduled already.
- */
-export const rotateNow = (ring: Ring, now: number, timing: Timing, newKey?: NewKey): Ring =>
-  scheduledKeys(ring, now).length > 0 ? ring : appoint(ring, now, now, timing, newKey);
 
 /** The ring, with `newKey` published when it has no reserve. */
 export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined): Ring {
-  if (reserveKeys(ring).length > 0) return ring;
-  if (!newKey) throw new KeyringError('the ring needs a new key to publish');
-  assertNew(ring, newKey);
-  return { ...ring, keys: [...ring.keys, { ...newKey, publishedAt: now }] };
+  return reserveKeys(ring).length > 0 ? ring : publish(ring, newKey, { publishedAt: now });
 }
 
-/** Lets the first reserve sign from `wished` on, or as soon as it can, and the key before it until then. */
-function appoint(ring: Ring, wished: number, now: number, timing: Timing, newKey: NewKey | undefined): Ring {
+/** `newKey` signs at once: verifiers fetch the key set when they meet a kid that they don't know. */
+export function begin(ring: Ring, now: number, timing: Timing, newKey: NewKey | undefined): Ring {
+  // Dated back by the skew, so that a node with a slower clock also has a key at once.
+  return publish(ring, newKey, { publishedAt: now, activateAt: now - ms(timing.skew) });
+}
+
+function publish(ring: Ring, key: NewKey | undefined, times: Omit<RingKey, keyof NewKey>): Ring {
+  if (!key) throw new KeyringError('the ring needs a new key to publish');
+  if ([...ring.keys, ...ring.gone].some(({ kid }) => kid === key.kid)) {
+    throw new KeyringError(`the kid ${key.kid} has been used: a kid never returns`);
+  }
+  return { ...ring, keys: [...ring.keys, { ...key, ...times }] };
+}
+
+/** Lets the first reserve sign from `wished` on, or as soon as all verifiers will know it, and the key before it until then. */
+export function appoint(
+  ring: Ring,
+  wished: number,
+  now: number,
+  timing: Timing,
+  newKey: NewKey | undefined,
+): Ring {
   const next = reserveKeys(ring)[0];
   if (!next) throw new KeyringError('the ring has no key that could sign next');
   const at = Math.max(wished, earliestActivation(next, now, timing));
@@ -108,10 +118,6 @@ const earliestActivation = (key: RingKey, now: number, timing: Timing): number =
 /** When the last token of a key that retires then has ended, with all that differs. */
 export const verifiesUntil = (retireAt: number, timing: Timing): number =>
   retireAt + ms(timing.retireToRemove);
-
-function edit(ring: Ring, kid: string, change: (key: RingKey) => Partial<RingKey>): Ring {
-  return { ...ring, keys: ring.keys.map((key) => (key.kid === kid ? { ...key, ...change(key) } : key)) };
-}
 
 export function bury(ring: Ring, kid: string, now: number): Ring {
   const buried = ring.keys.filter((key) => key.kid === kid);

@@ -13,7 +13,7 @@ import { activeKey, publishedKeys, reserveKeys, stateOf, type Ring } from '../..
 import { openPepper } from '../../src/keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
 import { runDueSteps } from '../../src/keys/ring-actions.ts';
-import type { DueStep } from '../../src/keys/schedule.ts';
+import type { Step } from '../../src/keys/schedule.ts';
 import { Vault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -32,7 +32,7 @@ const RUNS = rounds(20, 4);
 const FAMILIES = ['RS256', 'ES256', 'EdDSA'] as const;
 const RS256 = ['RS256'] as const;
 /** Which due step has each moment in it. */
-const STEP_OF: Readonly<Record<Moment, DueStep['kind']>> = {
+const STEP_OF: Readonly<Record<Moment, Step['kind']>> = {
   generate: 'activate',
   persist: 'activate',
   publish: 'activate',
@@ -117,7 +117,7 @@ class Installation {
   }
 
   /** Lives until a step of this kind is due for the `count`th time, and leaves it undone. */
-  async liveUntil(kind: DueStep['kind'], count: number): Promise<void> {
+  async liveUntil(kind: Step['kind'], count: number): Promise<void> {
     for (let met = 0; ;) {
       const ring = await this.sign();
       const due = nextStep(ring, this.#keyStore.algorithms, this.now);
