@@ -65,7 +65,7 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
       await next();
     } catch (error) {
       const answer = toAnswer(error, ctx);
-      if (error instanceof UnreadableForm) metrics.recordDamaged(error.collection);
+      if (error instanceof UnreadableForm) metrics.count('damaged_records', { kind: error.collection });
       const route = routeName({ path: ctx.path, status: answer.status });
       if (error instanceof FormRefusal) formRefused(ctx.state, route, error.reason);
       if (answer.status >= 500) {

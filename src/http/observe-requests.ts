@@ -13,7 +13,10 @@ export function observeRequests({ metrics, log }: Telemetry): Middleware {
       const ms = performance.now() - startedAt;
       const { method, status } = ctx;
       const route = routeName(ctx);
-      metrics.request(route, status, ms / 1000, ctx.state['cause'] as string | undefined);
+      // Why, where a failure isn't the service's own.
+      const { cause } = ctx.state;
+      const labels = { route, status, ...(typeof cause === 'string' && { cause }) };
+      metrics.observe('http_request', startedAt, labels);
       // A request that was refused early has no id yet.
       const requestId: unknown = ctx.state['requestId'];
       if (log.isLevelEnabled('debug'))

@@ -13,7 +13,7 @@ export function createReportedLimits({
   const timesToSay = createSparse(parts.now);
 
   function onLimited(limit: string, request: LimitedRequest): void {
-    metrics.limitHit(limit);
+    metrics.count('limit_hits', { limit });
     const times = timesToSay(limit);
     if (times === undefined) return;
     const { address, client_id: clientId } = request;

@@ -19,6 +19,10 @@ export type Snapshot = readonly (readonly [
 ])[];
 
 /** What each says, and its labels. */
+type Table = Readonly<Record<string, readonly [help: string, ...labelNames: string[]]>>;
+type MetricOptions = { name: string; help: string; labelNames: string[]; registers: Registry[] };
+type Labels = Readonly<Record<string, string | number>>;
+
 const GAUGES = {
   configuration_info: ['The hash of the configuration that runs.', 'hash'],
   configuration_current: ['0: the file on disk was refused, an older one runs.'],
@@ -42,88 +46,67 @@ const GAUGES = {
     "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
     'to',
   ],
-} satisfies Readonly<Record<string, readonly [help: string, ...labelNames: string[]]>>;
+} satisfies Table;
+
+const COUNTERS = {
+  security_events: ['Security events, as the audit trail has them.', 'event', 'outcome'],
+  tokens_issued: ['Successful answers of the token endpoint.', 'grant_type'],
+  limit_hits: ['Requests beyond a limit, answered with 429.', 'limit'],
+  store_errors: ['Operations of the store that failed.', 'operation'],
+  damaged_records: ['Stored records that could not be read.', 'kind'],
+  mail: ['Email that was sent, or is not sent any more.', 'kind', 'outcome'],
+  workers_ended: ['Workers that ended without being asked to, before they served or later.'],
+  crashes: ['Workers that ended because of an error that nothing caught.'],
+} satisfies Table;
+
+/** In seconds. */
+const DURATIONS = {
+  http_request: ['Requests by route, status and cause.', 'route', 'status', 'cause'],
+  store_operation: ['Operations of the store.', 'operation'],
+  signature: ['Signing of access tokens, with the wait for a thread.'],
+} satisfies Table;
 
 /** Opaque; may cross a process boundary as JSON. */
 export type ProcessMetrics = readonly object[];
 
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** What happens, as it happens. */
-function createInstruments(register: Registry) {
-  const registers = [register];
-  const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
-    new Counter<Label>({ name: `postern_${name}_total`, help, labelNames, registers });
-  const histogram = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
-    new Histogram<Label>({
-      name: `postern_${name}_duration_seconds`,
-      help,
-      labelNames,
-      buckets: SECONDS,
-      registers,
-    });
-  return {
-    requests: histogram('http_request', 'Requests by route, status and cause.', ['route', 'status', 'cause']),
-    events: counter('security_events', 'Security events, as the audit trail has them.', ['event', 'outcome']),
-    tokens: counter('tokens_issued', 'Successful answers of the token endpoint.', ['grant_type']),
-    limits: counter('limit_hits', 'Requests beyond a limit, answered with 429.', ['limit']),
-    store: histogram('store_operation', 'Operations of the store.', ['operation']),
-    storeErrors: counter('store_errors', 'Operations of the store that failed.', ['operation']),
-    damaged: counter('damaged_records', 'Stored records that could not be read.', ['kind']),
-    mail: counter('mail', 'Email that was sent, or is not sent any more.', ['kind', 'outcome']),
-    signatures: histogram('signature', 'Signing of access tokens, with the wait for a thread.'),
-    workersEnded: counter(
-      'workers_ended',
-      'Workers that ended without being asked to, before they served or later.',
-    ),
-    crashes: counter('crashes', 'Workers that ended because of an error that nothing caught.'),
-  };
-}
-
 /** One for each process. */
 export function createMetrics() {
   const register = new Registry();
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
-  const of = createInstruments(register);
-  const registers = [register];
-  const gauges = new Map<string, Gauge>(
-    Object.entries(GAUGES).map(([name, [help, ...labelNames]]) => [
-      name,
-      new Gauge({ name: `postern_${name}`, help, labelNames, registers }),
-    ]),
+  const made = <T>(table: Table, suffix: string, make: (one: MetricOptions) => T) =>
+    new Map(
+      Object.entries(table).map(([name, [help, ...labelNames]]) => [
+        name,
+        make({ name: `postern_${name}${suffix}`, help, labelNames, registers: [register] }),
+      ]),
+    );
+  const gauges = made(GAUGES, '', (one) => new Gauge(one));
+  const counters = made(COUNTERS, '_total', (one) => new Counter(one));
+  const durations = made(
+    DURATIONS,
+    '_duration_seconds',
+    (one) => new Histogram({ ...one, buckets: SECONDS }),
   );
+
+  const count = (name: keyof typeof COUNTERS, labels: Labels = {}, by = 1) =>
+    counters.get(name)?.inc(labels, by);
 
   const sources: (() => Snapshot | Promise<Snapshot>)[] = [];
   return {
-    /** `cause`: why, where a failure isn't the service's own. */
-    request: (route: string, status: number, seconds: number, cause?: string) =>
-      of.requests.observe({ route, status, ...(cause !== undefined && { cause }) }, seconds),
-    /** Whatever the audit trail has a record of. */
-    event: (event: string, outcome: string) => of.events.inc({ event, outcome }),
-    tokenIssued: (grantType: string) => of.tokens.inc({ grant_type: grantType }),
-    limitHit: (limit: string) => of.limits.inc({ limit }),
-    /** What counts one run of it. */
-    storeOperation(operation: string) {
-      of.storeErrors.inc({ operation }, 0);
-      return (seconds: number, failed: boolean) => {
-        of.store.observe({ operation }, seconds);
-        if (failed) of.storeErrors.inc({ operation });
-      };
-    },
-    recordDamaged: (kind: string) => of.damaged.inc({ kind }),
-    mailed: (kind: string, outcome: string) => of.mail.inc({ kind, outcome }),
-    signed: (seconds: number) => of.signatures.observe(seconds),
-    workerEnded(hasCrashed: boolean) {
-      of.workersEnded.inc();
-      if (hasCrashed) of.crashes.inc();
-    },
+    count,
+    /** What began at `startedAt`, by `performance.now()`. */
+    observe: (name: keyof typeof DURATIONS, startedAt: number, labels: Labels = {}) =>
+      durations.get(name)?.observe(labels, (performance.now() - startedAt) / 1000),
     /** A failure that is the first of its kind counts from 0: `rate()` doesn't see a series that is born with it. */
     startAtZero({ routes, limits, events }: KnownLabels) {
-      for (const route of routes) for (const status of FAILURES) of.requests.zero({ route, status });
-      of.requests.zero({ route: 'authorization', status: 503, cause: 'client_document' });
-      for (const limit of limits) of.limits.inc({ limit }, 0);
+      const requests = durations.get('http_request');
+      for (const route of routes) for (const status of FAILURES) requests?.zero({ route, status });
+      requests?.zero({ route: 'authorization', status: 503, cause: 'client_document' });
+      for (const limit of limits) count('limit_hits', { limit }, 0);
       for (const event of events)
-        for (const outcome of ['success', 'failure']) of.events.inc({ event, outcome }, 0);
+        for (const outcome of ['success', 'failure']) count('security_events', { event, outcome }, 0);
     },
     /** A source of gauges, asked at each scrape. */
     describe: (source: () => Snapshot | Promise<Snapshot>) => void sources.push(source),

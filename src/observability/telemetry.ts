@@ -83,10 +83,10 @@ export function combine(parts: {
     metrics,
     audit: {
       record(event, outcome, fields) {
-        metrics.event(event, outcome);
+        metrics.count('security_events', { event, outcome });
         const { grant_type: grantType } = fields;
         if (event === 'token_issued' && outcome === 'success' && grantType !== undefined)
-          metrics.tokenIssued(grantType);
+          metrics.count('tokens_issued', { grant_type: grantType });
         const time = new Date(now()).toISOString();
         // Members that are undefined are left out.
         audit.write(`${JSON.stringify({ time, event, outcome, ...fields, worker })}\n`);

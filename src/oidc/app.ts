@@ -165,7 +165,7 @@ function reportDamaged({ log, metrics }: Telemetry) {
   return (kind: string, record: StoredRecord): void => {
     if (reported.has(record)) return;
     reported.add(record);
-    metrics.recordDamaged(kind);
+    metrics.count('damaged_records', { kind });
     log.error({ kind, hash: record.key }, 'ignored a damaged record in the store');
   };
 }

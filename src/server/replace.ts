@@ -109,7 +109,7 @@ async function applyUsers(
   const { users } = config;
   const { now } = store.clock;
   const onFault = (fault: FormFault) => {
-    if (fault instanceof UnreadableForm) metrics.recordDamaged(fault.collection);
+    if (fault instanceof UnreadableForm) metrics.count('damaged_records', { kind: fault.collection });
     log.error({ err: fault }, 'skipped a user with invalid data: sign-ins are refused until this is fixed');
   };
   const factorsGoOff = config.signIn === undefined && (before === config || before.signIn !== undefined);

@@ -22,11 +22,7 @@ export function watchStore(given: Store, { log, metrics }: Telemetry) {
   let asking: Promise<string | undefined> | undefined;
   let isClosed = false;
   let isCut = false;
-  const store = measured(
-    given,
-    (operation) => metrics.storeOperation(operation),
-    () => isCut,
-  );
+  const store = measured(given, metrics, () => isCut);
   const timer = setInterval(() => void storeProblem(), LOOK_EVERY_MS).unref();
 
   async function ask(): Promise<string | undefined> {

@@ -1,12 +1,12 @@
 // The store with a measure on each operation: how long it took, and whether it failed.
+import type { Metrics } from '../observability/metrics.ts';
 import { type Store, StoreUnavailable } from './store.ts';
 
-/** Asked once for each operation, by its name in metrics; what it returns is called after each run. */
-type ToMeasure = (operation: string) => (seconds: number, failed: boolean) => void;
+type Measure = Pick<Metrics, 'count' | 'observe'>;
 
-export function measured(store: Store, toMeasure: ToMeasure, isCut: () => boolean): Store {
+export function measured(store: Store, { count, observe }: Measure, isCut: () => boolean): Store {
   function watch<T>(operation: string, work: (...given: unknown[]) => Promise<T>) {
-    const measure = toMeasure(operation);
+    count('store_errors', { operation }, 0);
     return async (...given: unknown[]): Promise<T> => {
       if (isCut()) throw new StoreUnavailable();
       const startedAt = performance.now();
@@ -16,7 +16,8 @@ export function measured(store: Store, toMeasure: ToMeasure, isCut: () => boolea
         failed = false;
         return result;
       } finally {
-        measure((performance.now() - startedAt) / 1000, failed);
+        observe('store_operation', startedAt, { operation });
+        if (failed) count('store_errors', { operation });
       }
     };
   }

@@ -118,7 +118,7 @@ export function createAccessTokens(
 export function signOnlyWhile(
   maySign: () => boolean,
   tokens: AccessTokens,
-  metrics: Pick<Metrics, 'signed'>,
+  metrics: Pick<Metrics, 'observe'>,
 ): AccessTokens {
   return {
     ...tokens,
@@ -126,7 +126,7 @@ export function signOnlyWhile(
       assertMaySign(maySign);
       const startedAt = performance.now();
       const jwt = await tokens.sign(claims, extra);
-      metrics.signed((performance.now() - startedAt) / 1000);
+      metrics.observe('signature', startedAt);
       return jwt;
     },
   };

@@ -132,10 +132,10 @@ describe('/metrics', () => {
 
 it("the metrics of several workers are summed where that says something, and kept apart where it doesn't", async () => {
   const [one, two] = [createMetrics(), createMetrics()];
-  one.tokenIssued('refresh_token');
-  two.tokenIssued('refresh_token');
-  two.request('token', 200, 0.002);
-  one.request('token', 200, 0.2);
+  one.count('tokens_issued', { grant_type: 'refresh_token' });
+  two.count('tokens_issued', { grant_type: 'refresh_token' });
+  two.observe('http_request', performance.now() - 1, { route: 'token', status: 200 });
+  one.observe('http_request', performance.now() - 200, { route: 'token', status: 200 });
   const text = await toText(
     new Map([
       ['1', await one.read()],

@@ -49,7 +49,7 @@ function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNull
       const length = body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) };
       const all = { ...common, ...scriptableHeaders(requestId), ...own, ...length };
       response.writeHead(status, all).end(body);
-      metrics.request(routeName({ path, status }), status, (performance.now() - startedAt) / 1000);
+      metrics.observe('http_request', startedAt, { route: routeName({ path, status }), status });
     };
   }
 

@@ -49,7 +49,7 @@ function record(
   accountId: string | undefined,
   reason?: string,
 ): void {
-  app.metrics.mailed(kind, reason ?? 'sent');
+  app.metrics.count('mail', { kind, outcome: reason ?? 'sent' });
   const outcome = reason === undefined ? 'success' : 'failure';
   // Anyone can exceed a mailbox's limit repeatedly, so this is recorded only once in a while.
   const times = reason === 'limited' ? (timesToSay(`limited ${accountId}`) ?? 0) : undefined;

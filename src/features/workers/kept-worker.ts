@@ -113,7 +113,8 @@ export class KeptWorker {
     const since = this.#servingSince;
     // While it serves, nothing but server/crash.ts ends it so.
     const hasCrashed = since !== undefined && worker.process.exitCode === 1;
-    if (!this.#stopping.signal.aborted) telemetry.metrics.workerEnded(hasCrashed);
+    if (!this.#stopping.signal.aborted) telemetry.metrics.count('workers_ended');
+    if (!this.#stopping.signal.aborted && hasCrashed) telemetry.metrics.count('crashes');
     onEnded(this.counted);
     this.#asked?.resolve(undefined);
     [this.#worker, this.#servingSince, this.#asked, this.counted] = [undefined, undefined, undefined, []];
