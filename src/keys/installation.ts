@@ -3,8 +3,8 @@
 import { createHmac } from 'node:crypto';
 import type { DocumentStore } from '../store/store.ts';
 import type { Ring } from './ring.ts';
-import { KEYS_COLLECTION, KeyStoreError, opening, PEPPER_ID } from './ring-document.ts';
-import type { Vault } from './vault.ts';
+import { KEYS_COLLECTION, PEPPER_ID } from './ring-document.ts';
+import { KeyStoreError, type Vault } from './vault.ts';
 
 const SEAL_NAME = 'the pepper';
 
@@ -25,9 +25,8 @@ export function assertIssuer({ installation }: Ring, issuer: string | undefined)
 
 export const sealPepper = (pepper: Buffer, vault: Vault): string => vault.seal(pepper, SEAL_NAME);
 
-/** Throws KeyStoreError `unreadable` or `tampered`. */
-export const openPepper = (sealed: string, vault: Vault): Buffer =>
-  opening(SEAL_NAME, () => vault.open(sealed, SEAL_NAME));
+/** Throws VaultError. */
+export const openPepper = (sealed: string, vault: Vault): Buffer => vault.open(sealed, SEAL_NAME);
 
 /** The pepper, where it is sealed with another encryption key than the first. */
 export async function findOutdatedPepper(documents: DocumentStore, vault: Vault) {

@@ -15,8 +15,7 @@ import {
   type Ring,
   type SealedKey,
 } from './ring.ts';
-import { KeyStoreError, opening } from './ring-document.ts';
-import type { Vault } from './vault.ts';
+import { KeyStoreError, type Vault } from './vault.ts';
 
 type PrivateKey = { readonly kid: string; readonly privateJwk: JWK };
 /** Signs what is not an access token. */
@@ -78,7 +77,7 @@ export function rewrapKey<Key extends NewKey>(key: Key, vault: Vault): Key {
 
 function openKey(key: SealedKey, vault: Vault): PrivateKey {
   const { kid, sealed } = key;
-  const plaintext = opening(`the private part of key ${kid}`, () => vault.open(sealed, sealName(key)));
+  const plaintext = vault.open(sealed, sealName(key), `the private part of key ${kid}`);
   const privateJwk: JWK = JSON.parse(plaintext.toString('utf8'));
   plaintext.fill(0);
   return { kid, privateJwk };

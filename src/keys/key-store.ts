@@ -8,17 +8,16 @@ import { assertIssuer, belongsTo, openPepper, pepperId, sealPepper } from './ins
 import { sealKey, toKeySet, type KeySet } from './key-set.ts';
 import type { NewKey, Ring } from './ring.ts';
 import {
+  type DecodedRing,
   decodeRing,
   encodeRing,
   KEYS_COLLECTION,
-  KeyStoreError,
   PEPPER_ID,
   RING_ID,
-  type DecodedRing,
 } from './ring-document.ts';
 import { begin, withReserve } from './schedule.ts';
 import type { Timing } from '../config/key-times.ts';
-import type { Vault } from './vault.ts';
+import { KeyStoreError, type Vault } from './vault.ts';
 
 const PEPPER_BYTES = 32;
 /** After this many lost races, give up: writers don't pause. */
@@ -44,19 +43,13 @@ export type KeyStoreOptions = KeySettings & {
   readonly issuer?: string | undefined;
 };
 
-type Found = Readonly<{
-  decoded: DecodedRing | undefined;
-  /** Of the ring's document; 0 when there is none. */
-  version: number;
-  /** The newest generation that was known before the read: a write during it must not make it look like a rollback. */
-  highest: number;
-  sealedPepper: string | undefined;
-}>;
+/** `version`: of the ring's document. */
+type Found = Readonly<{ ring: Ring; version: number; sealedPepper: string | undefined }>;
 
 export class KeyStore {
   #options: KeyStoreOptions;
-  /** The newest ring that was read or written here. */
-  #newest: Ring | undefined;
+  /** The newest generation that was read or written here. */
+  #highest = 0;
   #pepper: Buffer | undefined;
   /** `ensure` found an empty store, and made ring and pepper. */
   isNew = false;
@@ -137,11 +130,9 @@ export class KeyStore {
 
   /** Undefined when there is neither ring nor pepper, and never was. */
   async #open(): Promise<{ readonly ring: Ring; readonly pepper: Buffer } | undefined> {
-    const found = await this.#find();
-    const { sealedPepper } = found;
-    if (found.decoded === undefined && sealedPepper === undefined && this.#newest === undefined)
-      return undefined;
-    const { ring } = this.#accept(found, `: ${PUT_BACK}`);
+    const found = await this.#find(`: ${PUT_BACK}`);
+    if (found === undefined) return undefined;
+    const { ring, sealedPepper } = found;
     if (sealedPepper === undefined) throw new KeyStoreError('missing', `${PEPPER_GONE}: ${PUT_BACK}`);
     const pepper = openPepper(sealedPepper, this.#options.vault);
     if (!belongsTo(ring, pepper)) {
@@ -165,25 +156,39 @@ export class KeyStore {
     return ring;
   }
 
-  async #read(): Promise<DecodedRing & { readonly version: number }> {
+  async #read(): Promise<Found> {
     const found = await this.#find();
-    const decoded = this.#accept(found);
+    if (found === undefined) throw new KeyStoreError('missing', GONE);
     if (this.#pepper && found.sealedPepper === undefined) throw new KeyStoreError('missing', PEPPER_GONE);
-    return { ...decoded, version: found.version };
+    return found;
   }
 
-  /** Throws KeyStoreError `foreign` when what is stored belongs to another issuer, or to another pepper than this process's. */
-  async #find(): Promise<Found> {
+  /**
+   * Undefined when there is neither ring nor pepper, and never was. `advice` for an operator, where the ring is gone. Throws KeyStoreError,
+   * `foreign` when what is stored belongs to another issuer, or to another pepper than this process's.
+   */
+  async #find(advice = ''): Promise<Found | undefined> {
     const { vault, issuer } = this.#options;
-    const highest = this.#newest?.generation ?? 0;
-    // The pepper before the ring: both are written at once, so a ring that is found later has one.
-    const early = await this.#get(PEPPER_ID);
-    const document = await this.#get(RING_ID);
-    const sealedPepper = (early ?? (document && (await this.#get(PEPPER_ID))))?.value;
+    // Before the read: a write during it must not make it look like a rollback.
+    const highest = this.#highest;
+    const { document, sealedPepper } = await this.#readBoth();
     const decoded = document && decodeRing(document.value, document.version, vault);
     if (decoded) assertIssuer(decoded.ring, issuer);
     this.#assertOwn(decoded?.ring, sealedPepper);
-    return { decoded, version: document?.version ?? 0, highest, sealedPepper };
+    if (!decoded && sealedPepper === undefined && highest === 0) return undefined;
+    if (!decoded) throw new KeyStoreError('missing', `${GONE}${advice}`);
+    const { ring } = decoded;
+    assertNewest(decoded, highest);
+    this.#highest = Math.max(this.#highest, ring.generation);
+    return { ring, version: document.version, sealedPepper };
+  }
+
+  async #readBoth() {
+    // The pepper before the ring: both are written at once, so a ring that is found later has one.
+    const early = await this.#get(PEPPER_ID);
+    const document = await this.#get(RING_ID);
+    const pepper = early ?? (document && (await this.#get(PEPPER_ID)));
+    return { document, sealedPepper: pepper?.value };
   }
 
   #assertOwn(ring: Ring | undefined, sealedPepper: string | undefined): void {
@@ -199,18 +204,6 @@ export class KeyStore {
     );
   }
 
-  /** `advice` for an operator, where the ring is gone. */
-  #accept({ decoded, highest }: Found, advice = ''): DecodedRing {
-    if (!decoded) throw new KeyStoreError('missing', `${GONE}${advice}`);
-    const { generation } = decoded.ring;
-    if (generation < highest || !decoded.isInPlace) {
-      const seen = generation < highest ? `: generation ${highest} was seen, this is ${generation}` : '';
-      throw new KeyStoreError('rolled_back', `an older key ring was restored${seen}`);
-    }
-    this.#remember(decoded.ring);
-    return decoded;
-  }
-
   /** With `pepper`, which must not be stored yet, both or none. False: another process was first. */
   async #write(ring: Ring, version: number, pepper?: Buffer): Promise<boolean> {
     const { documents, vault } = this.#options;
@@ -219,15 +212,17 @@ export class KeyStore {
       writes.push({ id: PEPPER_ID, value: sealPepper(pepper, vault), expectedVersion: 0 });
     }
     const isWritten = await documents.putAll(KEYS_COLLECTION, writes);
-    if (isWritten) this.#remember(ring);
+    if (isWritten) this.#highest = Math.max(this.#highest, ring.generation);
     return isWritten;
-  }
-
-  #remember(ring: Ring): void {
-    if (ring.generation >= (this.#newest?.generation ?? 0)) this.#newest = ring;
   }
 
   #get(id: string): Promise<StoredDocument | undefined> {
     return this.#options.documents.get(KEYS_COLLECTION, id);
   }
+}
+
+function assertNewest({ ring: { generation }, isInPlace }: DecodedRing, highest: number): void {
+  if (generation >= highest && isInPlace) return;
+  const seen = generation < highest ? `: generation ${highest} was seen, this is ${generation}` : '';
+  throw new KeyStoreError('rolled_back', `an older key ring was restored${seen}`);
 }

@@ -1,7 +1,7 @@
 // The ring as text: what a store keeps of it, with a checksum that shows whether it was altered, and the version that shows whether
 // an older one was put back.
 import type { Ring } from './ring.ts';
-import { VaultError, type Vault } from './vault.ts';
+import { KeyStoreError, type Vault } from './vault.ts';
 import { parseJsonObject } from '../config/parse-fields.ts';
 
 export const KEYS_COLLECTION = 'keys';
@@ -9,34 +9,6 @@ export const RING_ID = 'ring';
 export const PEPPER_ID = 'pepper';
 
 const PURPOSE = 'signing key ring';
-
-/**
- * `missing`: there is no ring, or no pepper, where one must be. `foreign`: the ring, or the pepper, is another installation's.
- * `empty`: no key in it could sign. `unreadable`: an encryption key is needed that isn't configured. `tampered`: altered.
- * `rolled_back`: older than what was there. `unsupported`: of a newer version. `clock`: this machine's clock is far behind.
- * `busy`: too many lost races.
- */
-type KeyStoreErrorCode =
-  | 'missing'
-  | 'foreign'
-  | 'empty'
-  | 'unreadable'
-  | 'tampered'
-  | 'rolled_back'
-  | 'unsupported'
-  | 'clock'
-  | 'busy';
-
-/** The keys can't be used. Postern never replaces them: an administrator must act. */
-export class KeyStoreError extends Error {
-  readonly code: KeyStoreErrorCode;
-
-  constructor(code: KeyStoreErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'KeyStoreError';
-    this.code = code;
-  }
-}
 
 type Body = { readonly writtenAs: number; readonly ring: Ring };
 
@@ -67,26 +39,9 @@ export function decodeRing(value: string, version: number, vault: Vault): Decode
   if (v === undefined || typeof body !== 'string' || typeof checksum !== 'string') {
     throw new KeyStoreError('tampered', 'the key ring in the store is not a key ring');
   }
-  opening('the key ring', () => vault.verify(PURPOSE, body, checksum));
+  vault.verify(PURPOSE, body, checksum, 'the key ring');
   // The checksum held, so this is what encodeRing wrote.
   const { ring, writtenAs }: Body = JSON.parse(body);
   if (ring.keys.length === 0) throw new KeyStoreError('empty', 'the key ring in the store has no key');
   return { ring, isInPlace: writtenAs === version };
-}
-
-/** Runs `open` on `what`, with a reason for administrators if it fails. Throws KeyStoreError `unreadable` or `tampered`. */
-export function opening<T>(what: string, open: () => T): T {
-  try {
-    return open();
-  } catch (error) {
-    if (!(error instanceof VaultError)) throw error;
-    const { code, kekId = 'unknown' } = error;
-    throw code === 'unknown_key'
-      ? new KeyStoreError(
-          'unreadable',
-          `${what} was sealed with the encryption key ${kekId}, which is not configured`,
-          { cause: error },
-        )
-      : new KeyStoreError('tampered', `${what} was altered (encryption key ${kekId})`, { cause: error });
-  }
 }

@@ -6,7 +6,7 @@ import type { KeySet } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
 import { stateOf, type Ring } from './ring.ts';
 import { runDueSteps } from './ring-actions.ts';
-import { KeyStoreError } from './ring-document.ts';
+import { KeyStoreError } from './vault.ts';
 import { PROPAGATION_SECONDS, SKEW_SECONDS } from '../config/key-times.ts';
 
 /** Below the 5 s in which a compromised key must be gone everywhere, with room for the swap. */

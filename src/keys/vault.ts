@@ -9,23 +9,47 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** `unknown_key`: sealed under a KEK that isn't configured. `corrupt`: altered, swapped, or not a sealed value at all. */
-type VaultErrorCode = 'unknown_key' | 'corrupt';
+/**
+ * `missing`: there is no ring, or no pepper, where one must be. `foreign`: the ring, or the pepper, is another installation's.
+ * `empty`: no key in it could sign. `unreadable`: an encryption key is needed that isn't configured. `tampered`: altered.
+ * `rolled_back`: older than what was there. `unsupported`: of a newer version. `clock`: this machine's clock is far behind.
+ * `busy`: too many lost races.
+ */
+type KeyStoreErrorCode =
+  | 'missing'
+  | 'foreign'
+  | 'empty'
+  | 'unreadable'
+  | 'tampered'
+  | 'rolled_back'
+  | 'unsupported'
+  | 'clock'
+  | 'busy';
 
-/** A sealed value that can't be opened, or a checksum that doesn't hold. Says which KEK is needed; holds no secret. */
-export class VaultError extends Error {
-  readonly code: VaultErrorCode;
+/** The keys can't be used. Postern never replaces them: an administrator must act. */
+export class KeyStoreError extends Error {
+  readonly code: KeyStoreErrorCode;
+
+  constructor(code: KeyStoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'KeyStoreError';
+    this.code = code;
+  }
+}
+
+/** A sealed value that can't be opened, or a checksum that doesn't hold. Holds no secret. */
+export class VaultError extends KeyStoreError {
   /** The KEK that sealed it, when the value names one. */
   readonly kekId: string | undefined;
 
-  constructor(code: VaultErrorCode, what: string, kekId: string | undefined, options?: ErrorOptions) {
-    const reason =
-      code === 'unknown_key'
-        ? `it needs the encryption key ${kekId}, which is not configured`
-        : `it was altered or belongs to another store${kekId === undefined ? '' : ` (encryption key ${kekId})`}`;
-    super(`${what} can't be opened: ${reason}`, options);
+  constructor(code: 'unreadable' | 'tampered', what: string, kekId?: string, options?: ErrorOptions) {
+    const key = kekId ?? 'unknown';
+    const message =
+      code === 'unreadable'
+        ? `${what} was sealed with the encryption key ${key}, which is not configured`
+        : `${what} was altered (encryption key ${key})`;
+    super(code, message, options);
     this.name = 'VaultError';
-    this.code = code;
     this.kekId = kekId;
   }
 }
@@ -59,13 +83,13 @@ export class Vault {
     return [VERSION, this.kekId, wrapped, ciphertext].join('.');
   }
 
-  /** Throws VaultError. The caller zeroes the result when it is done with it. */
-  open(sealed: string, aad: string): Buffer {
+  /** Throws VaultError, in which it is called `what`. The caller zeroes the result when it is done with it. */
+  open(sealed: string, aad: string, what = aad): Buffer {
     const [version, kekId, wrapped, ciphertext, ...rest] = sealed.split('.');
     if (version !== VERSION || !kekId || !wrapped || !ciphertext || rest.length > 0) {
-      throw new VaultError('corrupt', aad, kekId);
+      throw new VaultError('tampered', what, kekId);
     }
-    const kek = this.#pick(kekId, aad);
+    const kek = this.#pick(kekId, what);
     try {
       const dataKey = decrypt(kek, wrapped, wrapAad(kekId, aad));
       try {
@@ -74,7 +98,7 @@ export class Vault {
         dataKey.fill(0);
       }
     } catch (error) {
-      throw new VaultError('corrupt', aad, kekId, { cause: error });
+      throw new VaultError('tampered', what, kekId, { cause: error });
     }
   }
 
@@ -97,16 +121,16 @@ export class Vault {
   }
 
   /** Throws VaultError unless `checksum` was made for exactly this purpose and text under a configured KEK. */
-  verify(purpose: string, text: string, checksum: string): void {
+  verify(purpose: string, text: string, checksum: string, what = purpose): void {
     const kekId = checksum.split('.')[1];
-    if (!kekId || !isSameHash(checksumOf(this.#pick(kekId, purpose), purpose, text), checksum)) {
-      throw new VaultError('corrupt', purpose, kekId);
+    if (!kekId || !isSameHash(checksumOf(this.#pick(kekId, what), purpose, text), checksum)) {
+      throw new VaultError('tampered', what, kekId);
     }
   }
 
   #pick(kekId: string, what: string): Buffer {
     const kek = this.#byId.get(kekId);
-    if (!kek) throw new VaultError('unknown_key', what, kekId);
+    if (!kek) throw new VaultError('unreadable', what, kekId);
     return kek;
   }
 }

@@ -5,8 +5,7 @@ import { findOutdatedPepper, rewrapPepper } from '../keys/installation.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { type KeyConfig, keyStoreFor } from '../keys/open-keys.ts';
 import { rewrapRing } from '../keys/ring-actions.ts';
-import { KeyStoreError } from '../keys/ring-document.ts';
-import { Vault, VaultError } from '../keys/vault.ts';
+import { KeyStoreError, Vault, VaultError } from '../keys/vault.ts';
 import type { Log } from '../observability/log.ts';
 import { FORM_VERSION, FormFault } from '../store/form.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
@@ -46,7 +45,7 @@ async function rewrapOneTimeCodes(
       );
     } catch (error) {
       if (!(error instanceof VaultError || error instanceof FormFault)) throw error;
-      unreadable.set(id, 'code' in error && error.code === 'unknown_key' ? error.kekId : undefined);
+      unreadable.set(id, 'code' in error && error.code === 'unreadable' ? error.kekId : undefined);
     }
   }
   return unreadable;
@@ -88,8 +87,7 @@ async function tryKeys(config: KeyConfig, store: Store): Promise<Unopened> {
     await keyStoreFor(config, store).check();
   } catch (error) {
     if (!(error instanceof KeyStoreError)) throw error;
-    const { cause, code } = error;
-    const key = code === 'unreadable' && cause instanceof VaultError && cause.kekId;
+    const key = error.code === 'unreadable' && error instanceof VaultError && error.kekId;
     const message = `the next start would fail: ${error.message}`;
     return { message, isRefused: true, keys: key ? [key] : [] };
   }

@@ -84,7 +84,7 @@ async function stepOf(secret: Buffer, typed: string, at: number): Promise<number
 /** The error of the vault where it was altered, is somebody else's, or needs a key that isn't there. */
 function open(vault: Pick<Vault, 'open'>, sealed: string, aad: string): Buffer | VaultError {
   try {
-    return vault.open(sealed, aad);
+    return vault.open(sealed, aad, `the secret of ${aad}`);
   } catch (error) {
     if (error instanceof VaultError) return error;
     throw error;

@@ -88,14 +88,14 @@ describe('a one-time code', () => {
 
   it('opens for its person alone, and is neither right nor wrong without its encryption key', async () => {
     const typed = { typed: CODE, at: NOW };
-    await expect(codes.stepOf('usr_bob', seeded(), typed)).rejects.toThrow(
-      'altered or belongs to another store',
-    );
+    await expect(codes.stepOf('usr_bob', seeded(), typed)).rejects.toThrow('was altered (encryption key');
     const others = createOneTimeCodes({ ...PARTS, vault: new Vault([randomBytes(32)]) });
     await expect(others.stepOf(ALICE, seeded(), typed)).rejects.toMatchObject({
       name: 'StoreUnavailable',
       retryAfterSeconds: expect.any(Number),
-      message: expect.stringContaining(`needs the encryption key ${vault.kekId}, which is not configured`),
+      message: expect.stringContaining(
+        `sealed with the encryption key ${vault.kekId}, which is not configured`,
+      ),
     });
   });
 });

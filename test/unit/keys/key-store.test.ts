@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { reserveKeys, type Ring } from '../../../src/keys/ring.ts';
 import { rotateByHand } from '../../../src/keys/ring-actions.ts';
-import { KeyStoreError } from '../../../src/keys/ring-document.ts';
+import { KeyStoreError } from '../../../src/keys/vault.ts';
 import { createWorld, type World } from './keys.fixture.ts';
 
 async function failure(promise: Promise<unknown>): Promise<KeyStoreError> {

@@ -37,7 +37,7 @@ describe('the vault', () => {
       .map(({ index }) => index);
     for (const position of body) {
       for (let bit = 0; bit < 6; bit += 1) {
-        expect(openingFailure(() => vault.open(flip(sealed, position, bit), 'kid 1')).code).toBe('corrupt');
+        expect(openingFailure(() => vault.open(flip(sealed, position, bit), 'kid 1')).code).toBe('tampered');
       }
     }
   });
@@ -45,7 +45,7 @@ describe('the vault', () => {
   it('KY-16: refuses a value that was sealed for another name', () => {
     const vault = new Vault([kek()]);
     const error = openingFailure(() => vault.open(vault.seal(Buffer.from('x'), 'kid 1'), 'kid 2'));
-    expect(error).toMatchObject({ code: 'corrupt', kekId: vault.kekId });
+    expect(error).toMatchObject({ code: 'tampered', kekId: vault.kekId });
     expect(error.message).toContain('kid 2');
   });
 
@@ -62,7 +62,7 @@ describe('the vault', () => {
       `v2${sealed.slice(2)}`,
       '{}',
     ]) {
-      expect(openingFailure(() => vault.open(broken, 'a')).code).toBe('corrupt');
+      expect(openingFailure(() => vault.open(broken, 'a')).code).toBe('tampered');
     }
   });
 
@@ -70,7 +70,7 @@ describe('the vault', () => {
     const lost = kek();
     const sealed = new Vault([lost]).seal(Buffer.from('x'), 'kid 1');
     const error = openingFailure(() => new Vault([kek()]).open(sealed, 'kid 1'));
-    expect(error).toMatchObject({ code: 'unknown_key', kekId: toKekId(lost) });
+    expect(error).toMatchObject({ code: 'unreadable', kekId: toKekId(lost) });
     expect(error.message).toContain('kid 1');
     expect(error.message).toContain(toKekId(lost));
     expect(error.message).not.toContain(lost.toString('base64url'));
@@ -80,7 +80,7 @@ describe('the vault', () => {
     const [right, wrong] = [kek(), kek()];
     const sealed = new Vault([right]).seal(Buffer.from('x'), 'a');
     const forged = sealed.replace(toKekId(right), toKekId(wrong));
-    expect(openingFailure(() => new Vault([wrong]).open(forged, 'a')).code).toBe('corrupt');
+    expect(openingFailure(() => new Vault([wrong]).open(forged, 'a')).code).toBe('tampered');
   });
 
   it('KY-17: wraps with the first encryption key and opens with all', () => {
@@ -92,7 +92,7 @@ describe('the vault', () => {
     const rewrapped = vault.rewrap(sealed, 'a');
     expect(vault.needsRewrap(rewrapped)).toBe(false);
     expect(new Vault([fresh]).open(rewrapped, 'a').toString()).toBe('x');
-    expect(openingFailure(() => new Vault([old]).open(rewrapped, 'a')).code).toBe('unknown_key');
+    expect(openingFailure(() => new Vault([old]).open(rewrapped, 'a')).code).toBe('unreadable');
   });
 });
 
@@ -101,10 +101,12 @@ describe('the checksum of the vault', () => {
     const vault = new Vault([kek()]);
     const checksum = vault.checksum('ring', 'text');
     expect(() => vault.verify('ring', 'text', checksum)).not.toThrow();
-    expect(openingFailure(() => vault.verify('ring', 'Text', checksum)).code).toBe('corrupt');
-    expect(openingFailure(() => vault.verify('other', 'text', checksum)).code).toBe('corrupt');
-    expect(openingFailure(() => vault.verify('ring', 'text', '')).code).toBe('corrupt');
-    expect(openingFailure(() => vault.verify('ring', 'text', `v1.${vault.kekId}.AAAA`)).code).toBe('corrupt');
+    expect(openingFailure(() => vault.verify('ring', 'Text', checksum)).code).toBe('tampered');
+    expect(openingFailure(() => vault.verify('other', 'text', checksum)).code).toBe('tampered');
+    expect(openingFailure(() => vault.verify('ring', 'text', '')).code).toBe('tampered');
+    expect(openingFailure(() => vault.verify('ring', 'text', `v1.${vault.kekId}.AAAA`)).code).toBe(
+      'tampered',
+    );
   });
 
   it('KY-17: verifies under every configured encryption key', () => {
@@ -112,7 +114,7 @@ describe('the checksum of the vault', () => {
     const checksum = new Vault([old]).checksum('ring', 'text');
     expect(() => new Vault([fresh, old]).verify('ring', 'text', checksum)).not.toThrow();
     expect(openingFailure(() => new Vault([fresh]).verify('ring', 'text', checksum))).toMatchObject({
-      code: 'unknown_key',
+      code: 'unreadable',
       kekId: toKekId(old),
     });
   });
