@@ -42,8 +42,6 @@ export class Rotation {
   #confirmedAt = Number.NEGATIVE_INFINITY;
   /** Why the stored keys can't be used; undefined also while the store can't be asked. */
   #problem: string | undefined;
-  /** The time before the clock was set back. */
-  #setBackFrom = Number.NEGATIVE_INFINITY;
   #isRunning = false;
   #cancelTimer: (() => void) | undefined;
   #lastTurn: Promise<void> = Promise.resolve();
@@ -107,15 +105,8 @@ export class Rotation {
     return problems;
   }
 
-  /** The warning that the clock was set back. */
-  warning(): string | undefined {
-    if (this.#options.now() >= this.#setBackFrom) return undefined;
-    return `the clock was set back from ${new Date(this.#setBackFrom).toISOString()}: if it is behind now, apps reject tokens from this node`;
-  }
-
   async #turn(): Promise<void> {
     const { keyStore, now } = this.#options;
-    if (wasSetBack(this.#readAt, now())) this.#setBackFrom = Math.max(this.#setBackFrom, this.#readAt);
     const isRead = await this.#attempt(async () => {
       // If the process was suspended during the read, the result may be old: read again.
       do {

@@ -165,10 +165,10 @@ async function compose(
 
   // What operators see.
   async function readStatus(): Promise<Status> {
-    const { message } = await unopened(status.wanted());
+    const { message: warning } = await unopened(status.wanted());
     const problem = await watched.storeProblem();
     const problems = [...(problem === undefined ? [] : [problem]), ...rotation.problems()];
-    return { problems, warning: rotation.warning() ?? message, configuration: status.read() };
+    return { problems, warning, configuration: status.read() };
   }
 
   metrics.describe(async () => [

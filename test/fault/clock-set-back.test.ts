@@ -87,11 +87,7 @@ describe('a clock that is set back by an hour while the service runs, on lmdb', 
       problems: ['the clock was set back: this node does not sign tokens until its keys are confirmed again'],
     });
     await turns.turn();
-    const warning = `the clock was set back from ${new Date(before).toISOString()}`;
-    expect(await readyz()).toMatchObject({
-      status: 'ready',
-      warning: expect.stringContaining(warning) as string,
-    });
+    expect(await readyz()).toMatchObject({ status: 'ready' });
     await signIn(world, { browser });
     await signIn(world);
     await oidc.refreshTokenGrant(configuration, tokens.refresh_token ?? '');

@@ -4,7 +4,6 @@ import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisPlace } from '../../config/redis-url.ts';
 import { inTime, Late } from './deadline.ts';
 import { listenToSentinels, toSentinelOptions } from './ha/sentinels.ts';
-import type { Finding } from './info.ts';
 import { SCRIPTS } from './scripts.ts';
 
 /** A server that may be asked now. `name` is its own among all servers of this client. */
@@ -23,8 +22,6 @@ export interface RedisClient {
   masterAt(address: string): Master | undefined;
   /** All of them, connected or not. */
   masters(): readonly Master[];
-  /** Problems of other servers than the masters. */
-  findings?: (() => Promise<readonly Finding[]>) | undefined;
   /** The topology may have changed. */
   refresh(): void;
   /** Closes the connection to a server that doesn't respond. Commands meanwhile are rejected at once. */
@@ -102,7 +99,7 @@ export function createSingleClient(place: RedisPlace, onReady?: () => void): Red
   });
   redis.on('connect', () => (lacksDatabase = false));
   dropSilent(redis, drop);
-  const sentinels = place.kind === 'sentinel' ? listenToSentinels(place, () => leave(redis)) : undefined;
+  const stopListening = place.kind === 'sentinel' && listenToSentinels(place, () => leave(redis));
   const master = { name: 'master', redis };
   redis.on('ready', () => {
     lastError = undefined;
@@ -122,11 +119,10 @@ export function createSingleClient(place: RedisPlace, onReady?: () => void): Red
     masterOf,
     masterAt: masterOf,
     masters: () => [master],
-    findings: sentinels?.findings,
     refresh: () => place.kind === 'sentinel' && leave(redis),
     drop,
     close() {
-      sentinels?.stop();
+      if (stopListening) stopListening();
       return closeClient(redis);
     },
   };
