@@ -5,8 +5,6 @@ import { Worker } from 'node:worker_threads';
 
 /** `passwordHash`: a PHC string. */
 export type HashTask = { readonly passwordHash: string; readonly password: string };
-/** `failure`: the hash can't be read. */
-export type Compared = { readonly matches: boolean } | { readonly failure: string };
 
 /** The thread ended before it had compared. */
 export class HashingStopped extends Error {
@@ -44,10 +42,9 @@ export function createHashingThreads() {
       const [thread = start()] = idle;
       idle.delete(thread);
       thread.postMessage({ passwordHash, password } satisfies HashTask);
-      const compared = await answerOf(thread);
+      const matches = await answerOf(thread);
       idle.add(thread);
-      if ('failure' in compared) throw new Error(compared.failure);
-      return compared.matches;
+      return matches;
     },
     /** What the threads were comparing rejects. */
     async close(): Promise<void> {
@@ -57,15 +54,15 @@ export function createHashingThreads() {
 }
 
 /** Rejects when the thread fails or ends; it is not used again then. */
-function answerOf(thread: Worker): Promise<Compared> {
+function answerOf(thread: Worker): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(new HashingStopped());
     thread.once('error', reject);
     thread.once('exit', stop);
-    thread.once('message', (compared: Compared) => {
+    thread.once('message', (matches: boolean) => {
       thread.off('error', reject);
       thread.off('exit', stop);
-      resolve(compared);
+      resolve(matches);
     });
   });
 }
