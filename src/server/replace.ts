@@ -7,11 +7,11 @@ import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import { type FormFault, UnreadableForm } from '../store/form.ts';
 import {
+  type Announce,
   findRemoved,
   findShadowed,
   findShutOut,
   inBatches,
-  keepCredentials,
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
 import { laterThan } from '../users/account-state.ts';
@@ -115,30 +115,32 @@ async function applyUsers(
   const factorsGoOff = config.signIn === undefined && (before === config || before.signIn !== undefined);
   if (factorsGoOff) await markAll(factors, onFault);
   const served = before === config ? [] : before.users;
-  const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
+  const isHeard = ended.clientIds.size > 0;
+  const announce: Announce = (event, work) => (isHeard ? userEvents.around(event, work) : work());
+  await voidChangedCredentials({ before: served, users }, { states, hash, now, announce }, onFault);
   const shadowed = await findShadowed(users, storedUsers);
-  for (const ids of shadowed) {
-    log.warn(ids, "a user in the file has the username of a user in the store, who can't sign in");
+  for (const [storeId, fileId] of shadowed) {
+    log.warn(
+      { fileId, storeId },
+      "a user in the file has the username of a user in the store, who can't sign in",
+    );
   }
   // A user of the file who has the id of one of the store goes on as that one.
-  const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
+  const hidden = [...shadowed].flatMap(([storeId, fileId]) => (fileId === storeId ? [] : [storeId]));
   const endAll = (id: string) =>
-    states.update(id, ({ validAfter }) => ({ validAfter: laterThan(validAfter, now) }));
+    announce(newUserEvent(id, 'ended'), () =>
+      states.update(id, ({ validAfter }) => ({ validAfter: laterThan(validAfter, now) })),
+    );
   await inBatches(hidden, endAll, onFault);
   // Also those who left the file while nothing ran.
   const removed = await findRemoved(users, store.documents, states, onFault);
-  if (ended.clientIds.size > 0) {
-    const ids = [...changed.map(({ id }) => id), ...hidden];
-    await inBatches(ids, (id) => userEvents.add([newUserEvent(id, 'ended')]));
-    const all = config.clients.map(({ clientId }) => clientId);
-    const shutOut = await findShutOut(before, config, ended.clientIds, storedUsers);
-    const left = [...removed.map((id) => [id, all] as const), ...shutOut];
-    await inBatches(left, ([id, clientIds]) => userEvents.add([newUserEvent(id, 'left', clientIds)]));
-  }
-  // Only now: a process that is killed before, or loses the store, begins anew the next time.
-  await keepCredentials(changed, states);
+  const all = config.clients.map(({ clientId }) => clientId);
   // It ends nothing: the file may be an older one, or half of one.
-  await inBatches(removed, (id) => states.update(id, { removed: true }));
+  const remove = (id: string) =>
+    announce(newUserEvent(id, 'left', all), () => states.update(id, { removed: true }));
+  await inBatches(removed, remove);
+  const shutOut = isHeard ? await findShutOut(before, config, ended.clientIds, storedUsers) : [];
+  await inBatches(shutOut, ([id, clientIds]) => userEvents.add([newUserEvent(id, 'left', clientIds)]));
   for (const { clientId, consent } of config.clients) {
     const isNoted = consent !== 'implicit' || (await store.documents.get(ONCE_IMPLICIT, clientId));
     if (!isNoted) await store.documents.put(ONCE_IMPLICIT, clientId, '{}', 0);

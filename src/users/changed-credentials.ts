@@ -8,53 +8,48 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import { changeDocument } from '../store/documents.ts';
 import { FormFault } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
-import { type AccountStates, laterThan } from './account-state.ts';
+import { type AccountState, type AccountStates, laterThan } from './account-state.ts';
 import type { StoredUsers } from './stored-users.ts';
+import { newUserEvent, type UserEvent } from './user-events.ts';
 
 /** Users looked up, or written, at one time; a first start writes for everybody. */
 const AT_ONCE = 50;
 const FILE_PEOPLE = { collection: 'file-people', id: 'all', what: 'the people of the file' };
 
-/** Of a user whose sessions and tokens have ended; to be kept once their apps will hear of it. */
-type ChangedCredential = { readonly id: string; readonly credential: string };
+/** Does `work`, of which the apps hear by `event`. */
+export type Announce = (event: UserEvent, work: () => Promise<unknown>) => Promise<unknown>;
+
+type ComparedUsers = Readonly<Record<'before' | 'users', readonly UserEntry[]>>;
+type CompareParts = Readonly<{ states: AccountStates; hash: KeyedHash; now: Clock; announce: Announce }>;
 
 /**
  * Ends the sessions and tokens of users whose password or state changed, or whose entry is back. `before`: of the file that this process
  * served until now, which had nobody at a start. An entry that was there all the time isn't back, whatever file another node has.
  * Asks the store for the users of the file alone: it may know of many more. Throws StoreUnavailable. Safe to repeat, and on
- * many nodes at once. Resolves whose sessions and tokens it has ended: again and again, until that is kept.
+ * many nodes at once.
  */
 export async function voidChangedCredentials(
-  { before, users }: { readonly before: readonly UserEntry[]; readonly users: readonly UserEntry[] },
-  states: Pick<AccountStates, 'update'>,
-  hash: KeyedHash,
-  now: Clock,
+  { before, users }: ComparedUsers,
+  { states, hash, now, announce }: CompareParts,
   onFault?: OnFault,
-): Promise<readonly ChangedCredential[]> {
-  const ended = new Map<string, string>();
+): Promise<void> {
   const wasThere = new Set(before.map(({ id }) => id));
 
   async function compare({ id, passwordHash, disabled }: UserEntry): Promise<void> {
     const credential = hash(`credential:${passwordHash}:${disabled}`);
-    await states.update(id, ({ credential: known, validAfter, removed }) => {
-      ended.delete(id);
+    const change = ({ credential: known, validAfter, removed }: AccountState) => {
       const isBack = removed === true && !wasThere.has(id);
       if (known === credential && !isBack) return undefined;
       if (known === undefined) return { credential };
-      ended.set(id, credential);
-      return { validAfter: laterThan(validAfter, now), removed: undefined };
-    });
+      return { credential, validAfter: laterThan(validAfter, now), removed: undefined };
+    };
+    const changed = change(await states.get(id));
+    if (changed === undefined) return;
+    const update = () => states.update(id, change);
+    await ('validAfter' in changed ? announce(newUserEvent(id, 'ended'), update) : update());
   }
 
   await inBatches(users, compare, onFault);
-  return Array.from(ended, ([id, credential]) => ({ id, credential }));
-}
-
-export async function keepCredentials(
-  changed: readonly ChangedCredential[],
-  states: Pick<AccountStates, 'update'>,
-): Promise<void> {
-  await inBatches(changed, ({ id, credential }) => states.update(id, { credential }));
 }
 
 type OnFault = (fault: FormFault) => void;
@@ -131,25 +126,19 @@ export async function findShutOut(
   });
 }
 
-/** A user of the store who can't sign in, because a user of the file has the same login name or id. */
-type Shadowed = { readonly fileId: string; readonly storeId: string };
-
 /**
+ * The users of the store who can't sign in, because a user of the file has the same login name or id: the ids of both, theirs first.
  * The file wins: its keeper decides who may have a name. Asks the store for the users of the file alone: it may have many
  * more itself. Throws StoreUnavailable.
  */
 export async function findShadowed(
   users: readonly UserEntry[],
   storedUsers: Pick<StoredUsers, 'findById' | 'findByUsername'>,
-): Promise<readonly Shadowed[]> {
-  const shadowed = new Map<string, Shadowed>();
-  await inBatches(users, async ({ id: fileId, username }) => {
-    for (const user of await Promise.all([
-      storedUsers.findById(fileId),
-      storedUsers.findByUsername(username),
-    ])) {
-      if (user !== undefined) shadowed.set(user.id, { fileId, storeId: user.id });
-    }
+): Promise<ReadonlyMap<string, string>> {
+  const shadowed = new Map<string, string>();
+  await inBatches(users, async ({ id, username }) => {
+    const found = await Promise.all([storedUsers.findById(id), storedUsers.findByUsername(username)]);
+    for (const user of found) if (user !== undefined) shadowed.set(user.id, id);
   });
-  return [...shadowed.values()];
+  return shadowed;
 }

@@ -6,7 +6,7 @@ import { createJobs, createOutbox, type JobForm } from '../store/outbox.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import type { Place } from './user-index.ts';
 
-type UserEvent = Readonly<{
+export type UserEvent = Readonly<{
   id: string;
   accountId: string;
   /** `ended`: sessions and tokens. `left`: apps no longer let the user in. `deleted`: the user is gone. `noted`: only `note`. */
