@@ -26,37 +26,31 @@ export type Share = 'trusted browser' | 'unknown browser';
 
 export type Passwords = ReturnType<typeof createPasswords>;
 
-type Waiter = { readonly enter: () => void; readonly refuse: (error: Error) => void };
+type Waiter = Readonly<{ share: Share; enter: () => void; refuse: (error: Error) => void }>;
 
 /** A semaphore: `concurrency` hashes run at once, and of each share `queueLimit` wait. */
 export function createPasswords(concurrency: number, queueLimit: number) {
   const threads = createHashingThreads();
   let running = 0;
-  /** The share that was served last is at the end. */
-  const waiting = new Map<Share, Waiter[]>();
+  const waiting: Waiter[] = [];
+  let lastServed: Share | undefined;
 
   async function enter(share: Share): Promise<void> {
     if (running < concurrency) {
       running += 1;
       return;
     }
-    const queue = waiting.get(share) ?? [];
-    waiting.set(share, queue);
-    if (queue.length >= queueLimit) throw new PasswordQueueFull();
-    await new Promise<void>((resolve, reject) => queue.push({ enter: resolve, refuse: reject }));
+    if (waiting.filter((one) => one.share === share).length >= queueLimit) throw new PasswordQueueFull();
+    await new Promise<void>((resolve, reject) => waiting.push({ share, enter: resolve, refuse: reject }));
   }
 
-  /** Hands the place over to the next share that waits, or frees it. */
+  /** Hands the place over, if possible to another share than the last one, or frees it. */
   function leave(): void {
-    for (const [share, queue] of waiting) {
-      const next = queue.shift();
-      if (next === undefined) continue;
-      waiting.delete(share);
-      waiting.set(share, queue);
-      next.enter();
-      return;
-    }
-    running -= 1;
+    const other = waiting.findIndex(({ share }) => share !== lastServed);
+    const [next] = waiting.splice(Math.max(0, other), 1);
+    if (next === undefined) running -= 1;
+    lastServed = next?.share;
+    next?.enter();
   }
 
   /** Runs work that costs what a hash does. Throws PasswordQueueFull. */
@@ -83,9 +77,7 @@ export function createPasswords(concurrency: number, queueLimit: number) {
     },
     /** What waits or is being compared rejects with PasswordQueueFull. */
     async close(): Promise<void> {
-      for (const { refuse } of [...waiting.values()].flatMap((queue) => queue.splice(0))) {
-        refuse(new PasswordQueueFull());
-      }
+      for (const { refuse } of waiting.splice(0)) refuse(new PasswordQueueFull());
       await threads.close();
     },
   };
