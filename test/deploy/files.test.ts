@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
-import { inspectRedis } from '../../src/store/redis/administration.ts';
+import { inspectRedis } from '../../src/store/redis/connection.ts';
 import { freePort, startRedis } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
 import { execForm, parseDockerfile, textsOf, type Stage } from './dockerfile.ts';

@@ -5,7 +5,7 @@ import type { ReportFault } from './check.ts';
 
 export async function checkStore(store: StoreConfig, report: ReportFault) {
   if (store.engine === 'lmdb') return undefined;
-  const { inspectRedis } = await import('../../store/redis/administration.ts');
+  const { inspectRedis } = await import('../../store/redis/connection.ts');
   const servers = await inspectRedis(store.url).catch((error: unknown) =>
     error instanceof Error ? error.message : String(error),
   );

@@ -43,6 +43,19 @@ export async function connectRedis(
   }
 }
 
+/** What is wrong with the servers of a Redis. Rejects with one line, without a password. */
+export async function inspectRedis(url: string) {
+  const connection = await connectRedis(url, async () => undefined);
+  try {
+    return (await connection.inspect()).map(({ name, findings }) => ({
+      server: name === 'master' ? connection.label : name,
+      findings,
+    }));
+  } finally {
+    await connection.close();
+  }
+}
+
 function toConnection(place: RedisPlace) {
   const isConfirmed = place.leastReplicas > 0;
   const createClient = place.kind === 'cluster' ? createClusterClient : createSingleClient;
