@@ -41,10 +41,10 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
       const at = now();
       const id = redisRecordKey(kind, key);
       // Read before the mark is set, never after it: the second caller revokes the grant, but the first one has won.
-      const grant = found === undefined ? await liveGrantOf(connection, id, at) : (found.grant ?? '');
-      if (grant === undefined) return 'gone';
+      const live = found ?? (await findRecord(connection, { kind, key }, at));
+      if (live === undefined) return 'gone';
       await probe(connection, id, 'u');
-      const args = [at, Math.floor(at / 1000), grant];
+      const args = [at, Math.floor(at / 1000), live.grant ?? ''];
       const reply = await connection.confirm('consumeRecord', [id], args, (result) => result === 1);
       return CONSUME_RESULTS[Number(reply)] ?? 'gone';
     },
@@ -164,13 +164,6 @@ function toLiveRecord(
     grant: grant || undefined,
     alias: alias || undefined,
   };
-}
-
-/** The grant of a record, '' where it has none; undefined where there is no such record, or its grant is dead. */
-async function liveGrantOf(connection: RedisConnection, id: string, at: number): Promise<string | undefined> {
-  const grant = await connection.ask(id, (redis) => redis.hget(id, 'g'));
-  if (grant === null) return undefined;
-  return grant !== '' && (await isRevoked(connection, grant, at)) ? undefined : grant;
 }
 
 /**
