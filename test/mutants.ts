@@ -113,7 +113,7 @@ const CORE: Faults = {
     'if (jwt !== undefined) await super.find(jwt, options);\nconst claims = jwt === undefined ? undefined : await tokens.verify(jwt);',
   ],
   'KY-27': ['if (!belongsTo(ring, pepper)) {', 'if (pepper.length === 0) {'],
-  'CF-03': ['while (await this.#pause(await this.#settleTime(seen)))', 'while (await this.#pause(0))'],
+  'CF-03': ['await pause(settleMs);', 'await pause(0);'],
   'CF-07': ['if (hash === DEMO_PASSWORD_HASH && !issuerIsLoopback)', "if (hash === '')"],
   'CF-10': ['await revoked.add(this.jti, this.exp);', ''],
   'AC-17': ['return wanted.filter((name) => names.has(name));', 'return wanted;'],

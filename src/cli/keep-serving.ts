@@ -58,7 +58,7 @@ export async function keepServing(parts: KeepServingParts): Promise<void> {
   const reload = () => {
     telemetry.reopen();
     void server.reloadViews();
-    void watch.reload();
+    watch.reload();
   };
   process.on('SIGHUP', reload);
   onUp();

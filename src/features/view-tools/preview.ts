@@ -1,12 +1,11 @@
 // `postern views preview`: a server on this machine that shows every page with sample data, and tells browsers when a view changes. It
 // reads the views at each request. Its own page is in views/.view-tools/: the dot keeps it out of the views that can be replaced.
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { Server, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import type { Config } from '../../config/config.ts';
-import { watchFiles } from '../../config/file-watch.ts';
 import { securityHeaders } from '../../http/headers.ts';
 import { createAssets } from '../../views/assets.ts';
 import { loadViews } from '../../views/load-views.ts';
@@ -22,8 +21,7 @@ const OWN_POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; fra
 const HTML = 'text/html; charset=utf-8';
 const TEXT = 'text/plain; charset=utf-8';
 const EVENTS = 'text/event-stream';
-/** An editor writes a file in several steps, and a copied folder comes file by file. */
-const SETTLE_MS = 150;
+const LOOK_EVERY_MS = 500;
 
 /** Resolves when it listens; rejects when it can't. */
 export async function startPreview(config: Config, port: number): Promise<Server> {
@@ -49,20 +47,21 @@ export async function startPreview(config: Config, port: number): Promise<Server
     else response.end();
   });
   await once(server.listen(port, '127.0.0.1'), 'listening');
-  const tell = () => browsers.forEach((browser) => browser.write('data: changed\n\n'));
-  // What can't be read is said where it is shown.
-  await watchFiles({
-    list: async () => [...listViewFiles(config.viewsFolder ?? BUILT_IN_FOLDER).values()],
-    readAt: Date.now(),
-    read: async () => async () => {
-      tell();
-      return 'changed';
-    },
-    onError: tell,
-    settleMs: SETTLE_MS,
-  });
+  const look = () => stateOf(config.viewsFolder ?? BUILT_IN_FOLDER);
+  let seen = look();
+  setInterval(() => {
+    const before = seen;
+    seen = look();
+    if (seen !== before) browsers.forEach((browser) => browser.write('data: changed\n\n'));
+  }, LOOK_EVERY_MS).unref();
   return server;
 }
+
+/** Another one after each change of a file. */
+const stateOf = (folder: string): string =>
+  Array.from(listViewFiles(folder).values())
+    .map((file) => `${file} ${statSync(file, { throwIfNoEntry: false })?.mtimeMs}`)
+    .join('\n');
 
 /** `/dark/page/login/usual` is a page for a dark frame, `/page/login/usual` has the scheme of the browser; the same for assets. */
 function answerTo(url: string, config: Config): Answer {
