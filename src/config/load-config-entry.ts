@@ -5,14 +5,11 @@ import { ConfigError } from './config.ts';
 import { loadConfigWithSources } from './load.ts';
 import type { LoadOutcome } from './load-in-thread.ts';
 
-async function load(file: string): Promise<LoadOutcome> {
-  try {
-    return { loaded: serialize(await loadConfigWithSources(file)) };
-  } catch (error) {
+// Absent where this module is imported outside of a thread.
+if (parentPort !== null) {
+  const outcome: LoadOutcome = await loadConfigWithSources(workerData as string).catch((error: unknown) => {
     if (error instanceof ConfigError) return { problems: error.problems, sources: error.sources };
     throw error;
-  }
+  });
+  parentPort.postMessage(serialize(outcome));
 }
-
-// Absent where this module is imported outside of a thread.
-if (parentPort !== null) parentPort.postMessage(await load(workerData as string));

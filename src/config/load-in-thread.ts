@@ -4,8 +4,7 @@ import { totalmem } from 'node:os';
 import { extname } from 'node:path';
 import { deserialize } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { ConfigError, type ConfigSources } from './config.ts';
-import type { ConfigProblem } from './problems.ts';
+import { ConfigError } from './config.ts';
 import type { LoadedConfig } from './load.ts';
 
 /** Longer than reading ten thousand clients takes on a busy machine. */
@@ -15,10 +14,8 @@ const LOAD_WITHIN_MS = 60_000;
 const heapMiB = () =>
   Math.max(64, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) / 8 / 1024 ** 2));
 
-/** What the thread posts. `loaded` is serialized, because a structured clone has no Buffers. */
-export type LoadOutcome =
-  | { readonly loaded: Uint8Array }
-  | { readonly problems: readonly ConfigProblem[]; readonly sources: ConfigSources };
+/** What the thread posts, serialized: a structured clone has no Buffers. */
+export type LoadOutcome = LoadedConfig | Pick<ConfigError, 'problems' | 'sources'>;
 
 /** `.ts` where the sources run as they are. */
 const ENTRY = new URL(`./load-config-entry${extname(import.meta.url)}`, import.meta.url);
@@ -33,9 +30,10 @@ export async function loadInThread(file: string, most = heapMiB()): Promise<Load
     resourceLimits: { maxOldGenerationSizeMb: most },
   });
   try {
-    const [outcome] = (await once(thread, 'message', { signal })) as [LoadOutcome];
+    const [posted] = (await once(thread, 'message', { signal })) as [Uint8Array];
+    const outcome = deserialize(posted) as LoadOutcome;
     if ('problems' in outcome) throw new ConfigError(outcome.problems, outcome.sources);
-    return deserialize(outcome.loaded) as LoadedConfig;
+    return outcome;
   } catch (error) {
     if (signal.aborted) throw new Error('reading took more than a minute', { cause: error });
     const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';

@@ -4,16 +4,10 @@ import { list } from '../features/index.ts';
 import { toFileKey } from './camel-keys.ts';
 import type { Config } from './config.ts';
 
-const KEYS = [
-  'issuer',
-  'listen',
-  'management',
-  'store',
-  'log',
-  'audit',
-  'encryptionKeys',
-  ...list('ofMachine'),
-] as const;
+/** Keys that may differ between nodes that are otherwise the same. */
+export const MACHINE_KEYS = ['listen', 'management', 'store', 'log', 'audit', ...list('ofMachine')] as const;
+
+const KEYS = ['issuer', ...MACHINE_KEYS, 'encryptionKeys'] as const;
 
 /** The keys, as the file names them, whose change takes effect at the next start only. */
 export const settingsForRestart = (current: Config, next: Config): string[] =>
