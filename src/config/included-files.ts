@@ -12,30 +12,35 @@ import type { Entry } from './rules.ts';
 export type SourceList = { readonly files: string[]; readonly patterns: string[] };
 
 /** Some objects of one kind in one document. */
-export type Listing = Readonly<{
+type Listing = Readonly<{
   document: SourceDocument;
   path: Path;
   items: readonly unknown[];
 }>;
 
-/** The files that `patterns` mean, in order, and the pattern of each. A pattern may match nothing, a name must exist. */
-export async function findFiles(
-  patterns: readonly string[],
-  configFile: string,
-  sources: SourceList,
-): Promise<ReadonlyMap<string, number>> {
-  const files = new Map<string, number>();
+/**
+ * The lists in the files that `document` names, in order. A pattern may match nothing, a name must exist. Undefined for a file that
+ * can't be read.
+ */
+export async function readListings(
+  document: SourceDocument,
+  [key, patterns]: readonly [key: 'clients' | 'users', patterns: readonly string[]],
+  { problems, sources }: { readonly problems: ProblemList; readonly sources: SourceList },
+): Promise<readonly (Listing | undefined)[]> {
+  const listings = new Map<string, Listing | undefined>();
   for (const [index, pattern] of patterns.entries()) {
-    const path = isAbsolute(pattern) ? pattern : join(dirname(configFile), pattern);
+    const path = isAbsolute(pattern) ? pattern : join(dirname(document.file), pattern);
     const isPattern = /[*?[{]/.test(pattern);
     if (isPattern) sources.patterns.push(resolve(path));
-    const found = isPattern ? await matchesOf(path) : [path];
-    for (const file of found) {
-      if (!files.has(file)) files.set(file, index);
+    for (const file of isPattern ? await matchesOf(path) : [path]) {
       sources.files.push(resolve(file));
+      if (listings.has(file)) continue;
+      const place = key === 'clients' ? ['clients_from', index] : ['users_from'];
+      const report = (message: string) => problems.reporter(document)(place, message);
+      listings.set(file, await readListing(file, key, problems, report));
     }
   }
-  return files;
+  return [...listings.values()];
 }
 
 /** The files that match, in order. */
@@ -46,7 +51,7 @@ export async function matchesOf(pattern: string): Promise<string[]> {
 }
 
 /** The objects under `key` in `file`, or in the list that the file is. Undefined when it can't be read. */
-export async function readListing(
+async function readListing(
   file: string,
   key: 'clients' | 'users',
   problems: ProblemList,
@@ -59,15 +64,12 @@ export async function readListing(
   const content = withoutRemoved(document, problems.notices, key);
   if (Array.isArray(content)) return { document, path: [], items: content };
   const report = problems.reporter(document);
-  // An empty file is one that is about to be written, or a script's slip: its clients must not disappear.
-  if (document.isBlank) {
-    report([], 'is empty: write [] for an empty list');
-    return undefined;
-  }
   // Only comments: a list with nothing in it yet.
-  if (content === null) return { document, path: [key], items: [] };
+  if (document.isComment) return { document, path: [key], items: [] };
   if (!isRecord(content)) {
-    report([], `must be a list, or a map with ${key}: and a list`);
+    // An empty file is one that is about to be written, or a script's slip: its clients must not disappear.
+    const instead = `must be a list, or a map with ${key}: and a list`;
+    report([], content === null ? 'is empty: write [] for an empty list' : instead);
     return undefined;
   }
   const listSchema = z.strictObject({ $schema: z.string().optional(), [key]: z.array(z.unknown()) });
@@ -78,11 +80,11 @@ export async function readListing(
 /** Objects of one kind, and whether these are all: none had a fault, and every file with some could be read. */
 export type Entries<F> = { readonly list: readonly Entry<F>[]; readonly isWhole: boolean };
 
-/** The objects of `listings`, in order. `labelKey` names each in messages. */
+/** The objects of `listings`, in order. */
 export function entriesOf<S extends z.ZodObject>(
   schema: S,
   listings: readonly (Listing | undefined)[],
-  { problems, labelKey }: { readonly problems: ProblemList; readonly labelKey?: string },
+  problems: ProblemList,
 ): Entries<z.output<S>> {
   const entries = listings.flatMap((listing): (Entry<z.output<S>> | undefined)[] => {
     if (!listing) return [undefined];
@@ -90,7 +92,9 @@ export function entriesOf<S extends z.ZodObject>(
     const plain = problems.reporter(document);
     return items.map((node, index) => {
       const at = [...path, index];
-      const report = labelled((within, ...said) => plain([...at, ...within], ...said), labelKey, node);
+      const label = labelOf(node);
+      const report: Report = (within, message, target) =>
+        plain([...at, ...within], `${message}${label}`, target);
       const value = parse(schema, node, report);
       if (value === undefined) return undefined;
       // Positions cost a second look at the file, see document.ts.
@@ -101,8 +105,11 @@ export function entriesOf<S extends z.ZodObject>(
   return { list: entries.filter((entry) => entry !== undefined), isWhole: !entries.includes(undefined) };
 }
 
-function labelled(report: Report, kind: string | undefined, node: unknown): Report {
-  const label = kind !== undefined && isRecord(node) ? node[kind] : undefined;
-  if (typeof label !== 'string' || !/^[\x21-\x7e]{1,60}$/.test(label)) return report;
-  return (path, message, target) => report(path, `${message} (${kind} ${label})`, target);
+/** A client or user for the message: ` (client_id web)`. */
+function labelOf(node: unknown): string {
+  for (const key of ['client_id', 'username']) {
+    const name = isRecord(node) ? node[key] : undefined;
+    if (typeof name === 'string' && /^[\x21-\x7e]{1,60}$/.test(name)) return ` (${key} ${name})`;
+  }
+  return '';
 }

@@ -8,20 +8,19 @@ import { checkResources } from './check-resources.ts';
 import { checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
-import { type ClientSecret, type Config, ConfigError, type ConfigSources, userScopes } from './config.ts';
+import { type Client, type Config, ConfigError, type ConfigSources, userScopes } from './config.ts';
 import { readDocument, type SourceDocument } from './document.ts';
 import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from './service-keys.ts';
 import { hashConfig } from './hash.ts';
-import { entriesOf, findFiles, type Listing, readListing, type SourceList } from './included-files.ts';
+import { entriesOf, readListings, type SourceList } from './included-files.ts';
 import { isRecord, parse } from './parse-fields.ts';
 import { ProblemList, type Report } from './problems.ts';
 import { withoutRemoved } from './removed-keys.ts';
-import { toConfig } from './resolve.ts';
-import type { Entry } from './rules.ts';
-import { type ClientForm, clientSchema, resourceSchema } from './schema-client.ts';
+import { toClient, toConfig } from './resolve.ts';
+import { clientSchema, resourceSchema } from './schema-client.ts';
 import { userSchema } from './schema-user.ts';
 import { configSchema } from './schema.ts';
-import { resolveReference, type SecretContext, type SecretFiles } from './secret-reference.ts';
+import { readSecret, type SecretContext, type SecretFiles } from './secret-reference.ts';
 import { digestOf } from './secret-strength.ts';
 import { levelsOf } from './sign-in-levels.ts';
 import { resolveStore } from './store-location.ts';
@@ -80,7 +79,7 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
 
 /** The same, with what a watcher and a comparison need. The ConfigError it throws knows its sources too. */
 export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
-  const { env = process.env, writeKeys = true, readSecrets, serviceOnly } = options;
+  const { env, writeKeys = true, readSecrets, serviceOnly } = options;
   const readAt = Date.now();
   const sources: SourceList = { files: [resolve(file)], patterns: [] };
   const problems = new ProblemList();
@@ -96,7 +95,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const noteFile = (secret: string): void => void sources.files.push(secret);
   const secretFiles = options.secretFiles ?? service.value.secret_files;
   const context = { env, noteFile, readSecrets, secretFiles, issuerIsLoopback };
-  const { store, clientSecrets, keys: configured, read } = await resolveSecrets(parts, context);
+  const { store, keys: configured, clients, read } = await resolveSecrets(parts, context);
   if (!problems.isEmpty || !store) throw refusal();
   const generatedKeys = KEY_NAMES.filter((name) => configured[name].length === 0);
   // Only now, so that a refused file changes nothing.
@@ -113,7 +112,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
     ...(secretFiles === 'any_mode' ? [ANY_MODE] : []),
     ...usersNotice(parts),
   ];
-  const config = toConfig(parts, { store, clientSecrets, keys, read, notices });
+  const config = toConfig(parts, { store, keys, clients, read, notices });
   return { config, sources, hash: hashConfig(config), generatedKeys, readAt };
 }
 
@@ -142,23 +141,18 @@ async function readParts(
   const content = serviceOnly && isRecord(whole) ? withoutFaults(whole) : (whole ?? {});
   const value = parse(serviceSchema, content, report);
   const lists = listsSchema.parse(isRecord(content) ? content : {});
-  const listings: (Listing | undefined)[] = [{ document, path: ['clients'], items: lists.clients }];
-  for (const [name, index] of await findFiles(lists.clients_from, file, sources)) {
-    const at = (message: string): void => report(['clients_from', index], message);
-    listings.push(await readListing(name, 'clients', problems, at));
-  }
   const heard = serviceOnly ? new ProblemList() : problems;
-  const listed: typeof listings = [];
   const usersFrom = lists.users_from === undefined ? [] : [lists.users_from];
-  for (const name of (await findFiles(usersFrom, file, sources)).keys()) {
-    const at = (message: string): void => heard.reporter(document)(['users_from'], message);
-    listed.push(await readListing(name, 'users', heard, at));
-  }
+  const clients = [
+    { document, path: ['clients'], items: lists.clients },
+    ...(await readListings(document, ['clients', lists.clients_from], { problems, sources })),
+  ];
   const resources = [{ document, path: ['resources'], items: lists.resources }];
+  const users = await readListings(document, ['users', usersFrom], { problems: heard, sources });
   const entries = {
-    clients: entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
-    resources: entriesOf(resourceSchema, resources, { problems }),
-    users: entriesOf(userSchema, listed, { problems: heard, labelKey: 'username' }),
+    clients: entriesOf(clientSchema, clients, problems),
+    resources: entriesOf(resourceSchema, resources, problems),
+    users: entriesOf(userSchema, users, heard),
   };
   if (!value) return undefined;
   return { service: { value, report, place: () => `${file}:1`, folder }, ...entries };
@@ -203,21 +197,18 @@ async function resolveSecrets({ service, clients }: Parts, context: SecretContex
     cookie_keys: await resolveKeys(service, 'cookie_keys', context),
   };
   const ofService = Object.values(keys).flat().map(digestOf);
-  const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
-  for (const client of clients.list)
-    clientSecrets.set(client, await resolveClientSecrets(client, context, ofService));
-  return { store, keys, clientSecrets, read: await readOfFeatures(service, context) };
+  const resolved: Client[] = [];
+  for (const entry of clients.list)
+    resolved.push(toClient(entry.value, await resolveClientSecrets(entry, context, ofService)));
+  return { store, keys, clients: resolved, read: await readOfFeatures(service, context) };
 }
 
 /** What the keys of features refer to. */
-function readOfFeatures({ value, folder, report }: Parts['service'], context: SecretContext) {
-  const lookUp = (isSecret: boolean) => async (path: readonly string[], reference: string) => {
-    const secretFiles = isSecret ? context.secretFiles : 'any_mode';
-    const found = await resolveReference(reference, folder, { ...context, secretFiles });
-    if ('fault' in found) report(path, found.fault);
-    else if (isSecret && found.isPlain && !context.issuerIsLoopback)
-      report(path, 'plain text requires an issuer on localhost: use env:NAME or file:PATH');
-    return 'fault' in found ? undefined : found.value;
-  };
-  return readKeys(value, { folder, secret: lookUp(true), open: lookUp(false) });
+function readOfFeatures(service: Parts['service'], context: SecretContext) {
+  const open = { ...context, secretFiles: 'any_mode', issuerIsLoopback: true } as const;
+  return readKeys(service.value, {
+    folder: service.folder,
+    secret: (...place) => readSecret(service, place, context),
+    open: (...place) => readSecret(service, place, open),
+  });
 }

@@ -4,23 +4,22 @@ import { camelKeys } from './camel-keys.ts';
 import type { Parts } from './check-access.ts';
 import { applicationTypeOf } from './check-clients.ts';
 import type { AuditConfig, Client, ClientSecret, Config, StoreConfig, UserEntry } from './config.ts';
-import type { Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import type { KeyName } from './service-keys.ts';
 import type { UserForm } from './schema-user.ts';
 
 type Sources = Readonly<{
   store: StoreConfig;
-  clientSecrets: ReadonlyMap<Entry<ClientForm>, readonly ClientSecret[]>;
   keys: Readonly<Record<KeyName, readonly string[]>>;
+  clients: readonly Client[];
   /** What the keys of features refer to. */
   read: object;
   notices: readonly string[];
 }>;
 
 /** The configuration as the rest of the service sees it. */
-export function toConfig({ service, clients, resources, users }: Parts, sources: Sources): Config {
-  const { store, clientSecrets, keys, read, notices } = sources;
+export function toConfig({ service, resources, users }: Parts, sources: Sources): Config {
+  const { store, keys, clients, read, notices } = sources;
   const { folder, value } = service;
   const { $schema: _, clients_from: _from, users_from: usersFrom, views, ...form } = value;
   return {
@@ -31,7 +30,7 @@ export function toConfig({ service, clients, resources, users }: Parts, sources:
     encryptionKeys: keys.encryption_keys.map((key) => Buffer.from(key, 'base64url')),
     cookieKeys: keys.cookie_keys,
     resources: resources.list.map((entry) => camelKeys(entry.value)),
-    clients: clients.list.map((entry) => toClient(entry.value, clientSecrets.get(entry) ?? [])),
+    clients,
     users: users.list.map((entry) => toUser(entry.value)),
     usersFrom: usersFrom && resolve(folder, usersFrom),
     viewsFolder: views && resolve(folder, views),

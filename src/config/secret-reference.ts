@@ -1,17 +1,19 @@
 // Reads what a secret reference points to: `env:NAME` or `file:PATH`. No message here ever holds a secret.
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { readFault } from './document.ts';
-import { readRegular, statRegular } from './regular-file.ts';
+import type { Path } from './problems.ts';
+import { readFault, readRegular } from './regular-file.ts';
+import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 
-const LARGEST_SECRET_BYTES = 65_536;
+const LARGEST_SECRET_KIB = 64;
 
 export type SecretFiles = ServiceForm['secret_files'];
 
 /** What all references of one configuration are read against. */
 type ReferenceSource = Readonly<{
-  env: NodeJS.ProcessEnv;
+  /** Default: that of this process. */
+  env?: NodeJS.ProcessEnv | undefined;
   /** Called with every file that is looked for, also one that isn't there. */
   noteFile?: ((file: string) => void) | undefined;
   /** false where the secrets aren't, as in CI: a reference then stands for a value made from its own text. */
@@ -23,7 +25,7 @@ type ReferenceSource = Readonly<{
 /** What the secrets of one configuration are judged by. */
 export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
 
-export type Resolved = { readonly value: string; readonly isPlain: boolean } | { readonly fault: string };
+type Resolved = { readonly value: string; readonly isPlain: boolean } | { readonly fault: string };
 
 /**
  * The value behind `reference`, or why there is none. Text that is no reference stands for itself; relative paths start in
@@ -42,10 +44,21 @@ export async function resolveReference(
   return { value: reference, isPlain: true };
 }
 
-/** The same for a reference on the command line: relative paths start where the command was given. */
-export function resolveArgument(reference: string): Promise<Resolved> {
-  // No configuration could say otherwise for a mount that can't do better.
-  return resolveReference(reference, process.cwd(), { env: process.env, secretFiles: 'any_mode' });
+/** The secret at `path` of `entry`, or undefined after its fault was reported. `instead`: of plain text. */
+export async function readSecret(
+  { folder, report }: Entry<object>,
+  [path, reference]: readonly [path: Path, reference: string],
+  context: SecretContext,
+  instead = 'env:NAME or file:PATH',
+): Promise<string | undefined> {
+  const resolved = await resolveReference(reference, folder, context);
+  if ('fault' in resolved) {
+    report(path, resolved.fault);
+    return undefined;
+  }
+  if (resolved.isPlain && !context.issuerIsLoopback)
+    report(path, `plain text requires an issuer on localhost: use ${instead}`);
+  return resolved.value;
 }
 
 /** Whether this points to a secret instead of being one. */
@@ -57,7 +70,7 @@ function standIn(reference: string): Resolved {
   return { value, isPlain: false };
 }
 
-function fromEnvironment(name: string, env: NodeJS.ProcessEnv): Resolved {
+function fromEnvironment(name: string, env = process.env): Resolved {
   // Not repeated: what isn't a name may be the secret itself.
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
     return fault('env: must be followed by the name of an environment variable');
@@ -75,12 +88,11 @@ async function fromFile(
   const file = resolve(folder, path);
   noteFile?.(file);
   try {
-    const { size, mode } = await statRegular(file);
-    if (size > LARGEST_SECRET_BYTES) return fault(`file:${path} is too large for a secret`);
+    const { content, mode } = await readRegular(file, LARGEST_SECRET_KIB);
     const open = secretFiles === 'private' ? openFileFault(file, mode) : undefined;
     if (open) return fault(open);
     // Editors and `echo` end a file with a newline that isn't part of the secret.
-    const value = (await readRegular(file)).toString().replace(/\r?\n$/, '');
+    const value = content.toString().replace(/\r?\n$/, '');
     return value === '' ? fault(`file:${path} is empty`) : { value, isPlain: false };
   } catch (error) {
     return fault(`file:${path} ${readFault(error)}`);

@@ -2,11 +2,12 @@
 // the data folder.
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
+import { link, mkdir, rm, writeFile } from 'node:fs/promises';
 import type { StoreConfig } from './config.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import { type Resolved, resolveReference, type SecretContext, type SecretFiles } from './secret-reference.ts';
+import { readSecret, resolveReference, type SecretContext, type SecretFiles } from './secret-reference.ts';
 import { weakness } from './secret-strength.ts';
 
 export const KEY_NAMES = ['encryption_keys', 'cookie_keys'] as const;
@@ -29,29 +30,22 @@ export async function resolveKeys(
     service.report([name], message);
   }
   const keys: string[] = [];
-  const bytesOf = (key: string) => Buffer.from(key, name === 'encryption_keys' ? 'base64url' : 'utf8');
   for (const [index, reference] of references.entries()) {
-    const resolved = await resolveReference(reference, service.folder, context);
-    const fault = keyFault(name, resolved, context.issuerIsLoopback);
-    if (fault) service.report([name, index], fault);
-    if ('fault' in resolved) continue;
-    const isSame = (key: string) => bytesOf(key).equals(bytesOf(resolved.value));
-    if (keys.some(isSame)) service.report([name, index], 'is the same key as an earlier one: remove it');
-    keys.push(resolved.value);
+    const at = [name, index];
+    const key = await readSecret(service, [at, reference], context);
+    if (key === undefined) continue;
+    const fault = keyFault(name, key);
+    if (fault) service.report(at, fault);
+    keys.push(key);
   }
   return keys;
 }
 
-function keyFault(name: KeyName, resolved: Resolved, issuerIsLoopback: boolean): string | undefined {
-  if ('fault' in resolved) return resolved.fault;
-  if (name === 'encryption_keys' && !/^[A-Za-z0-9_-]{43}=?$/.test(resolved.value)) {
+function keyFault(name: KeyName, key: string): string | undefined {
+  if (name === 'encryption_keys' && !/^[A-Za-z0-9_-]{43}=?$/.test(key))
     return 'the key must be 32 bytes, base64url (43 characters)';
-  }
-  const weak = weakness(resolved.value);
-  if (weak) return `the key ${weak}`;
-  return resolved.isPlain && !issuerIsLoopback
-    ? 'plain text requires an issuer on localhost: use env:NAME or file:PATH'
-    : undefined;
+  const weak = weakness(key);
+  return weak && `the key ${weak}`;
 }
 
 /** Where data of this installation is kept on this machine. */
@@ -95,12 +89,8 @@ export async function generateKeys(names: readonly KeyName[], { folder, write, s
 const newKey = (): string => randomBytes(32).toString('base64url');
 
 async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {
-  const isAbsent = await stat(file).then(
-    () => false,
-    (error: unknown) => hasCode(error, 'ENOENT'),
-  );
-  if (isAbsent) return undefined;
-  const resolved = await resolveReference(`file:${file}`, '', { env: {}, secretFiles });
+  if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
+  const resolved = await resolveReference(`file:${file}`, '', { secretFiles });
   if ('fault' in resolved) throw new Error(resolved.fault);
   // Never replaced: what this key encrypted would be lost.
   if (!KEY.test(resolved.value)) throw new Error(`${file} does not contain a key: restore it from a backup`);
@@ -115,12 +105,9 @@ async function publish(file: string, value: string): Promise<boolean> {
     await link(draft, file);
     return true;
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
     throw error;
   } finally {
     await rm(draft, { force: true });
   }
 }
-
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;

@@ -22,21 +22,16 @@ const MOST_FAULTS = 5;
 
 type Fault = { readonly offset: number; readonly message: string };
 
-type Yaml = Readonly<{
-  content: unknown;
-  /** Whether the document is the word `null`. */
-  isNull: boolean;
-}>;
+type Yaml = { readonly content: unknown };
 
 type Faulty = { readonly faults: readonly (Position & { readonly message: string })[] };
 
 /** A tree takes a hundred times the memory of its text, so a long list is parsed in parts. */
 export function parseYaml(source: string, partLength = PART_LENGTH): Yaml | Faulty {
   const list = source.length > partLength ? readList(source, partLength) : undefined;
-  if (list !== undefined) return { content: list, isNull: false };
-  const { contents, content, faults } = readWhole(source);
-  if (faults.length === 0)
-    return { content, isNull: content === null && isScalar(contents) && contents.source !== '' };
+  if (list !== undefined) return { content: list };
+  const { content, faults } = readWhole(source);
+  if (faults.length === 0) return { content };
   const positionOf = positionsIn(source);
   const first = faults.slice(0, MOST_FAULTS);
   return { faults: first.map(({ offset, message }) => ({ ...positionOf(offset), message })) };
@@ -53,7 +48,7 @@ function readWhole(source: string) {
   const { contents, errors, warnings } = parseTree(source);
   const faults = [...errors, ...warnings].map(toFault);
   const content = faults.length === 0 ? toPlain(contents, faults) : undefined;
-  return { contents, content, faults };
+  return { content, faults };
 }
 
 /** In characters. */

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { Command } from 'commander';
 import { parseRedisUrl, RedisUrlError } from '../../config/redis-url.ts';
-import { resolveArgument } from '../../config/secret-reference.ts';
+import { resolveReference } from '../../config/secret-reference.ts';
 import { hasPassword } from '../../config/store-location.ts';
 import { confirm, withProgress, yesOption, type YesOption } from '../../cli/terminal.ts';
 import { addVerb, readService, type VerbOptions } from '../../cli/configuration.ts';
@@ -49,7 +49,8 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
 }
 
 async function resolveTarget(argument: string): Promise<string> {
-  const resolved = await resolveArgument(argument);
+  // No configuration could say otherwise for a mount that can't do better.
+  const resolved = await resolveReference(argument, process.cwd(), { secretFiles: 'any_mode' });
   if ('fault' in resolved) throw new CommandError(`--to ${resolved.fault}`);
   try {
     // Other users of the machine can read a command line.
