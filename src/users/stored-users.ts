@@ -157,6 +157,9 @@ export function createStoredUsers(store: IndexedStore) {
 
   const findById = (id: string) => readUser(documents, id);
 
+  const findByPrefix = async (name: string, prefix: string, limit: number) =>
+    usersOf(store, name, await index.page(name, { prefix, limit }));
+
   const change = (id: string, to: Change) => changeUser(store, id, to);
 
   return {
@@ -166,8 +169,8 @@ export function createStoredUsers(store: IndexedStore) {
     /** Page by page, in the order of their names: those after a name, as it was typed. */
     byName: (range: NameRange, onFault: OnUnreadable) => usersByName(store, range, onFault),
     /** Whom an index of a feature leads to; `sort` is all of theirs. */
-    findBySort: async (name: string, sort: string, limit: number) =>
-      usersOf(store, name, await index.page(name, { prefix: `${sort}\0`, limit })),
+    findBySort: (name: string, sort: string, limit: number) => findByPrefix(name, `${sort}\0`, limit),
+    findByPrefix,
     idOf,
     findById,
     /** As it was typed. Makes the same store calls whether the name exists or not. */

@@ -10,7 +10,7 @@ import type { AddressLinks } from './address.ts';
 import { mailAddress, mailboxOf, type MailSettings } from './feature.ts';
 import type { MailJob, MailJobs } from './jobs.ts';
 import { composeLetter, kindOf, toModel } from './letter.ts';
-import { canSignUp, findByAddress, newcomer } from './sign-up.ts';
+import { canSignUp, findByAddress, isBarred, newcomer } from './sign-up.ts';
 import type { MailStates } from './state.ts';
 import { sendMessage, toFailure } from './transport.ts';
 
@@ -64,7 +64,8 @@ async function lettersFor({ app, settings }: Parts, { id, what, typed = '' }: Ma
   const named = isSignUp ? undefined : await app.accounts.lookUp(typed);
   const users = named ? [named] : await findByAddress(app, address);
   const link = { purpose: 'new_user', accountId: `usr_${id}`, address, id } as const;
-  if (isSignUp && users.length === 0) return [{ id: `${id}.new`, what: link.purpose, link }];
+  if (isSignUp && users.length === 0)
+    return (await isBarred(app, address)) ? [] : [{ id: `${id}.new`, what: link.purpose, link }];
   const kind = isSignUp ? 'exists' : 'link';
   return users.map((user) => ({ id: `${id}.${user.id}`, what: kind, accountId: user.id }));
 }

@@ -13,7 +13,7 @@ import { addUser } from '../../users/acts.ts';
 import { oneTimeLinkUrl } from '../../users/one-time-links.ts';
 import { type NewUser, withName } from '../../users/stored-users.ts';
 import { userOfStore } from '../../users/user.ts';
-import { ADDRESSES, addressOf, type MailSettings } from './feature.ts';
+import { ADDRESSES, addressOf, mailboxOf, type MailSettings } from './feature.ts';
 import type { FollowMailLink } from './link-page.ts';
 import type { MailLink } from './links.ts';
 
@@ -22,6 +22,16 @@ export async function findByAddress({ config, storedUsers }: App, address: strin
   const key = address.toLowerCase();
   const ofFile = config.users.filter((one) => addressOf(one)?.toLowerCase() === key);
   return [...ofFile, ...(await storedUsers.findBySort(ADDRESSES, key, 5))].slice(0, 5);
+}
+
+/** Whether a disabled user has this mailbox, with any tag: they can't come back as another user. */
+export async function isBarred(app: App, address: string): Promise<boolean> {
+  const mailbox = mailboxOf(address);
+  const tagged = await app.storedUsers.findByPrefix(ADDRESSES, mailbox.replace(/@.*/, '+'), 100);
+  for (const user of [...(await findByAddress(app, mailbox)), ...tagged])
+    if (mailboxOf(String(addressOf(user))) === mailbox && !(await app.accounts.findLiveNow(user.id)))
+      return true;
+  return false;
 }
 
 /** By the current configuration, which may have changed since the address was entered. */
@@ -58,6 +68,7 @@ export function followSignUp(host: Host, settings: MailSettings): FollowMailLink
 
   return async ({ accountId, address: email }, { ctx, form, ...target }) => {
     if (!canSignUp(settings, email) || (await findByAddress(host, email)).length > 0) return undefined;
+    if (await isBarred(host, email)) return undefined;
     const page = pageContextOf(ctx);
     // Where an outage cut off a request after it had written its user, the link works again, for the same username.
     const begun = await storedUsers.findById(accountId);

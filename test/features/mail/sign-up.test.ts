@@ -1,6 +1,7 @@
 // Sign-up over HTTP and SMTP: one answer for every address, and a user only by the link that proves it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/store.ts';
+import { createAccountStates } from '../../../src/users/account-state.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { until } from '../../world/clock.ts';
 import { eachStore, useWorld } from '../../world/each-store.ts';
@@ -143,6 +144,20 @@ eachStore(
       expect(await statusOf(closed)).toBe(200);
       await linkTo('bea@other.example');
       await world().reload(config);
+    });
+
+    it('is closed for a disabled user, whatever the tag of their mailbox', async () => {
+      const email = 'tag+1@acme.example';
+      const user = { id: idOfStored('tag'), username: 'tag', passwordHash: undefined, claims: { email } };
+      const later = await linkTo('tag+2@acme.example');
+      await users().add(user);
+      const states = createAccountStates(world().openedStore.documents);
+      await states.update(user.id, { disabled: true });
+      expect((await newBrowser(world()).request(later)).status).toBe(410);
+      for (const one of ['eve+2@acme.example', 'tag@acme.example', 'TAG+3@acme.example'])
+        expect([one, await linkTo(one)]).toEqual([one, '']);
+      await states.update(user.id, { disabled: false });
+      expect(await linkTo('tag+4@acme.example')).not.toBe('');
     });
 
     it('refuses forms that are not its own (ML-46)', async () => {
