@@ -45,21 +45,22 @@ const ENROLLING: readonly LinkPurpose[] = ['factors', 'invite'];
 
 const isCurrent = ({ stateSince }: OneTimeLink, { validAfter }: AccountState) => validAfter === stateSince;
 
+const newToken = () => randomBytes(32).toString('base64url');
+
 export function createOneTimeLinks({ records, states, factors, hash, now }: OneTimeLinksParts) {
   const keyOf = (token: string) => hash(`link:${token}`);
   const aliasOf = (purpose: LinkPurpose, accountId: string) => hash(`link of:${purpose}:${accountId}`);
   const sinceOf = async ({ purpose, accountId }: OneTimeLink) =>
     ENROLLING.includes(purpose) ? (await factors.get(accountId)).sessionsSince : 0;
   return {
-    /** The token of a new link. One that is sent stands beside all others; of those that are handed out, an older one of the same purpose is gone. */
-    async create(link: OneTimeLink, ttlSeconds: number): Promise<string> {
+    /** The token of a new link: `own`, unless that was used. One that is sent stands beside all others; of those that are handed out, an older one of the same purpose is gone. */
+    async create(link: OneTimeLink, ttlSeconds: number, own = newToken()): Promise<string> {
       // Else anyone who asks for an email could end a link of an operator's.
       const alias = link.mailedTo === undefined ? aliasOf(link.purpose, link.accountId) : undefined;
       const payload = JSON.stringify({ ...link, sessionsSince: await sinceOf(link) });
-      for (;;) {
+      for (let token = own; ; token = newToken()) {
         const older = alias && (await records.findByAlias(KIND, alias));
         if (older) await records.destroy(KIND, older.key);
-        const token = randomBytes(32).toString('base64url');
         // It is handed out: where failovers are to be expected, a replica has it first.
         const life = { ttlSeconds, isAwaited: true };
         const result = await records.save({ kind: KIND, key: keyOf(token), payload, alias, ...life });

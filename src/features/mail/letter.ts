@@ -12,6 +12,7 @@ import type { MailJob } from './jobs.ts';
 import { createMailLinks, type MailLink } from './links.ts';
 import type { LetterModel } from './models.ts';
 
+type Purpose = 'reset' | 'invite';
 type Kind = Exclude<LetterModel['kind'], MailLink['purpose']>;
 
 const LINK_SECONDS = { reset: 30 * MINUTE, invite: 7 * DAY, address: DAY, undo: 7 * DAY, new_user: DAY };
@@ -25,14 +26,18 @@ export async function kindOf({ factors }: App, { what }: MailJob, user: User): P
   return hasSecondFactor(await factors.get(id)) ? 'elsewhere' : 'invite';
 }
 
-export async function toModel(app: App, job: MailJob, kind: Kind, user: User): Promise<LetterModel> {
+/** `token`: of the link in it. */
+type Tried = MailJob & { readonly token: string };
+
+export async function toModel(app: App, job: Tried, kind: Kind, user: User): Promise<LetterModel> {
   const { username } = user;
-  const { link: mailed, note } = job;
+  const { link: mailed, note, token } = job;
   if (mailed !== undefined) {
-    const link = await createMailLinks(app).create(mailed, LINK_SECONDS[mailed.purpose]);
+    const link = await createMailLinks(app).save(mailed, LINK_SECONDS[mailed.purpose], token);
     return { kind: mailed.purpose, username, link };
   }
-  if (kind === 'reset' || kind === 'invite') return { kind, username, link: await newLink(app, kind, user) };
+  if (kind === 'reset' || kind === 'invite')
+    return { kind, username, link: await saveLink(app, kind, user, token) };
   if (kind === 'exists') return { kind, username, link: `${app.issuer}${FORGOT_PATH}` };
   if (kind === 'elsewhere' || kind === 'test') return { kind, username };
   const { at = 0, place = { browser: '', network: '' } } = note ?? {};
@@ -40,12 +45,12 @@ export async function toModel(app: App, job: MailJob, kind: Kind, user: User): P
   return { kind, username, at, ...place, link };
 }
 
-/** A new link for each try. An earlier link still works if its email was delivered without confirmation. */
-async function newLink({ config, links, states }: App, purpose: 'reset' | 'invite', user: User) {
+/** Anew for each try, so that its life begins then. An earlier link still works if its email was delivered without confirmation. */
+async function saveLink({ config, links, states }: App, purpose: Purpose, user: User, token: string) {
   const { id: accountId, validAfter: passwordSince, claims } = user;
   const { validAfter: stateSince } = await states.get(accountId);
   const link = { purpose, accountId, passwordSince, stateSince, mailedTo: String(claims['email']) };
-  return oneTimeLinkUrl(config.issuer, await links.create(link, LINK_SECONDS[purpose]));
+  return oneTimeLinkUrl(config.issuer, await links.create(link, LINK_SECONDS[purpose], token));
 }
 
 type Parts = { readonly pages: Pages; readonly config: Pick<Config, 'branding' | 'issuer'> };

@@ -1,5 +1,4 @@
 // Links in emails to the page of link-page.ts. Unlike one-time links, they don't end with the user's sessions or password.
-import { randomBytes } from 'node:crypto';
 import { parseJsonObject } from '../../config/parse-fields.ts';
 import type { App } from '../../oidc/app.ts';
 import { EMAIL_PATH } from './feature.ts';
@@ -16,9 +15,8 @@ export function createMailLinks({ issuer, hash, store }: Pick<App, 'issuer' | 'h
   const { now } = store.clock;
   const keyOf = (token: string) => hash(`email link:${token}`);
   return {
-    /** Resolves the URL of a new link. */
-    async create(link: MailLink, ttlSeconds: number): Promise<string> {
-      const token = randomBytes(32).toString('base64url');
+    /** Resolves the URL. The same token again replaces its link. */
+    async save(link: MailLink, ttlSeconds: number, token: string): Promise<string> {
       const payload = JSON.stringify({ ...link, until: now() + ttlSeconds * 1000 });
       const life = { ttlSeconds: 2 * ttlSeconds, isAwaited: true };
       await store.records.save({ kind: KIND, key: keyOf(token), payload, ...life });

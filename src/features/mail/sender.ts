@@ -1,9 +1,11 @@
 // Sends the emails in the outbox. Users, limits, links and texts are looked up here and not when an email is requested, so that the
 // response to a request is the same for every name and takes the same time.
+import { randomBytes } from 'node:crypto';
 import { TooManyRequests } from '../../limits/limits.ts';
 import { createSparse } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import type { Job } from '../../oidc/job.ts';
+import { createKeyedHash, type KeyedHash } from '../../store/keyed-hash.ts';
 import { createOutbox, type JobFailure } from '../../store/outbox.ts';
 import { ifUnavailable } from '../../store/store.ts';
 import type { AddressLinks } from './address.ts';
@@ -40,7 +42,9 @@ const take = ({ limits }: App, subject: string, names: readonly LimitName[]): Pr
 
 type SenderParts = Readonly<{ app: App; settings: MailSettings; jobs: MailJobs; addresses: AddressLinks }> &
   Readonly<{ states: MailStates }>;
-type Parts = SenderParts & Readonly<{ ends: AbortSignal[]; timesToSay: ReturnType<typeof createSparse> }>;
+type Parts = SenderParts &
+  Readonly<{ ends: AbortSignal[]; timesToSay: ReturnType<typeof createSparse> }> &
+  Readonly<{ tokenOf: KeyedHash }>;
 
 /** Records that an email was sent or dropped. */
 function record(
@@ -95,7 +99,7 @@ async function findReader({ app: { accounts }, addresses }: Parts, job: MailJob)
 }
 
 async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Promise<JobFailure | 'done'> {
-  const { app, settings, ends } = parts;
+  const { app, settings, ends, tokenOf } = parts;
   const { id, accountId = '', note, failures } = job;
   const reader = await findReader(parts, job);
   if (reader === undefined) return 'done';
@@ -108,7 +112,7 @@ async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Pr
   }
   if (!(await take(app, '', sharesOf(job)))) return DELAYED;
   const locale = app.pages.localeFor({ chosen: job.locale ?? String(user.claims['locale']) });
-  const content = composeLetter(app, await toModel(app, job, kind, user), locale);
+  const content = composeLetter(app, await toModel(app, { ...job, token: tokenOf(id) }, kind, user), locale);
   const failure = await sendMessage(settings, { id, to, ends, ...content }).then(() => undefined, toFailure);
   if (failure === undefined) record(parts, kind, accountId);
   await keepRefusal(parts, job, to, failure);
@@ -142,7 +146,9 @@ export function createSender(given: SenderParts): Job {
   const { log, storeNow: now } = app;
   const timesToSay = createSparse(now);
   const ending = new AbortController();
-  const parts = { ...given, timesToSay, ends: [ending.signal] };
+  // Of a job's link, for all its tries. No store has the key.
+  const tokenOf = createKeyedHash(randomBytes(32));
+  const parts = { ...given, timesToSay, tokenOf, ends: [ending.signal] };
 
   const outbox = createOutbox(jobs, now, {
     targetOf: laneOf,
@@ -166,8 +172,9 @@ export function createSender(given: SenderParts): Job {
   return {
     ...outbox,
     async stop() {
-      setTimeout(() => ending.abort(), STOPS_WITHIN_MS).unref();
+      const timer = setTimeout(() => ending.abort(), STOPS_WITHIN_MS).unref();
       await outbox.stop();
+      clearTimeout(timer);
     },
     /** Nothing while the store can't be asked. */
     async snapshot() {

@@ -197,13 +197,18 @@ eachStore(
 
 describe('an address', () => {
   let broken: string | undefined;
+  const links: string[] = [];
   const breakable = (store: Store): Store => {
-    const { documents } = store;
+    const { documents, records } = store;
     const put: typeof documents.put = async (collection, ...write) => {
       if (collection === broken) throw new StoreUnavailable();
       return documents.put(collection, ...write);
     };
-    return Object.assign(store, { documents: { ...documents, put } });
+    const save: typeof records.save = (record) => {
+      if (record.kind.endsWith('Link')) links.push(record.key);
+      return records.save(record);
+    };
+    return Object.assign(store, { documents: { ...documents, put }, records: { ...records, save } });
   };
   const world = useWorld({ config, handStore: breakable });
 
@@ -223,6 +228,26 @@ describe('an address', () => {
       expect(await user.isSignedOut()).toBe(true);
     },
   );
+
+  it('has one link for all tries of an email, as has a reset (T8)', async () => {
+    const [user, to, jobs] = [await newUser(world()), newAddress(), createMailJobs(world().openedStore)];
+    links.splice(0);
+    server.faults.data = '451 later';
+    await askFor(world(), user.username);
+    await user.ask(to);
+    for (const failures of [1, 2]) {
+      await until(async () => {
+        const waiting = (await jobs.list()).filter(({ job }) => job.failures === failures && !job.isHeld);
+        expect(waiting).toHaveLength(3);
+      });
+      if (failures === 2) delete server.faults.data;
+      for (const one of await jobs.list()) await jobs.change(one, { notBefore: Date.now() });
+    }
+    expect(await postLink(world(), await linkTo(to))).toBe(200);
+    await quiet(world());
+    // And the one that undoes the change.
+    expect([links.length, new Set(links).size]).toEqual([7, 3]);
+  });
 
   it('is verified by its own link (T12), which is no change', async () => {
     const user = await newUser(world(), { email_verified: false });

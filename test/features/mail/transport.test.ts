@@ -2,6 +2,7 @@
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { probeMail } from '../../../src/features/mail/commands.ts';
 import { mailAddress, parseSender, parseServer } from '../../../src/features/mail/feature.ts';
+import { createSender } from '../../../src/features/mail/sender.ts';
 import { sendMessage, toFailure } from '../../../src/features/mail/transport.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
@@ -103,6 +104,14 @@ describe('an email', () => {
     expect(await send('right', {}, content)).toMatchObject({ detail: expect.stringMatching(/rejected/) });
     expect(servers.right.letters).toEqual([]);
   });
+});
+
+it('the sender leaves no timer behind', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const app = { log: undefined, storeNow: Date.now };
+  await createSender({ app } as unknown as Parameters<typeof createSender>[0]).stop();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
 });
 
 describe('postern doctor', () => {
