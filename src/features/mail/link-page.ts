@@ -22,17 +22,15 @@ export function linkPage(host: Host, follow: Readonly<Record<MailLink['purpose']
   const { audit, config, csrf, issuer, pages } = host;
   const [links, noteDead] = [createMailLinks(host), createNoteDead(host)];
 
+  const newUserPath = config.mail?.signUp && SIGN_UP_PATH;
   /** An undo link can't be requested. */
-  const newLinkUrls = {
-    address: config.account ? `${issuer}${ACCOUNT_PATH}` : undefined,
-    undo: undefined,
-    new_user: config.mail?.signUp && `${issuer}${SIGN_UP_PATH}`,
-  };
+  const newLinkPaths = { address: config.account && ACCOUNT_PATH, undo: false, new_user: newUserPath };
 
   async function refuse(ctx: Context, link: MailLink | undefined): Promise<void> {
     await noteDead(ctx, { ...fieldsOf(link), reason: link === undefined ? 'unknown' : 'ended' });
     ctx.status = 410;
-    const newLinkUrl = link && newLinkUrls[link.purpose];
+    const path = link && newLinkPaths[link.purpose];
+    const newLinkUrl = path ? `${issuer}${path}` : undefined;
     sendPage(ctx, pages.render('link', { outcome: 'expired', newLinkUrl }, pageContextOf(ctx)));
   }
 

@@ -13,7 +13,7 @@ import { mailAddress, mailboxOf, type MailSettings } from './feature.ts';
 import type { MailJob, MailJobs } from './jobs.ts';
 import { composeLetter, kindOf, toModel } from './letter.ts';
 import { canSignUp, findByAddress, isBarred, newcomer } from './sign-up.ts';
-import type { MailStates } from './state.ts';
+import type { MailState, MailStates } from './state.ts';
 import { sendMessage, toFailure } from './transport.ts';
 
 const MINUTE_MS = 60_000;
@@ -29,30 +29,21 @@ const STOPS_WITHIN_MS = 3000;
 type LimitName = 'sent' | 'asked' | 'sign_ups' | 'recipient' | 'recipient_day' | 'notices';
 
 /** False: there have been too many. Throws StoreUnavailable. */
-const take = ({ limits }: App, subject: string, names: readonly LimitName[]): Promise<boolean> =>
-  limits
-    .guess(
-      undefined,
-      names.map((name) => limits.quotaOf(`mail.${name}`, subject)),
-    )
-    .then(
-      () => true,
-      (error: unknown) => (error instanceof TooManyRequests ? false : Promise.reject(error)),
-    );
+function take({ limits }: App, subject: string, names: readonly LimitName[]): Promise<boolean> {
+  const quotas = names.map((name) => limits.quotaOf(`mail.${name}`, subject));
+  return limits.guess(undefined, quotas).then(
+    () => true,
+    (error: unknown) => (error instanceof TooManyRequests ? false : Promise.reject(error)),
+  );
+}
 
 type SenderParts = Readonly<{ app: App; settings: MailSettings; jobs: MailJobs; addresses: AddressLinks }> &
   Readonly<{ states: MailStates }>;
 type Parts = SenderParts &
-  Readonly<{ ends: AbortSignal[]; timesToSay: ReturnType<typeof createSparse> }> &
-  Readonly<{ tokenOf: KeyedHash }>;
+  Readonly<{ ends: AbortSignal[]; timesToSay: ReturnType<typeof createSparse>; tokenOf: KeyedHash }>;
 
 /** Records that an email was sent or dropped. */
-function record(
-  { app, timesToSay }: Parts,
-  kind: string,
-  accountId: string | undefined,
-  reason?: string,
-): void {
+function record({ app, timesToSay }: Parts, kind: string, accountId?: string, reason?: string): void {
   app.metrics.count('mail', { kind, outcome: reason ?? 'sent' });
   const outcome = reason === undefined ? 'success' : 'failure';
   // Anyone can exceed a mailbox's limit repeatedly, so this is recorded only once in a while.
@@ -125,11 +116,9 @@ async function keepRefusal({ app, states }: Parts, job: MailJob, address: string
   if (link !== undefined) return;
   const isRefused = failure?.reason === 'refused';
   const refused = isRefused ? { address, at: app.storeNow() } : undefined;
-  await states
-    .update(accountId, (before) =>
-      isRefused === (before.refused?.address === address) ? undefined : { refused },
-    )
-    .catch(ifUnavailable);
+  const to = (before: MailState) =>
+    isRefused === (before.refused?.address === address) ? undefined : { refused };
+  await states.update(accountId, to).catch(ifUnavailable);
 }
 
 /** Sign-ups leave room for passwords. */

@@ -66,10 +66,7 @@ async function writeTo(folder: string, name: string, message: { readonly text: s
   const { createTransport } = await import('nodemailer');
   const made = await createTransport({ ...CLOSED, streamTransport: true, buffer: true }).sendMail(message);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  for (const [ending, content] of [
-    ['txt', message.text] as const,
-    ['eml', made.message as Buffer] as const,
-  ]) {
+  for (const [ending, content] of Object.entries({ txt: message.text, eml: made.message as Buffer })) {
     const file = path.join(folder, `${name}.${ending}`);
     // Whoever may write to the folder can't say where it goes.
     const fresh = `${file}.${randomUUID()}`;
