@@ -182,7 +182,10 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
   },
   workers: {
     'HT-37': ['const DRAIN_TIMEOUT_MS = 8000;', 'const DRAIN_TIMEOUT_MS = 1;'],
-    'RD-30': ['if (this.#missed <= most) return void this.look();', 'if (most > 0) return void this.look();'],
+    'RD-30': [
+      "'a worker exited and is being replaced');",
+      "'a worker exited and is being replaced'); return;",
+    ],
   },
 };
 

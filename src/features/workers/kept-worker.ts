@@ -1,4 +1,4 @@
-// One worker as the primary sees it: its process is restarted when it ends or hangs.
+// One worker as the primary sees it: its process is restarted when it ends.
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { threadPoolOf } from '../../config/threads.ts';
@@ -8,10 +8,6 @@ import type { Telemetry } from '../../observability/telemetry.ts';
 import type { Job, Report, WorkerMessage } from './channel.ts';
 
 const ANSWER_WITHIN_MS = 2000;
-const LOOK_EVERY_MS = 5000;
-/** In a row, from the start on. Counted rather than timed: a machine that slept for an hour has missed one. */
-const MISSED_REPORTS = 3;
-const MISSED_AT_START = 12;
 /** After serving this long, the next failure counts as the first. */
 const STEADY_AFTER_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
@@ -39,7 +35,6 @@ export class KeptWorker {
   #worker: Worker | undefined;
   #servingSince: number | undefined;
   #refusal: string | undefined;
-  #missed = 0;
   #asked: PromiseWithResolvers<Report | undefined> | undefined;
   /** As of its last report. */
   counted: ProcessMetrics = [];
@@ -104,12 +99,10 @@ export class KeptWorker {
   async #live(): Promise<{ readonly reason: string; readonly isSteady: boolean }> {
     const { number, processes, job, telemetry, onEnded } = this.#parts;
     const worker = cluster.fork(threadPoolOf(processes));
-    [this.#worker, this.#refusal, this.#missed] = [worker, undefined, 0];
+    [this.#worker, this.#refusal] = [worker, undefined];
     worker.on('message', (message: WorkerMessage) => this.#receive(message));
     this.#send({ worker: number, ...job() });
-    const watch = setInterval(() => this.#watch(), LOOK_EVERY_MS);
     const ended = await endOf(worker);
-    clearInterval(watch);
     const since = this.#servingSince;
     // While it serves, nothing but server/crash.ts ends it so.
     const hasCrashed = since !== undefined && worker.process.exitCode === 1;
@@ -123,7 +116,6 @@ export class KeptWorker {
   }
 
   #receive(message: WorkerMessage): void {
-    this.#missed = 0;
     if (message.kind === 'taken') this.#parts.onTaken(message.loaded);
     if (message.kind === 'refused') this.#refusal = message.reason;
     if (message.kind === 'report') {
@@ -136,17 +128,6 @@ export class KeptWorker {
       this.#hasServed = true;
       this.#first.resolve();
     }
-  }
-
-  /** A process that hangs keeps its place, and the connections dealt to it, until it is killed. */
-  #watch(): void {
-    this.#missed += 1;
-    const most = this.#servingSince === undefined ? MISSED_AT_START : MISSED_REPORTS;
-    if (this.#missed <= most) return void this.look();
-    const silent = this.#parts.number;
-    this.#refusal = `worker ${silent} did not answer: suspended, blocked or out of CPU`;
-    this.#parts.telemetry.log.error({ silent }, 'killed a worker that stopped responding');
-    this.kill();
   }
 
   #send(message: Job | 'report'): void {

@@ -227,21 +227,6 @@ describe('two workers', () => {
     expect(again.configuration.workers?.[1]?.pid).toBe(second?.pid);
   });
 
-  it('RD-30: of which one hangs for good kill it, without anybody asking, and another one takes its place', async () => {
-    const { world, running } = two();
-    const [first, second] = await workersOf(world);
-    process.kill(second?.pid ?? 0, 'SIGSTOP');
-    await findWithin('the end of the one that hung', 28, () => Promise.resolve(!isAlive(second?.pid ?? 0)));
-    await findWithin('ready again', 10, async () => (await readyz(world)).status === 'ready');
-    const now = await workersOf(world);
-    expect(now[0]?.pid).toBe(first?.pid);
-    expect(now[1]?.pid).not.toBe(second?.pid);
-    expect(running.stderr()).toMatch(/killed a worker that stopped responding/);
-    expect(running.stderr()).toMatch(/"reason":"worker 2 did not answer: suspended, .*a worker exited/);
-    const answers = await times(10, async () => requestAnew(`${world.base}/oauth/jwks.json`));
-    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
-  });
-
   it('CF: take a changed file over within five seconds, and keep the old one when the file is broken', async () => {
     const { world } = two();
     const before = await readyz(world);
