@@ -59,6 +59,4 @@ export type Declaration = Readonly<{
   sections?: Shape;
   /** Try-out only: where a newcomer begins while the demo client exists. */
   begin?: readonly ((config: never) => Beginning | undefined)[];
-  /** Client documents only: whether an id that the file doesn't have is a client's. */
-  knowsClient?: (config: never, clientId: string) => boolean;
 }>;

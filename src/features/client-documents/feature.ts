@@ -70,7 +70,5 @@ export const clientDocuments = {
     'documents.renewal': { limit: 10, windowSeconds: MINUTE },
   },
   audit: ['client_document'],
-  knowsClient: ({ clientDocuments: listed }: Settings, clientId: string) =>
-    isListedDocument(clientId, listed?.hosts ?? []),
   isOn: ({ clientDocuments: listed }: Settings) => listed !== undefined,
 } as const satisfies Declaration;

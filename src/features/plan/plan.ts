@@ -1,6 +1,6 @@
 // What a new configuration would change, and which users lose or gain access. Both configurations are loaded already.
 import { relative } from 'node:path';
-import type { ClientSecret, Config, StoreConfig } from '../../config/config.ts';
+import type { ClientSecret, StoreConfig } from '../../config/config.ts';
 import { type Difference, differences } from './diff.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { formatInstant } from '../../config/notation.ts';
@@ -8,7 +8,6 @@ import { isRecord } from '../../config/parse-fields.ts';
 import { type PlanItem, planUsers, type StoredUsers } from './users.ts';
 import { needsRestart } from '../../config/restart.ts';
 import { secretId } from '../../config/secret-strength.ts';
-import { FEATURES } from '../index.ts';
 
 export type Plan = Readonly<{
   result: 'nothing' | 'changes' | 'breaking';
@@ -28,7 +27,7 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
   const { stored } = current;
   const isUnknown = stored !== undefined && 'unknown' in stored;
   const items: PlanItem[] = [
-    ...differences(comparable(current, now), comparable(next, now)).map((one) => toItem(one, next)),
+    ...differences(comparable(current, now), comparable(next, now)).map(toItem),
     ...planUsers(current.config, next.config, isUnknown ? undefined : stored),
     ...(isUnknown
       ? [item('info', 'store', `could not check which users lose access: ${stored.unknown}`)]
@@ -53,28 +52,21 @@ const STRICTER = /^(users\[\]\.disabled|clients\[\]\.(require_pkce|sign_in(\.req
 const NEEDED =
   /^(encryption_keys|cookie_keys|trusted_proxies|(cors|features|outgoing|client_documents|mail|sign_in)\b.*|(clients|resources|users|clients\[\]\.client_secrets)\[\]|users\[\]\.password_hash|resources\[\]\.(scopes|default_scopes|clients|introspection_clients)|clients\[\]\.(redirect_uris|post_logout_redirect_uris|grant_types|response_modes|scope|default_scope))$/;
 
-const LIST: readonly {
-  readonly name: string;
-  readonly knowsClient?: (config: Config, clientId: string) => boolean;
-}[] = FEATURES;
-
-function isBreaking({ path, rule, to }: Difference, { config }: PlanSide): boolean {
+function isBreaking({ rule, to }: Difference): boolean {
   if (ALWAYS.test(rule)) return true;
   if (STRICTER.test(rule)) return ![undefined, false, 'second_factor'].some((lax) => lax === to);
   const isRemoved = [undefined, false, 0].some((nothing) => nothing === to);
-  // The document of a formerly pinned client can replace its entry.
-  const [, client = ''] = /^clients\[(.*)\]$/.exec(path) ?? [];
-  return isRemoved && NEEDED.test(rule) && !LIST.some(({ knowsClient }) => knowsClient?.(config, client));
+  return isRemoved && NEEDED.test(rule);
 }
 
 /** Secret or private: their values are not printed. */
 const HIDDEN =
   /^(store|mail\.(password|ca)|encryption_keys|cookie_keys|users\[\]\.(password_hash|claims).*)$/;
 
-function toItem(difference: Difference, next: PlanSide): PlanItem {
+function toItem(difference: Difference): PlanItem {
   const { path } = difference;
   const when = needsRestart(path) ? '; takes effect at the next start' : '';
-  return item(isBreaking(difference, next) ? 'breaking' : 'change', path, `${describe(difference)}${when}`);
+  return item(isBreaking(difference) ? 'breaking' : 'change', path, `${describe(difference)}${when}`);
 }
 
 function describe({ rule, from, to }: Difference): string {

@@ -4,7 +4,6 @@ import { loadConfigWithSources } from '../../../src/config/load.ts';
 import type { StoredUsers } from '../../../src/features/plan/users.ts';
 import { toPlan, type Plan, type PlanSide } from '../../../src/features/plan/plan.ts';
 import { settingsForRestart } from '../../../src/config/restart.ts';
-import { configSchema } from '../../../src/config/schema.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';
 import {
   client,
@@ -79,19 +78,6 @@ describe('a plan', () => {
     // The other way round adds what was left out: no harm, except for an app that authenticates otherwise.
     const back = await planOf(withWeb(keys), withWeb());
     expect(back.result).toBe('token_endpoint_auth_method' in keys ? 'breaking' : 'changes');
-  });
-
-  const hasDocuments = 'client_documents' in configSchema.shape;
-  it.runIf(hasDocuments)('lets a pinned client go on as its document says', async () => {
-    const pinned = client({
-      client_id: 'https://docs.example/client.json',
-      client_secret: undefined,
-      token_endpoint_auth_method: 'none',
-    });
-    const two = `${BASE}client_documents: { hosts: [docs.example, other.example], scope: openid }\n`;
-    expect((await planOf(two, two.replace(', other.example', ''))).result).toBe('breaking');
-    expect((await planOf(`${two}clients:\n${pinned}`, two)).result).toBe('changes');
-    expect((await planOf(`${BASE}clients:\n${pinned}`, BASE)).result).toBe('breaking');
   });
 
   it('tells a stricter setting from a laxer one', async () => {
