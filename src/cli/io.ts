@@ -6,7 +6,6 @@ import { escaped } from '../config/text.ts';
 type Output = {
   write(text: string): unknown;
   readonly isTTY?: boolean;
-  readonly columns?: number;
   readonly hasColors?: () => boolean;
 };
 

@@ -64,15 +64,12 @@ const INSTANT = z.union([
   z.iso.datetime({ offset: true, precision: -1 }),
 ]);
 
-export const instantFault = (text: string): string | undefined =>
-  INSTANT.safeParse(text).success ? undefined : INSTANT_FAULT;
-
 /** The zod type of a point in time; yields epoch seconds. A day begins at midnight UTC. */
 export const instant = () =>
   z
     .string(INSTANT_FAULT)
     .meta({ title: 'date or time', examples: ['2027-01-01', '2027-01-01T12:00:00Z'] })
-    .refine((text) => instantFault(text) === undefined, INSTANT_FAULT)
+    .refine((text) => INSTANT.safeParse(text).success, INSTANT_FAULT)
     .transform((text) => Math.floor(Date.parse(text) / 1000));
 
 /** `2027-01-01`, or with the time when it isn't midnight UTC. */
