@@ -6,9 +6,12 @@ import { loadConfig } from '../../config/load.ts';
 import { formatProblem } from '../../config/problems.ts';
 import { normalizeIssuer } from '../../config/uri.ts';
 import { ask } from './ask.ts';
-import { runCheck, type Level, type Probe, type Result } from './check.ts';
-import { checkPublicAddress } from './public-address.ts';
+import { type Check, runCheck, type Level, type Probe, type Result } from './check.ts';
+import { checkClientAddress } from './client-address.ts';
+import { checkDiscovery, checkReach } from './discovery.ts';
+import { checkSignIn } from './sign-in.ts';
 import { checkKeys, checkStore } from './store.ts';
+import { checkTls } from './tls.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
 import { counted, Ended, EXIT, print, CommandError, type CliIo } from '../../cli/io.ts';
 import { withProgress } from '../../cli/terminal.ts';
@@ -60,17 +63,26 @@ async function readKnown(file: string, probes: Probes): Promise<Known> {
   }
 }
 
+/** Through the public address. Run only when the service answers, in the order of the report. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  discovery: checkDiscovery,
+  'sign-in': checkSignIn,
+  'client-address': checkClientAddress,
+};
+
 async function checkPublic({ config }: Known, url: string | undefined): Promise<readonly Result[]> {
   if (url !== undefined && !(/^https?:/.test(url) && URL.canParse(url)))
     throw new CommandError('--url must be the URL of the service, such as https://id.example.com');
-  const issuer = config?.issuer ?? url ?? '';
-  return checkPublicAddress({
-    issuer: normalizeIssuer(issuer),
-    at: normalizeIssuer(url ?? issuer),
-    config,
-    ask,
-    now: () => Date.now(),
-  });
+  const issuer = normalizeIssuer(config?.issuer ?? url ?? '');
+  const target = { issuer, at: normalizeIssuer(url ?? issuer), config, ask, now: () => Date.now() };
+  const run = (name: string, check: Check) => runCheck(name, (report) => check(target, report));
+  const results = [...(await run('tls', checkTls)), ...(await run('reach', checkReach))];
+  if (!results.some(({ name }) => name === 'reach')) {
+    const message = 'not checked: fix the problems above first';
+    return [...results, { level: 'skipped', name: 'public', message }];
+  }
+  for (const [name, check] of Object.entries(CHECKS)) results.push(...(await run(name, check)));
+  return results;
 }
 
 function printResults(io: CliIo, options: DoctorOptions, results: readonly Result[]): void {
