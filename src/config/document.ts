@@ -1,8 +1,9 @@
-// Reads one YAML or JSON file into plain data, with the position of each value.
+// Reads the files that an operator names, and one of YAML or JSON into plain data, with the position of each value.
+import { constants } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { parseJson } from './json.ts';
 import type { Located, ProblemList } from './problems.ts';
-import { readFault, readRegular } from './regular-file.ts';
 import { locateIn, parseYaml } from './yaml.ts';
 
 // 10,000 users with 20 groups each take 4.4 MB.
@@ -48,4 +49,30 @@ function parseSource(file: string, source: string, problems: ProblemList): Sourc
   }
   for (const fault of yaml.faults) problems.add({ file, ...fault });
   return undefined;
+}
+
+/** Its message says why a file isn't read, and follows the name of the file. */
+class Unread extends Error {}
+
+/** The content of a file of at most `largest` KiB, and its mode. Of a regular one alone: a pipe or a device may never end. */
+export async function readRegular(file: string, largest: number) {
+  // Looked at first, so that a file of any size is refused at once.
+  const found = await stat(file);
+  if (found.isDirectory()) throw new Unread('is a folder, not a file');
+  if (!found.isFile()) throw new Unread('is a pipe, a device or a socket, not a file');
+  if (found.size > largest * 1024) throw new Unread(`is too large: the limit is ${largest} KiB`);
+  // A pipe that has taken the place of the file since is opened without waiting.
+  const content = await readFile(file, { flag: constants.O_RDONLY | constants.O_NONBLOCK });
+  return { content, mode: found.mode };
+}
+
+/** Why a file can't be read, in plain words. */
+export function readFault(error: unknown): string {
+  if (error instanceof Unread) return error.message;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'does not exist';
+  if (code === 'EACCES' || code === 'EPERM') return "can't be read: check its owner and permissions";
+  return code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+    ? 'is not UTF-8 text'
+    : `can't be read (${String(code)})`;
 }

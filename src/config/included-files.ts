@@ -24,11 +24,13 @@ type Listing = Readonly<{
  */
 export async function readListings(
   document: SourceDocument,
-  [key, patterns]: readonly [key: 'clients' | 'users', patterns: readonly string[]],
+  [key, patterns]: readonly [key: 'clients' | 'users', patterns: readonly unknown[]],
   { problems, sources }: { readonly problems: ProblemList; readonly sources: SourceList },
 ): Promise<readonly (Listing | undefined)[]> {
   const listings = new Map<string, Listing | undefined>();
   for (const [index, pattern] of patterns.entries()) {
+    // What isn't a name is reported with the other keys.
+    if (typeof pattern !== 'string' || pattern.trim() === '') continue;
     const path = isAbsolute(pattern) ? pattern : join(dirname(document.file), pattern);
     const isPattern = /[*?[{]/.test(pattern);
     if (isPattern) sources.patterns.push(resolve(path));

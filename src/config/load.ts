@@ -60,13 +60,6 @@ const OF_CLIENTS = ['clients', 'clients_from', 'resources'];
 /** What no command can do without. */
 const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
 
-/** What leads to the objects, also in a file with other faults. */
-const listsSchema = z.object({
-  clients: z.array(z.unknown()).catch([]),
-  resources: z.array(z.unknown()).catch([]),
-  clients_from: configSchema.shape.clients_from.catch([]),
-  users_from: configSchema.shape.users_from.catch(undefined),
-});
 const serviceSchema = configSchema.extend({
   clients: z.array(z.unknown()).optional(),
   resources: z.array(z.unknown()).optional(),
@@ -140,15 +133,15 @@ async function readParts(
   };
   const content = serviceOnly && isRecord(whole) ? withoutFaults(whole) : (whole ?? {});
   const value = parse(serviceSchema, content, report);
-  const lists = listsSchema.parse(isRecord(content) ? content : {});
+  // The objects are looked at also in a file with other faults.
+  const lists = isRecord(content) ? content : {};
   const heard = serviceOnly ? new ProblemList() : problems;
-  const usersFrom = lists.users_from === undefined ? [] : [lists.users_from];
   const clients = [
-    { document, path: ['clients'], items: lists.clients },
-    ...(await readListings(document, ['clients', lists.clients_from], { problems, sources })),
+    { document, path: ['clients'], items: listIn(lists['clients']) },
+    ...(await readListings(document, ['clients', listIn(lists['clients_from'])], { problems, sources })),
   ];
-  const resources = [{ document, path: ['resources'], items: lists.resources }];
-  const users = await readListings(document, ['users', usersFrom], { problems: heard, sources });
+  const resources = [{ document, path: ['resources'], items: listIn(lists['resources']) }];
+  const users = await readListings(document, ['users', [lists['users_from']]], { problems: heard, sources });
   const entries = {
     clients: entriesOf(clientSchema, clients, problems),
     resources: entriesOf(resourceSchema, resources, problems),
@@ -157,6 +150,8 @@ async function readParts(
   if (!value) return undefined;
   return { service: { value, report, place: () => `${file}:1`, folder }, ...entries };
 }
+
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function withoutFaults(content: Readonly<Record<string, unknown>>) {
   const schemas = new Map<string, z.ZodType>(Object.entries(serviceSchema.shape));

@@ -2,7 +2,6 @@
 import * as z from 'zod';
 import { quoted } from './yaml.ts';
 import type { Report } from './problems.ts';
-import { didYouMean } from './wording.ts';
 
 /** The output of `schema` for `node`, or undefined after all faults were reported. */
 export function parse<S extends z.ZodType>(
@@ -41,6 +40,14 @@ export function parse<S extends z.ZodType>(
 
 // A file with many unknown keys is the wrong file, and a list of all of them doesn't help.
 const MOST_UNKNOWN_KEYS = 20;
+
+/** `: did you mean "group", "groups"?` with the candidates that begin with the same two letters, or nothing if there is none. */
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const similar = candidates.filter(
+    (one) => word.length > 1 && one.startsWith(word.slice(0, 2).toLowerCase()),
+  );
+  return similar.length === 0 ? '' : `: did you mean "${similar.join('", "')}"?`;
+}
 
 /** Replaces the messages of zod. Never repeats the value, which may be a secret. */
 function describe(issue: z.core.$ZodRawIssue): string | undefined {

@@ -8,14 +8,12 @@ import type { ClientForm } from './schema-client.ts';
 import type { KeyName } from './service-keys.ts';
 import type { UserForm } from './schema-user.ts';
 
-type Sources = Readonly<{
-  store: StoreConfig;
-  keys: Readonly<Record<KeyName, readonly string[]>>;
-  clients: readonly Client[];
-  /** What the keys of features refer to. */
-  read: object;
-  notices: readonly string[];
-}>;
+type Sources = Pick<Config, 'store' | 'clients' | 'notices'> &
+  Readonly<{
+    keys: Readonly<Record<KeyName, readonly string[]>>;
+    /** What the keys of features refer to. */
+    read: object;
+  }>;
 
 /** The configuration as the rest of the service sees it. */
 export function toConfig({ service, resources, users }: Parts, sources: Sources): Config {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Path } from './problems.ts';
-import { readFault, readRegular } from './regular-file.ts';
+import { readFault, readRegular } from './document.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 

@@ -22,33 +22,32 @@ const MOST_FAULTS = 5;
 
 type Fault = { readonly offset: number; readonly message: string };
 
-type Yaml = { readonly content: unknown };
-
 type Faulty = { readonly faults: readonly (Position & { readonly message: string })[] };
 
 /** A tree takes a hundred times the memory of its text, so a long list is parsed in parts. */
-export function parseYaml(source: string, partLength = PART_LENGTH): Yaml | Faulty {
+export function parseYaml(source: string, partLength = PART_LENGTH): { readonly content: unknown } | Faulty {
   const list = source.length > partLength ? readList(source, partLength) : undefined;
   if (list !== undefined) return { content: list };
-  const { content, faults } = readWhole(source);
+  const { content, faults, positionOf } = readWhole(source);
   if (faults.length === 0) return { content };
-  const positionOf = positionsIn(source);
   const first = faults.slice(0, MOST_FAULTS);
   return { faults: first.map(({ offset, message }) => ({ ...positionOf(offset), message })) };
 }
 
 /** Of values in YAML or JSON. The tree is made for the first problem. */
 export function locateIn(source: string): Located['locate'] {
-  const positionOf = positionsIn(source);
-  let tree: Document | undefined;
-  return (path, target) => positionOf(findOffset((tree ??= parseTree(source)), path, target));
+  let parsed: ReturnType<typeof parseTree> | undefined;
+  return (path, target) => {
+    const { tree, positionOf } = (parsed ??= parseTree(source));
+    return positionOf(findOffset(tree, path, target));
+  };
 }
 
 function readWhole(source: string) {
-  const { contents, errors, warnings } = parseTree(source);
-  const faults = [...errors, ...warnings].map(toFault);
-  const content = faults.length === 0 ? toPlain(contents, faults) : undefined;
-  return { content, faults };
+  const { tree, positionOf } = parseTree(source);
+  const faults = [...tree.errors, ...tree.warnings].map(toFault);
+  const content = faults.length === 0 ? toPlain(tree.contents, faults) : undefined;
+  return { content, faults, positionOf };
 }
 
 /** In characters. */
@@ -88,10 +87,16 @@ function* partsOf(list: string, mark: string, partLength: number): Generator<str
   }
 }
 
-function parseTree(source: string): Document {
+function parseTree(source: string) {
+  const lineCounter = new LineCounter();
   // uniqueKeys compares every pair of keys, minutes for a hostile file; toPlain finds duplicates in one pass.
   // prettyErrors would quote the file, secrets included.
-  return parseDocument(source, { prettyErrors: false, uniqueKeys: false });
+  const tree = parseDocument(source, { lineCounter, prettyErrors: false, uniqueKeys: false });
+  const positionOf = (offset: number): Position => {
+    const { line, col } = lineCounter.linePos(offset);
+    return { line, column: col };
+  };
+  return { tree, positionOf };
 }
 
 /** For the parser's most frequent codes: what to check. */
@@ -108,20 +113,6 @@ const toFault = ({ code, pos }: YAMLError): Fault => ({
   offset: pos[0],
   message: `is not valid YAML: ${HINTS[code] ?? code.toLowerCase().replaceAll('_', ' ')}`,
 });
-
-/** Gives the position of an offset of `source`. */
-function positionsIn(source: string): (offset: number) => Position {
-  let lines: LineCounter | undefined;
-  return (offset) => {
-    if (!lines) {
-      lines = new LineCounter();
-      lines.addNewLine(0);
-      for (const { index } of source.matchAll(/\n/g)) lines.addNewLine(index + 1);
-    }
-    const { line, col } = lines.linePos(offset);
-    return { line, column: col };
-  };
-}
 
 function findOffset(yaml: Document, path: Path, target: 'key' | 'value'): number {
   let node: unknown = yaml.contents;

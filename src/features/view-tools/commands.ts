@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
-import { didYouMean } from '../../config/wording.ts';
+import { didYouMean } from '../../config/parse-fields.ts';
 import { checkViews, type ViewFault } from './check-views.ts';
 import { startPreview } from './preview.ts';
 import { BUILT_IN_FOLDER, listViewFiles } from '../../views/view-files.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { duration, formatDuration, instant, rate } from '../../../src/config/notation.ts';
 import { weakness } from '../../../src/config/secret-strength.ts';
-import { didYouMean } from '../../../src/config/wording.ts';
+import { didYouMean } from '../../../src/config/parse-fields.ts';
 import { issuerFault, normalizeIssuer, originFault, redirectUriFault } from '../../../src/config/uri.ts';
 import { DEMO_CLIENT_SECRET } from '../../../src/config/demo.ts';
 
