@@ -101,12 +101,9 @@ async function fromFile(
 
 /** Group-readable is fine: systemd hands credentials over so, and Kubernetes with fsGroup. Windows has no such modes. */
 function openFileFault(file: string, mode: number): string | undefined {
-  const writable = mode & 0o022;
-  const readable = mode & 0o004;
-  if (process.platform === 'win32' || (writable === 0 && readable === 0)) return undefined;
+  if (process.platform === 'win32' || (mode & 0o026) === 0) return undefined;
   const [all, fixed] = [mode & 0o777, mode & 0o750].map((bits) => bits.toString(8).padStart(3, '0'));
-  const what = readable === 0 ? 'users other than its owner can write to it' : 'all users can read it';
-  return `${file} contains a secret, but ${what} (mode ${all}): run chmod ${fixed} ${file}`;
+  return `${file} contains a secret, but other users can read or change it (mode ${all}): run chmod ${fixed} ${file}`;
 }
 
 const fault = (message: string): Resolved => ({ fault: message });

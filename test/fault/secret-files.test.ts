@@ -61,18 +61,18 @@ async function writeSecrets(mode: string): Promise<void> {
 
 describe('files that file: references name', () => {
   it.each([
-    ['644', '640', 'all users can read it'],
-    ['660', '640', 'users other than its owner can write to it'],
-    ['620', '600', 'users other than its owner can write to it'],
-    ['602', '600', 'users other than its owner can write to it'],
-  ])('are refused with mode %s, in one line each', async (mode, mended, what) => {
+    ['644', '640'],
+    ['660', '640'],
+    ['620', '600'],
+    ['602', '600'],
+  ])('are refused with mode %s, in one line each', async (mode, mended) => {
     const { configFile } = await writeConfigHere(REFERENCES);
     await writeSecrets(mode);
     const { code, stderr } = await postern(['check', '--config', configFile]);
     expect(code).toBe(1);
     for (const name of Object.keys(FILES)) {
       const file = inFolder(name);
-      const line = `${file} contains a secret, but ${what} (mode ${mode}): run chmod ${mended} ${file}`;
+      const line = `${file} contains a secret, but other users can read or change it (mode ${mode}): run chmod ${mended} ${file}`;
       expect(stderr.split('\n').filter((each) => each.includes(line))).toHaveLength(1);
     }
     for (const value of Object.values(FILES)) expect(stderr).not.toContain(value);
@@ -147,7 +147,7 @@ describe('keys that were generated', () => {
     const { code, stderr } = await runCli(['serve', '--config', world.configFile]);
     expect(code).toBe(1);
     expect(stderr).toContain(
-      `${file} contains a secret, but all users can read it (mode 644): run chmod 640 ${file}`,
+      `${file} contains a secret, but other users can read or change it (mode 644): run chmod 640 ${file}`,
     );
     expect(stderr).not.toContain((await readFile(file, 'utf8')).trim());
     const open = { ...GENERATED, secret_files: 'any_mode' };
