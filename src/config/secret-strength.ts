@@ -23,14 +23,20 @@ export const digestOf = (secret: string): Buffer => hash('sha256', secret, 'buff
 const EMPTY_DIGEST = digestOf('');
 
 const PHC =
-  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,171}$/;
+  /^\$argon2id\$v=19\$m=([1-9]\d{0,6}),t=([1-9]\d{0,2}),p=([1-9]\d?)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,171}$/;
 
-/** What is wrong with an argon2id hash, or nothing: it is cheap to guess (OWASP), or one request could take all memory. */
+/** Not one that lacks its last characters. */
+const isWholeBase64 = (text: string): boolean =>
+  Buffer.from(text, 'base64').toString('base64').replace(/=+$/, '') === text;
+
+/**
+ * What is wrong with an argon2id hash, or nothing: it is cheap to guess (OWASP), one request could take all memory, or it can't be decoded:
+ * then no sign-in would work, because each verifies a hash of every cost.
+ */
 export function phcFault(value: string): string | undefined {
   const [, memory = 0, passes = 0, lanes = 0] = (PHC.exec(value) ?? []).map(Number);
-  const isFine =
-    memory >= 7168 && memory <= 262_144 && passes >= 1 && passes <= 20 && lanes >= 1 && lanes <= 16;
-  return isFine
+  const isFine = memory >= 7168 && memory <= 262_144 && passes <= 20 && lanes <= 16;
+  return isFine && value.split('$').slice(4).every(isWholeBase64)
     ? undefined
     : 'must be an argon2id hash ($argon2id$v=19$m=…,t=…,p=…$…$…) with m from 7168 to 262144, t up to 20 and p up to 16';
 }

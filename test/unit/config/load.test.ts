@@ -26,7 +26,7 @@ import {
   write,
 } from './config-files.ts';
 
-const HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'c'.repeat(22)}$${'A'.repeat(43)}`;
+const HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'c'.repeat(21)}w$${'A'.repeat(43)}`;
 
 describe('a configuration file', () => {
   it('needs nothing but an issuer on this machine', async () => {

@@ -61,6 +61,10 @@ describe('people', () => {
     [{ username: '42' }, 'put it in quotes'],
     [{ password_hash: 'hunter2' }, 'must be an argon2id hash'],
     [{ password_hash: HASH.replace('m=19456', 'm=64') }, 'must be an argon2id hash'],
+    // Nobody could sign in beside one that can't be decoded.
+    [{ password_hash: HASH.slice(0, -1) }, 'must be an argon2id hash'],
+    [{ password_hash: HASH.replace('wbzKQ$', 'wbzKR$') }, 'must be an argon2id hash'],
+    [{ password_hash: HASH.replace('m=19456', 'm=019456') }, 'must be an argon2id hash'],
     [{ email: 'nobody' }, 'must be an email address'],
     [{ picture: 'javascript:x' }, 'must be a complete http or https URL'],
     [{ birthdate: '1.5.1990' }, 'must be YYYY-MM-DD'],
