@@ -41,14 +41,8 @@ export type Ring = Readonly<{
   keys: readonly RingKey[];
   /** Removed keys, so that a kid is never used again. */
   gone: readonly { readonly kid: string; readonly at: number }[];
-  installation?: Installation | undefined;
-}>;
-
-/** The installation of a ring. */
-export type Installation = Readonly<{
-  /** Identifies the pepper without revealing it. */
-  pepper: string;
-  issuer?: string | undefined;
+  /** `pepper`: identifies it without revealing it. */
+  installation?: { readonly pepper: string; readonly issuer?: string | undefined } | undefined;
 }>;
 
 /** The requested ring or change is invalid. */

@@ -39,17 +39,6 @@ export const withName = (username: string, claims: User['claims']): User['claims
 
 type Change = (before: User) => Partial<Stored> | undefined;
 
-type UserForm = Readonly<{
-  v: number;
-  username: string;
-  /** Absent: invited, and not there yet. */
-  password_hash?: string | undefined;
-  /** Absent: written before there were groups. */
-  groups?: readonly string[];
-  claims: Readonly<Record<string, unknown>>;
-  valid_after: number;
-}>;
-
 async function readUser(documents: DocumentStore, id: string): Promise<User | undefined> {
   const document = await documents.get(PEOPLE, id);
   return document && parseUser(id, document.value);
@@ -229,16 +218,15 @@ export function createStoredUsers(store: IndexedStore) {
 /** Stays for ever, so that the id is never given to somebody else; nothing of the user is left in it. */
 const TOMBSTONE = JSON.stringify({ v: FORM_VERSION, deleted: true });
 
-function toForm({ username, passwordHash, groups, claims, validAfter }: Stored): UserForm {
-  return {
-    v: FORM_VERSION,
-    username,
-    password_hash: passwordHash,
-    groups,
-    claims,
-    valid_after: validAfter,
-  };
-}
+const toForm = ({ username, passwordHash, groups, claims, validAfter }: Stored) => ({
+  v: FORM_VERSION,
+  username,
+  /** Absent: invited, and not there yet. */
+  password_hash: passwordHash,
+  groups,
+  claims,
+  valid_after: validAfter,
+});
 
 const parseUser = (id: string, text: string) => toUser(id, parseForm(text, WHAT, { collection: PEOPLE, id }));
 
@@ -248,10 +236,11 @@ function toUser(id: string, form: StoredForm): User | undefined {
   const {
     username,
     password_hash: passwordHash,
+    // Absent: written before there were groups.
     groups = [],
-    claims,
+    claims = {},
     valid_after: validAfter,
-  } = form as UserForm;
+  } = form as Partial<ReturnType<typeof toForm>>;
   if (typeof username !== 'string' || typeof validAfter !== 'number')
     throw new UnreadableForm(WHAT, { collection: PEOPLE, id }, 'a member is missing or of another type');
   const named = withName(username, claims);

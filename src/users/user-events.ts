@@ -32,8 +32,6 @@ const FORM: JobForm<UserEvent> = {
 /** The last try starts about an hour after the first. */
 const WAITS_MS = [5000, 25_000, 60_000, 600_000, 3_000_000, 5000] as const;
 
-const GIVEN_UP = "gave up notifying apps of a user's ended sessions";
-
 export const newUserEvent = (
   accountId: string,
   what: UserEvent['what'],
@@ -60,7 +58,8 @@ export const createUserEventDelivery = ({ userEvents, storeNow, log, hearOfUser 
       await hearOfUser(event);
       return 'done';
     },
-    failed: ({ accountId, what }, { reason }) => log.error({ accountId, what, reason }, GIVEN_UP),
+    failed: ({ accountId, what }, { reason }) =>
+      log.error({ accountId, what, reason }, "gave up notifying apps of a user's ended sessions"),
     broke: (error) =>
       log.error({ err: error }, "could not notify apps of a user's ended sessions, will retry"),
   });

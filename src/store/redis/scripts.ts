@@ -2,11 +2,13 @@
 // the caller's clock, because expiry by Redis' own clock is only the cleaning. One that is no number has passed; a tombstone
 // without one stays.
 
-/**
- * Replaces a record: 1, or 0 where it was consumed, which it stays while it lives. A record is a hash: p payload, e end, c consumed,
- * g grant, a alias; and u while no replica has confirmed what ended something: s saved, d destroyed.
- */
-const saveRecord = `
+/** Each is a method of the connection under its name. The second of a pair of keys is in the slot of the first. */
+export const SCRIPTS = {
+  /**
+   * Replaces a record: 1, or 0 where it was consumed, which it stays while it lives. A record is a hash: p payload, e end, c consumed,
+   * g grant, a alias; and u while no replica has confirmed what ended something: s saved, d destroyed.
+   */
+  saveRecord: `
 local now, payload, ends, ttl, grant, alias, pending, consumed = unpack(ARGV)
 local old = redis.call('HMGET', KEYS[1], 'e', 'c')
 redis.call('HSET', KEYS[1], 'p', payload, 'e', ends, 'g', grant, 'a', alias, 'u', pending)
@@ -14,25 +16,25 @@ local ended = old[2] and (tonumber(old[1]) or 0) > tonumber(now)
 if old[2] and not ended then redis.call('HDEL', KEYS[1], 'c') end
 if consumed ~= '' then redis.call('HSETNX', KEYS[1], 'c', consumed) end
 redis.call('PEXPIRE', KEYS[1], ttl)
-return ended and 0 or 1`;
+return ended and 0 or 1`,
 
-/**
- * The only lock: 0 gone, 1 won, 2 lost. The caller has made sure that the grant it knows of is alive; a record that moved to
- * another one meanwhile is gone. HSET on a key that exists keeps its time to live.
- */
-const consumeRecord = `
+  /**
+   * The only lock: 0 gone, 1 won, 2 lost. The caller has made sure that the grant it knows of is alive; a record that moved to
+   * another one meanwhile is gone. HSET on a key that exists keeps its time to live.
+   */
+  consumeRecord: `
 local now, at, grant = unpack(ARGV)
 local row = redis.call('HMGET', KEYS[1], 'e', 'c', 'g')
 if not row[1] or (tonumber(row[1]) or 0) <= tonumber(now) or row[3] ~= grant then return 0 end
 if row[2] then return 2 end
 redis.call('HSET', KEYS[1], 'c', at)
-return 1`;
+return 1`,
 
-/**
- * Deletes a record, with a grant only if it still belongs to it, and says what pointed to it (grant, alias) and its mark; else
- * nothing. With a mark it stays as an empty row until settleRecord, so that a read meanwhile doesn't take it for settled.
- */
-const dropRecord = `
+  /**
+   * Deletes a record, with a grant only if it still belongs to it, and says what pointed to it (grant, alias) and its mark; else
+   * nothing. With a mark it stays as an empty row until settleRecord, so that a read meanwhile doesn't take it for settled.
+   */
+  dropRecord: `
 local grant, pending = unpack(ARGV)
 local row = redis.call('HMGET', KEYS[1], 'g', 'a', 'u')
 if not row[1] or (grant ~= '' and row[1] ~= grant) then return {} end
@@ -43,36 +45,36 @@ else
   redis.call('HDEL', KEYS[1], 'p')
   redis.call('HSET', KEYS[1], 'e', 0, 'u', pending)
 end
-return row`;
+return row`,
 
-/** Writes a field once more as it is, so that the replicas can be waited for. */
-const touch = `
+  /** Writes a field once more as it is, so that the replicas can be waited for. */
+  touch: `
 local value = redis.call('HGET', KEYS[1], ARGV[1])
 if value then redis.call('HSET', KEYS[1], ARGV[1], value) end
-return 1`;
+return 1`,
 
-/** A replica has it. */
-const settleRecord = `
+  /** A replica has it. */
+  settleRecord: `
 local pending = redis.call('HGET', KEYS[1], 'u')
 if pending == 'd' then redis.call('UNLINK', KEYS[1])
 elseif pending == 's' then redis.call('HSET', KEYS[1], 'u', '') end
-return 1`;
+return 1`,
 
-/** Points an alias to a record that has it already, that follows the one that has it, or where nobody has it. */
-const takeAlias = `
+  /** Points an alias to a record that has it already, that follows the one that has it, or where nobody has it. */
+  takeAlias: `
 local key, follows, ttl = unpack(ARGV)
 local holder = redis.call('GET', KEYS[1]) or ''
 if holder ~= key and holder ~= follows then return 0 end
 redis.call('SET', KEYS[1], key, 'PX', ttl)
-return 1`;
+return 1`,
 
-/** Deletes an alias that still points to this record. */
-const dropAlias = `
+  /** Deletes an alias that still points to this record. */
+  dropAlias: `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('UNLINK', KEYS[1]) end
-return 0`;
+return 0`,
 
-/** Adds to a grant's index unless the grant is dead. Forgets members that ended; the index ends with its last one. */
-const indexRecord = `
+  /** Adds to a grant's index unless the grant is dead. Forgets members that ended; the index ends with its last one. */
+  indexRecord: `
 local now, ends, id = unpack(ARGV)
 local dead = redis.call('GET', KEYS[2])
 if dead and (tonumber(string.match(dead, '%d+')) or math.huge) > tonumber(now) then return 0 end
@@ -80,13 +82,13 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('ZADD', KEYS[1], ends, id)
 local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', tonumber(last[2]) - tonumber(now)))
-return 1`;
+return 1`,
 
-/**
- * Writes the tombstone, never a shorter one, and says who is to be deleted. '?' before its end: no replica has confirmed it.
- * One that is pending is written again, so that a replica can be waited for.
- */
-const buryGrant = `
+  /**
+   * Writes the tombstone, never a shorter one, and says who is to be deleted. '?' before its end: no replica has confirmed it.
+   * One that is pending is written again, so that a replica can be waited for.
+   */
+  buryGrant: `
 local ends, ttl, pending = unpack(ARGV)
 local dead = redis.call('GET', KEYS[2])
 local known = dead and (tonumber(string.match(dead, '%d+')) or math.huge) or 0
@@ -95,15 +97,15 @@ if known < tonumber(ends) then
 elseif string.sub(dead, 1, 1) == '?' then
   redis.call('SET', KEYS[2], dead, 'KEEPTTL')
 end
-return redis.call('ZRANGE', KEYS[1], 0, -1)`;
+return redis.call('ZRANGE', KEYS[1], 0, -1)`,
 
-const settleGrant = `
+  settleGrant: `
 local dead = redis.call('GET', KEYS[1])
 if dead and string.sub(dead, 1, 1) == '?' then redis.call('SET', KEYS[1], string.sub(dead, 2), 'KEEPTTL') end
-return 1`;
+return 1`,
 
-/** Compare-and-set of fields, stored as 'version value': all of them or none. Arguments: id, value and expected version of each. */
-const putDocuments = `
+  /** Compare-and-set of fields, stored as 'version value': all of them or none. Arguments: id, value and expected version of each. */
+  putDocuments: `
 for i = 1, #ARGV, 3 do
   local old = redis.call('HGET', KEYS[1], ARGV[i])
   local version = old and tonumber(string.match(old, '^%d+')) or 0
@@ -112,21 +114,21 @@ end
 for i = 1, #ARGV, 3 do
   redis.call('HSET', KEYS[1], ARGV[i], (tonumber(ARGV[i + 2]) + 1) .. ' ' .. ARGV[i + 1])
 end
-return 1`;
+return 1`,
 
-/** With the version that it had elsewhere, where nothing is yet. */
-const importDocument = `
+  /** With the version that it had elsewhere, where nothing is yet. */
+  importDocument: `
 local id, value, version = unpack(ARGV)
-return redis.call('HSETNX', KEYS[1], id, version .. ' ' .. value)`;
+return redis.call('HSETNX', KEYS[1], id, version .. ' ' .. value)`,
 
-const removeDocument = `
+  removeDocument: `
 local id, expected = unpack(ARGV)
 local old = redis.call('HGET', KEYS[1], id)
 if not old or (tonumber(string.match(old, '^%d+')) or 0) ~= tonumber(expected) then return 0 end
-return redis.call('HDEL', KEYS[1], id)`;
+return redis.call('HDEL', KEYS[1], id)`,
 
-/** A counter is a hash: n, e. Giving back after the window ended must not open the next one. */
-const incrementCounter = `
+  /** A counter is a hash: n, e. Giving back after the window ended must not open the next one. */
+  incrementCounter: `
 local now, by, ends, window, renew = unpack(ARGV)
 local row = redis.call('HMGET', KEYS[1], 'n', 'e')
 local isOpen = (tonumber(row[2]) or 0) > tonumber(now)
@@ -138,24 +140,7 @@ if isOpen and renew ~= '1' then
 end
 redis.call('HSET', KEYS[1], 'n', string.format('%.0f', count), 'e', ends)
 redis.call('PEXPIRE', KEYS[1], window)
-return {count, tonumber(window)}`;
-
-/** Each is a method of the connection under its name. The second of a pair of keys is in the slot of the first. */
-export const SCRIPTS = {
-  saveRecord,
-  consumeRecord,
-  dropRecord,
-  touch,
-  settleRecord,
-  takeAlias,
-  dropAlias,
-  indexRecord,
-  buryGrant,
-  settleGrant,
-  putDocuments,
-  importDocument,
-  removeDocument,
-  incrementCounter,
+return {count, tonumber(window)}`,
 };
 
 export type ScriptName = keyof typeof SCRIPTS;
