@@ -34,37 +34,31 @@ export function nextFamilyStep(
   now: number,
   timing: Timing,
 ): FamilyStep | undefined {
+  function stepsOf(alg: Algorithm): readonly Step[] {
+    const family = familyOf(ring, alg);
+    const isWanted = wanted.includes(alg);
+    // No key signs in this algorithm, or will: its first key signs at once, as at a first start. Of RS256 there always is one.
+    if (isWanted && alg !== ALGORITHMS[0] && !canSign(family, now)) {
+      const at = Math.max(0, ...ring.keys.map((key) => key.publishedAt));
+      return [{ kind: 'begin', at, needsKey: true, take: (newKey) => begin(family, now, timing, newKey) }];
+    }
+    const planned = family.keys.length === 0 ? [] : plannedSteps(family, now, timing);
+    if (isWanted) return planned;
+    // No new key of the family will sign. Its existing keys end at their times.
+    return planned.flatMap((step): readonly Step[] => {
+      if (step.kind === 'publish') return [];
+      if (step.kind !== 'activate') return [step];
+      return [{ kind: 'drop', at: step.at, take: () => drop(family, now, timing) }];
+    });
+  }
+
   const steps = ALGORITHMS.flatMap((alg) =>
-    stepsOfFamily(ring, alg, wanted.includes(alg), now, timing).map((step): FamilyStep => ({
-      ...step,
-      alg,
-      take: (newKey) => changeFamily(ring, alg, () => step.take(newKey)),
-    })),
+    stepsOf(alg).map((step): FamilyStep => {
+      const take: Step['take'] = (newKey) => changeFamily(ring, alg, () => step.take(newKey));
+      return { ...step, alg, take };
+    }),
   );
   return steps.toSorted((a, b) => a.at - b.at)[0];
-}
-
-function stepsOfFamily(
-  ring: Ring,
-  alg: Algorithm,
-  isWanted: boolean,
-  now: number,
-  timing: Timing,
-): readonly Step[] {
-  const family = familyOf(ring, alg);
-  // No key signs in this algorithm, or will: its first key signs at once, as at a first start. Of RS256 there always is one.
-  if (isWanted && alg !== ALGORITHMS[0] && !canSign(family, now)) {
-    const at = Math.max(0, ...ring.keys.map((key) => key.publishedAt));
-    return [{ kind: 'begin', at, needsKey: true, take: (newKey) => begin(family, now, timing, newKey) }];
-  }
-  const planned = family.keys.length === 0 ? [] : plannedSteps(family, now, timing);
-  if (isWanted) return planned;
-  // No new key of the family will sign. Its existing keys end at their times.
-  return planned.flatMap((step): readonly Step[] => {
-    if (step.kind === 'publish') return [];
-    if (step.kind !== 'activate') return [step];
-    return [{ kind: 'drop', at: step.at, take: () => drop(family, now, timing) }];
-  });
 }
 
 /** No new key of the family will sign. Keys that signed still verify; others are removed. */
