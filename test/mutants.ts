@@ -145,10 +145,7 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
     'AC-27': ['if (!all.has(name)) report(', "if (name === '') report("],
   },
   account: {
-    'MF-37': [
-      "if (csrf.matches(form.field('csrf'), visitor.session.uid, stepOf(visitor))) return;",
-      'return;',
-    ],
+    'MF-37': ['csrf.check(form, visitor.session.uid, stepOf(visitor)),', 'form,'],
   },
   'back-channel-logout': {
     'PR-03': ["token.set('events', { [EVENT]: {} });", ''],
