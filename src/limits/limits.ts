@@ -9,6 +9,8 @@ import type { Client, Rate, RateLimits } from '../config/config.ts';
 import { HOUR, MINUTE } from '../config/notation.ts';
 import type { LimitRow } from '../config/schema-limits.ts';
 import { fold } from '../features/index.ts';
+import { createSparse } from '../observability/audit.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
 import { type BeginAttempt, createAttempts, type LimitRefusal } from './attempts.ts';
@@ -83,21 +85,15 @@ export const LIMITS = {
 type LimitName = keyof typeof LIMITS;
 const isLimit = (name: string): name is LimitName => name in LIMITS;
 
-/** Every name that `onLimited` may get. */
+/** Every name that is reported. */
 export const LIMIT_NAMES: readonly string[] = [...Object.keys(LIMITS), ...SIGN_IN_LIMITS];
 
 /** Whose request met a limit. The client is one of the configuration. */
-export type LimitedRequest = { readonly address?: string | undefined; readonly client_id?: string };
+type LimitedRequest = { readonly address?: string | undefined; readonly client_id?: string };
 
 export type Limits = ReturnType<typeof limitsOf>;
 
-export type LimitsParts = Readonly<{
-  counters: CounterStore;
-  hash: KeyedHash;
-  now: Clock;
-  /** A limit was hit: its name, for logs and metrics. */
-  onLimited: (limit: string, request: LimitedRequest) => void;
-}>;
+type LimitsParts = Telemetry & Readonly<{ counters: CounterStore; hash: KeyedHash; now: Clock }>;
 
 /**
  * Once for each process. The result makes the limits of one configuration; leases, known clients and what is counted during
@@ -108,7 +104,24 @@ export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits 
   return (rates) => limitsOf(rates, shared);
 }
 
-function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
+/**
+ * Each hit of a limit is counted in the metrics. The log and the audit trail have a limit once and then at most every ten seconds, so that
+ * a flood of requests doesn't flood them; they name the request that met it last.
+ */
+function createReport({ log, audit, metrics, now }: LimitsParts) {
+  const timesToSay = createSparse(now);
+  return function report(limit: string, request: LimitedRequest): void {
+    metrics.count('limit_hits', { limit });
+    const times = timesToSay(limit);
+    if (times === undefined) return;
+    const { address, client_id: clientId } = request;
+    log.warn({ limit, times, clientId, address }, 'limit reached');
+    audit.record('limit_reached', 'failure', { limit, times, ...request });
+  };
+}
+
+function sharedOf(parts: LimitsParts) {
+  const { counters: store, hash, now } = parts;
   const counters = createCounters(store, hash);
   const add = orAlone(counters.add, now);
   const exact = createAttempts(add);
@@ -118,7 +131,7 @@ function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
     exact,
     // A user's password is worth guessing: where attempts can't be counted, nobody signs in.
     signIn: { counters, beginAttempt: createAttempts(counters.add) },
-    onLimited,
+    report: createReport(parts),
   };
 }
 
@@ -145,11 +158,11 @@ type CodeAttempt = Readonly<Record<'accountId' | 'address' | 'interaction', stri
 };
 
 function limitsOf(rates: RateLimits, shared: Shared) {
-  const { takeFromLease, secrets, signIn, onLimited } = shared;
+  const { takeFromLease, secrets, signIn, report } = shared;
   const quotaOf = createQuotaOf(rates);
 
   function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): never {
-    onLimited(name, request);
+    report(name, request);
     throw new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
   }
 

@@ -12,7 +12,7 @@ import { keySettingsOf, openKeys } from '../keys/open-keys.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
 import { createOutgoing, type Outgoing } from '../outgoing/guard.ts';
-import { createReportedLimits } from '../limits/report.ts';
+import { createLimits } from '../limits/limits.ts';
 import { AUDIT_EVENTS } from '../observability/audit.ts';
 import { toText } from '../observability/metrics.ts';
 import { silentTelemetry, type Telemetry } from '../observability/telemetry.ts';
@@ -108,7 +108,7 @@ async function compose(
     maySign,
     userEvents,
     ...users,
-    limitsOf: createReportedLimits({ counters: store.counters, hash, now, log, audit, metrics }),
+    limitsOf: createLimits({ counters: store.counters, hash, now, log, audit, metrics }),
     onSecretUsed: uses.note,
     openViews: (of) =>
       createViews({

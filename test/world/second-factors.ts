@@ -91,7 +91,7 @@ export async function giveOneTimeCodes(
 /** So many, and what the store keeps of them. */
 export async function newRecoveryCodes(world: Place, person: User = 'alice', count = 3) {
   const hash = await hashOf(world.openedStore);
-  const codes = Array.from({ length: count }, () => newRecoveryCode(randomBytes));
+  const codes = Array.from({ length: count }, () => newRecoveryCode());
   return { codes, recoveryCodes: codes.map((code) => recoveryCodeHash(hash, idOf(person), code)) };
 }
 

@@ -7,6 +7,7 @@ import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
 import { toTiming } from '../../src/config/key-times.ts';
 import { Vault } from '../../src/keys/vault.ts';
 import { createLimits, type Limits } from '../../src/limits/limits.ts';
+import { silentTelemetry } from '../../src/observability/telemetry.ts';
 import { createKeyedHash, type KeyedHash } from '../../src/store/keyed-hash.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -53,8 +54,7 @@ export async function limitsOf({ openedStore, configFile }: OpenWorld): Promise<
   const { rateLimits } = await loadConfig(configFile, { env: WORLD_ENV });
   const now = () => Date.now();
   const hash = await hashOf(openedStore);
-  const onLimited = () => undefined;
-  return createLimits({ counters: openedStore.counters, hash, now, onLimited })(rateLimits);
+  return createLimits({ ...silentTelemetry(), counters: openedStore.counters, hash, now })(rateLimits);
 }
 
 export function worldVault() {

@@ -43,14 +43,8 @@ export async function asOneRequest<T>(
 
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_BYTES = 4096;
-/** A browser sends these, or a client that authenticates in another way. */
-const UNUSUAL_HEADERS = [
-  'cookie',
-  'origin',
-  'transfer-encoding',
-  'oauth-client-attestation',
-  'oauth-client-attestation-pop',
-];
+/** A browser sends these, or a client that doesn't know how long its form is. */
+const UNUSUAL_HEADERS = ['cookie', 'origin', 'transfer-encoding'];
 
 /** Fields by name; each was sent once. */
 type PlainForm = Readonly<Partial<Record<string, string>>>;

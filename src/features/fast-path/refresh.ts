@@ -115,15 +115,13 @@ async function find(
   return { old, grant, account, client, settings };
 }
 
-/** Unused, for no API in particular, and bound to nothing. */
+/** Unused, and for no API in particular. */
 function isPlain(token: RefreshToken | undefined): token is PlainToken {
-  const { consumed, resource, rar, jkt, attestationJkt, 'x5t#S256': certificate } = token ?? {};
-  const isBound = [consumed, resource, rar, jkt, attestationJkt, certificate].some(
-    (one) => one !== undefined,
-  );
-  const { grantId, gty, scope, claims = {} } = token ?? {};
+  const { consumed, resource, grantId, gty, scope, claims = {} } = token ?? {};
   const isWhole = [grantId, gty, scope].every(Boolean);
-  return token !== undefined && isWhole && !isBound && Object.keys(claims).length === 0;
+  return (
+    token !== undefined && isWhole && (consumed ?? resource) === undefined && Object.keys(claims).length === 0
+  );
 }
 
 const withRefresh = (gty: string) => (gty.endsWith(GRANT_TYPE) ? gty : `${gty} ${GRANT_TYPE}`);

@@ -5,8 +5,8 @@ import type Provider from 'oidc-provider';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
 import { asOneRequest, type FastAnswer, type FastParts, findWithGrant } from './plain-request.ts';
 
-/** A browser sends these, or who proves more, or sends a body. */
-const UNUSUAL_HEADERS = ['cookie', 'origin', 'dpop', 'content-type', 'content-length', 'transfer-encoding'];
+/** A browser sends these, or who sends a body. */
+const UNUSUAL_HEADERS = ['cookie', 'origin', 'content-type', 'content-length', 'transfer-encoding'];
 
 type AccessToken = InstanceType<Provider['AccessToken']>;
 type Grant = InstanceType<Provider['Grant']>;
@@ -25,12 +25,9 @@ export function fastUserinfo(parts: FastParts): FastAnswer {
     return client !== undefined && guard.isPlain(client);
   }
 
-  /** What was asked for one by one, and what has to be proved, is the engine's to judge. */
-  const worksHere = ({ aud, scopes, jkt, 'x5t#S256': certificate, claims: asked = {} }: AccessToken) =>
-    [aud].flat().includes(tokens.issuer) &&
-    scopes.has('openid') &&
-    (jkt ?? certificate) === undefined &&
-    Object.keys(asked).length === 0;
+  /** What was asked for one by one is the engine's to judge. */
+  const worksHere = ({ aud, scopes, claims: asked = {} }: AccessToken) =>
+    [aud].flat().includes(tokens.issuer) && scopes.has('openid') && Object.keys(asked).length === 0;
 
   function claimsIn(all: Readonly<Record<string, unknown>>, { scopes }: AccessToken, grant: Grant) {
     const rejected = grant.getRejectedOIDCClaims();

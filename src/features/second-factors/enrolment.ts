@@ -1,7 +1,6 @@
 // Adding factors to a user, from the forms of any page: what that does to their sessions, and what they read on the next page. Who may is
 // decided by the caller: by a link of an operator, or a sign-in of a moment ago.
 import type { App } from '../../oidc/app.ts';
-import { randomBytes } from 'node:crypto';
 import type { SignInSettings } from '../../config/config.ts';
 import type { Form } from '../../interaction/form.ts';
 import type { Proof } from './proofs.ts';
@@ -149,7 +148,7 @@ export function createEnrolment(parts: EnrolmentParts) {
 
     /** The codes, which nobody sees again; those of before are dead. */
     async makeRecoveryCodes(accountId: string, by?: string): Promise<readonly string[]> {
-      const made = Array.from({ length: signIn.recoveryCodes }, () => newRecoveryCode(randomBytes));
+      const made = Array.from({ length: signIn.recoveryCodes }, newRecoveryCode);
       const recoveryCodes = made.map((code) => recoveryCodeHash(hash, accountId, code));
       await factors.change(accountId, ({ notices }) => ({
         recoveryCodes,

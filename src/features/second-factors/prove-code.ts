@@ -1,4 +1,5 @@
 // Whether a code proves the second factor of a user: counted before it is looked at. What uses it up is written with what it is for.
+import { randomBytes, randomInt } from 'node:crypto';
 import type { KeyedHash } from '../../store/keyed-hash.ts';
 import { type Clock, StoreUnavailable } from '../../store/store.ts';
 import type { Proof } from './proofs.ts';
@@ -54,7 +55,6 @@ type Typed = { readonly typed: string; readonly at: number };
 
 type OneTimeCodesParts = Readonly<{
   vault: Pick<Vault, 'seal' | 'open'>;
-  random: (bytes: number) => Buffer;
   /** What the app lists the codes under. */
   issuer: string;
 }>;
@@ -91,13 +91,13 @@ function open(vault: Pick<Vault, 'open'>, sealed: string, aad: string): Buffer |
   }
 }
 
-export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts) {
+export function createOneTimeCodes({ vault, issuer }: OneTimeCodesParts) {
   return {
     /** `pending`: of a form whose code was wrong, so that the app that took the secret from it stays right. */
     async make(accountId: string, username: string, pending = ''): Promise<NewOneTimeCodes> {
       const [{ Secret, TOTP }, { renderSVG }] = await Promise.all([import('otpauth'), import('uqr')]);
       const known = open(vault, pending, pendingFor(accountId));
-      const bytes = known instanceof VaultError ? random(SECRET_BYTES) : known;
+      const bytes = known instanceof VaultError ? randomBytes(SECRET_BYTES) : known;
       const secret = new Secret({ buffer: new Uint8Array(bytes).buffer });
       const uri = new TOTP({ issuer, label: username, secret, period: PERIOD_SECONDS }).toString();
       return {
@@ -132,19 +132,13 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
 // Recovery codes: 120 random bits each, shown once, kept as keyed hashes bound to the user. From 112 bits on nobody guesses them,
 // however fast the hash is (OWASP ASVS 6.5.2).
 
-const BYTES = 15;
 /** Crockford's base32: without I, L, O and U. */
 const SIGNS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-const SIGN_BITS = 5;
-const GROUP = 4;
 
 /** As `7K2M-9XQT-…`, six groups of four. */
-export function newRecoveryCode(random: (bytes: number) => Buffer): string {
-  const bits = [...random(BYTES)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
-  const signs = Array.from({ length: bits.length / SIGN_BITS }, (_, index) =>
-    SIGNS.charAt(Number.parseInt(bits.slice(index * SIGN_BITS, (index + 1) * SIGN_BITS), 2)),
-  );
-  return signs.join('').replaceAll(new RegExp(`(.{${GROUP}})(?=.)`, 'g'), '$1-');
+export function newRecoveryCode(): string {
+  const signs = Array.from({ length: 24 }, () => SIGNS.charAt(randomInt(SIGNS.length)));
+  return signs.join('').replaceAll(/.{4}(?=.)/g, '$&-');
 }
 
 /** What is stored of it. Case, spaces, hyphens, and letters that look like digits are forgiven. */

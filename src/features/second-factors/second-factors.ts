@@ -1,5 +1,4 @@
 // What signing in with more than a password is made of, for one application.
-import { randomBytes } from 'node:crypto';
 import type { SignInSettings } from '../../config/config.ts';
 import { Vault } from '../../keys/vault.ts';
 import type { App } from '../../oidc/app.ts';
@@ -42,11 +41,7 @@ export type SecondFactors = ReturnType<typeof secondFactorsOf>;
 export function secondFactorsOf(app: App, signIn: NonNullable<SignInSettings>) {
   const { config, factors, hash, storeNow: now } = app;
   const { encryptionKeys, branding } = config;
-  const codes = createOneTimeCodes({
-    vault: new Vault(encryptionKeys),
-    random: randomBytes,
-    issuer: branding.name,
-  });
+  const codes = createOneTimeCodes({ vault: new Vault(encryptionKeys), issuer: branding.name });
   const isOn = { oneTimeCodes: signIn.oneTimeCodes, recoveryCodes: signIn.recoveryCodes > 0 };
   const passkeys = signIn.passkeys ? createPasskeyAuthentication(app) : undefined;
   return {

@@ -24,7 +24,7 @@ const NOW = 1_700_000_000_000;
 const STEP = Math.floor(NOW / 30_000);
 const hash = createKeyedHash(randomBytes(32));
 const vault = new Vault([randomBytes(32)]);
-const codes = createOneTimeCodes({ vault, random: randomBytes, issuer: 'Example' });
+const codes = createOneTimeCodes({ vault, issuer: 'Example' });
 
 const passkey = (id: string): Passkey => ({
   id,
@@ -168,7 +168,7 @@ describe.each(['lmdb', 'redis'])('the factors of people, on %s', (kind) => {
     });
 
     it('F1-13: is looked at no more after 80 wrong ones in a row, or 100 in a trusted browser, until a recovery code', async () => {
-      const [code, trusted] = [newRecoveryCode(randomBytes), { isTrusted: true }];
+      const [code, trusted] = [newRecoveryCode(), { isTrusted: true }];
       const codeAt = await enrol([code]);
       const guess = (more = {}) => prove({ ...oneTime('12'), ...more });
       const told = async (tries: number, more = {}) =>
@@ -197,7 +197,7 @@ describe.each(['lmdb', 'redis'])('the factors of people, on %s', (kind) => {
     });
 
     it('is wrong where its method is off or the person has none', async () => {
-      const code = newRecoveryCode(randomBytes);
+      const code = newRecoveryCode();
       const codeAt = await enrol([code]);
       const off = createProveCode({
         factors,

@@ -543,11 +543,7 @@ describe('second factors', () => {
   }
 
   it('the picture for the app is black on white with a white margin, light and dark', async () => {
-    const codes = createOneTimeCodes({
-      vault: worldVault(),
-      random: (bytes) => Buffer.alloc(bytes, 7),
-      issuer: 'Acme ID',
-    });
+    const codes = createOneTimeCodes({ vault: worldVault(), issuer: 'Acme ID' });
     const { qr } = await codes.make('id', 'alice');
     for (const colorScheme of SCHEMES) {
       await measured.emulateMedia({ colorScheme });

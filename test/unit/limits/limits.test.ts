@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../../world/clock.ts';
 import type { Client, Rate, RateLimits } from '../../../src/config/config.ts';
+import { silentTelemetry } from '../../../src/observability/telemetry.ts';
 import { createLimits, LIMIT_NAMES, type Limits, TooManyRequests } from '../../../src/limits/limits.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
@@ -59,14 +60,17 @@ afterEach(() => {
 });
 
 function newLimits(change: Partial<RateLimits> = {}, counters: CounterStore = store.counters): Limits {
+  const telemetry = silentTelemetry();
+  const count: typeof telemetry.metrics.count = (_, labels) => {
+    reported.push(String(labels?.['limit']));
+    named.add(String(labels?.['limit']));
+  };
   return createLimits({
+    ...telemetry,
+    metrics: { ...telemetry.metrics, count },
     counters,
     hash: createKeyedHash(Buffer.alloc(32, pepper)),
     now: () => Date.now(),
-    onLimited(limit) {
-      reported.push(limit);
-      named.add(limit);
-    },
   })({ ...RATES, ...change });
 }
 
