@@ -61,7 +61,7 @@ type OpenParts = ApplicationParts & { readonly ends: SessionEnds | undefined };
 export type App = ReturnType<typeof openApp>;
 
 export function openApp(process: Process, { config, keySet, views, ends }: OpenParts) {
-  const { store, hash, now, states, storedUsers, importedCosts, passwords, audit } = process;
+  const { store, hash, now, states, storedUsers, importedCosts, audit } = process;
   const { clock } = store;
   const { issuer } = config;
   const { pages } = views;
@@ -89,16 +89,12 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   // What is stored of users, and the lists of it.
   const ended = createEndedSessions(ends);
   const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds, audit, ended };
-  const consents = createRememberedConsents(stored, config.lifetimes.consent);
   const held = userListsOf(config, store, stored);
 
   // Tokens. An ID token is only ever signed after an access token, in the same request: this guards both.
   const accessTokens = createAccessTokens(issuer, keySet, now, audiences.isPossible);
   const tokens = signOnlyWhile(process.maySign, accessTokens, process.metrics);
   const revoked = createRevokedTokens(records, hash, now);
-
-  // Pages of the engine.
-  const enginePages = createEnginePages(pages, clients, issuer);
 
   return {
     ...process,
@@ -114,25 +110,17 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
     factors,
     trustedBrowsers,
     checkPassword: createSignIn({
+      ...process,
       accounts,
-      storedUsers,
-      passwords,
-      now,
       trustedBrowsers,
-      countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
+      countAttempt: limits.takeSignInAttempt,
       beside: records.beside,
       factors: config.signIn && factors,
     }),
     noteSignIn: createNoteSignIn(states, remembered.states, clock.now),
     makePassword: createMakePassword(config, limits),
     // Of the store itself: whether a link was saved is known before it is handed out.
-    links: createOneTimeLinks({
-      records: store.records,
-      states,
-      factors: process.factors,
-      hash,
-      now: clock.now,
-    }),
+    links: createOneTimeLinks({ ...process, records: store.records, now: clock.now }),
     clients,
     ...createClientAuthentication({ ...process, clients, limits }),
     audiences,
@@ -144,7 +132,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
     findDefault: createFindDefault(audiences),
     findRefusal: createFindRefusal(config, audiences),
     lists: held?.lists,
-    consents,
+    consents: createRememberedConsents(stored, config.lifetimes.consent),
     /** What a user has, in lists; undefined where nobody asks for them. */
     held,
     /** Undefined while users can't look. */
@@ -155,7 +143,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
     revoked,
     findMachineToken: createMachineTokenFinder(tokens, revoked, stillAllowed),
     browsers: createBrowserBinding(issuer, hash, now),
-    enginePages,
+    enginePages: createEnginePages(pages, clients, issuer),
   };
 }
 

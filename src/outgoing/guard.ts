@@ -7,13 +7,7 @@ import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
-import {
-  isLocalAddress,
-  isLoopbackAddress,
-  isOwnBroadcast,
-  isPrivateAddress,
-  isPublicAddress,
-} from './special-use.ts';
+import { isLoopbackAddress, isOwnBroadcast, isPrivateAddress, isPublicAddress } from './special-use.ts';
 
 export type OutgoingRequest = Readonly<{
   /** Default: GET. */
@@ -69,10 +63,9 @@ export function createOutgoing({ issuer, outgoing }: Pick<Config, 'issuer' | 'ou
   function mayCall({ hostname, protocol }: URL, address: string): boolean {
     if (isOwnBroadcast(address)) return false;
     const isInternal = internalHosts.includes(hostname);
-    const isHere = isInternal && issuerIsLoopback;
-    if (protocol === 'http:') return isHere && isLoopbackAddress(address);
-    if (isPublicAddress(address) || (isInternal && isPrivateAddress(address))) return true;
-    return isHere && isLocalAddress(address);
+    if (isInternal && issuerIsLoopback && isLoopbackAddress(address)) return true;
+    if (protocol === 'http:') return false;
+    return isPublicAddress(address) || (isInternal && isPrivateAddress(address));
   }
 
   /** One address that may not be called is enough to call none: the next answer might have it alone. */

@@ -40,20 +40,14 @@ const GLOBAL = subnets(['0.0.0.0/0', ...IPV6_GLOBAL]);
 const SPECIAL = subnets([...IPV4_SPECIAL, ...IPV6_SPECIAL]);
 /** Of a private network, shared address space (RFC 6598) with it. */
 const PRIVATE = subnets(['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']);
-const LOOPBACK = ['127.0.0.0/8', '::1/128'];
-const THIS_MACHINE = subnets(LOOPBACK);
-/** This machine and its link, where a cloud's metadata service is. */
-const LOCAL = subnets([...LOOPBACK, '169.254.0.0/16', 'fe80::/10']);
+const LOOPBACK = subnets(['127.0.0.0/8', '::1/128']);
 
 export const isPublicAddress = (address: string): boolean =>
   contains(GLOBAL, address) && !contains(SPECIAL, address);
 
 export const isPrivateAddress = (address: string): boolean => contains(PRIVATE, address);
 
-export const isLoopbackAddress = (address: string): boolean => contains(THIS_MACHINE, address);
-
-/** Loopback and link-local. */
-export const isLocalAddress = (address: string): boolean => contains(LOCAL, address);
+export const isLoopbackAddress = (address: string): boolean => contains(LOOPBACK, address);
 
 /** Everyone in a network of this machine (RFC 919). Read each time: interfaces come and go. IPv6 has no such address. */
 export function isOwnBroadcast(address: string): boolean {
