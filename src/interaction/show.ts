@@ -123,11 +123,12 @@ export function createShow(host: Host, ways: readonly Way[]) {
 
     signedIn,
     mustBeSignedIn,
+    html,
   };
 }
 
 /** A page in the language of its sign-in. */
-export function createRender(pages: Pages) {
+function createRender(pages: Pages) {
   const localeOf = (ctx: Context, { uiLocales }: OpenInteraction): string =>
     pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
 

@@ -51,7 +51,7 @@ export function withFeatures(app: App, features: readonly Parts[]) {
   const guard = joinGuards(features.map(({ guard: own }) => own));
   const { narrowing } = features.find((one) => one.narrowing !== undefined) ?? {};
   const metadataOf = clientMetadataOf(features);
-  return { ...app, features, guard, narrowing, metadataOf, disclose: createDisclose({ ...app, guard }) };
+  return { ...app, features, guard, narrowing, metadataOf, disclose: createDisclose(app, guard) };
 }
 
 export function createConfiguration(app: Hooked): Configuration {
@@ -108,7 +108,7 @@ export function createConfiguration(app: Hooked): Configuration {
       policy: createInteractionPolicy(features),
     },
     findAccount: createFindAccount(app),
-    loadExistingGrant: createLoadExistingGrant(app),
+    loadExistingGrant: createLoadExistingGrant(app, narrowing),
     extraTokenClaims: config.resources.some(({ accessTokenClaims }) => accessTokenClaims.length > 0)
       ? async (ctx, token) => ({
           ...authenticationClaims(ctx, token),

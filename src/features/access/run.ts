@@ -3,7 +3,8 @@
 import { type Account, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { AccessRules, Grouped } from '../../config/access-rules.ts';
 import type { Resource } from '../../config/config.ts';
-import { type Audit, originOf } from '../../observability/audit.ts';
+import { originOf } from '../../observability/audit.ts';
+import type { App } from '../../oidc/app.ts';
 import type { Wanted } from '../../oidc/guard.ts';
 import { endGrantOf } from '../../oidc/policies/asked-for.ts';
 import { NO_ACCESS } from '../../oidc/policies/interaction-policy.ts';
@@ -15,12 +16,6 @@ const { Check, Prompt } = interactionPolicy;
 
 /** What of the scopes is left; or which rule of the file denies all of it, and whether it is the app's own. */
 type Decision = { readonly left: readonly string[] } | { readonly rule: string; readonly isOfApp: boolean };
-
-type AccessPolicyParts = Readonly<{
-  rules: AccessRules;
-  audiences: AudienceRules;
-  audit: Audit;
-}>;
 
 function createDecide(rules: AccessRules, audiences: AudienceRules) {
   /** What denies the user this API. `isNamed`: by the request itself or the token, not by one of the scopes alone. */
@@ -51,7 +46,7 @@ function createDecide(rules: AccessRules, audiences: AudienceRules) {
   };
 }
 
-export function open({ rules, audiences, audit }: AccessPolicyParts): Parts {
+export function open({ rules, audiences, audit }: App): Parts {
   const decide = createDecide(rules, audiences);
   const askedScopes = new WeakMap<KoaContextWithOIDC, string>();
 

@@ -24,11 +24,9 @@ export function open(app: App): Parts {
   async function loadFor(ctx: Pick<Context, 'state'>, clientId: string, use: DocumentUse) {
     const loaded = requests.get(ctx) ?? new Map<string, Client>();
     requests.set(ctx, loaded);
-    const { clientAddress: address, browser } = ctx.state as { clientAddress: string } & Pick<
-      Asker,
-      'browser'
-    >;
-    const client = loaded.get(clientId) ?? (await documents.load(clientId, use, { address, browser }));
+    const { clientAddress, browser } = ctx.state as Pick<Asker, 'browser'> & { clientAddress: string };
+    const asker = { address: clientAddress, browser };
+    const client = loaded.get(clientId) ?? (await documents.load(clientId, use, asker));
     if (client !== undefined) loaded.set(clientId, client);
     return client;
   }

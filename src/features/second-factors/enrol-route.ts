@@ -15,7 +15,7 @@ import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { SignInPages } from '../../interaction/pending-sign-in.ts';
 import type { SecondFactors } from './second-factors.ts';
 import { type Pending, type SecondStep, neededOf } from './second-step.ts';
-import { createRender, modelOfUser } from '../../interaction/show.ts';
+import { modelOfUser } from '../../interaction/show.ts';
 
 const STEP = 'enrol';
 
@@ -46,8 +46,7 @@ export function addEnrolRoute(
   { router, open, show }: SignInPages,
 ): ShowEnrol {
   const { settings: signIn, enrolment } = second;
-  const { interactions, pages, csrf } = host;
-  const { html } = createRender(pages);
+  const { interactions, csrf } = host;
   const seconds = () => secondsOf(host);
   const mayAdd = (interaction: OpenInteraction, { factors }: Pending): boolean =>
     isFresh(interaction, factors, seconds()) && mayChangeFactors(signIn, interaction, factors, seconds());
@@ -70,7 +69,7 @@ export function addEnrolRoute(
       needed,
       enrolment: toEnrolmentModel(wanted, target, refused?.error),
     } as const;
-    html(ctx, interaction, ['enrol', model]);
+    show.html(ctx, interaction, ['enrol', model]);
   }
 
   router.post('/:uid/enrol', async (ctx) => {

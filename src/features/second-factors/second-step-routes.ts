@@ -20,7 +20,7 @@ import type { PendingSignIns, SignInPages } from '../../interaction/pending-sign
 import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import type { Level } from '../../config/sign-in-levels.ts';
 import { type Factors, canReach, type Notice } from '../../users/factors.ts';
-import { type Show, type Way, createRender, modelOfUser } from '../../interaction/show.ts';
+import { type Show, type Way, modelOfUser } from '../../interaction/show.ts';
 import type { Csrf } from '../../interaction/csrf.ts';
 import { originOf } from '../../observability/audit.ts';
 import { amrOf } from './proofs.ts';
@@ -108,9 +108,8 @@ function waysOf(signIn: SecondFactors['settings'], own: Factors, needed: Level, 
   };
 }
 
-function createShowSecondStep(host: Host, { settings: signIn, passkeys }: SecondFactors) {
-  const { config, pages, csrf } = host;
-  const { html } = createRender(pages);
+function createShowSecondStep(host: Host, { settings: signIn, passkeys }: SecondFactors, { html }: Show) {
+  const { config, csrf } = host;
 
   function showStep(
     ctx: Context,
@@ -180,7 +179,7 @@ export function addSecondStepRoutes(
   { router, open, show: pages }: SignInPages,
 ): PendingSignIns {
   const { interactions, factors } = host;
-  const show = createShowSecondStep(host, second);
+  const show = createShowSecondStep(host, second, pages);
   const step = createSecondStep(host, second);
   const attempt = createPasskeyAttempt(host, second, pages);
   const showEnrol = addEnrolRoute(host, second, step, { router, open, show: pages });

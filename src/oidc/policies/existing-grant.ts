@@ -8,11 +8,6 @@ import type { Narrowing } from '../guard.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
 import type { App } from '../app.ts';
 
-type ExistingGrantParts = Pick<App, 'clients' | 'consents'> & {
-  /** Undefined where the file has no such rules. */
-  readonly narrowing: Pick<Narrowing, 'narrow'> | undefined;
-};
-
 /** Of whom and for which app, and of which sign-in: what is in a grant of another one has ended, or goes by the second. */
 type GrantOf = Readonly<{
   accountId: string;
@@ -77,7 +72,11 @@ export function endImplicitGrants(adapter: Adapter, { clients, records }: App): 
   };
 }
 
-export function createLoadExistingGrant({ clients, consents, narrowing }: ExistingGrantParts) {
+export function createLoadExistingGrant(
+  { clients, consents }: App,
+  /** Undefined where the file has no such rules. */
+  narrowing: Narrowing | undefined,
+) {
   return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
     // Nothing is stored for a user without access; the prompt shows them the page.
     if (narrowing?.narrow(ctx) === false) return undefined;

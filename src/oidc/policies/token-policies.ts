@@ -5,14 +5,9 @@ import type { GivenToken, Guard } from '../guard.ts';
 import { issuedWithGrant } from '../seam/session-sign-in.ts';
 import { originOf } from '../../observability/audit.ts';
 
-type TokenPolicyParts = Pick<App, 'audiences' | 'claims' | 'clients' | 'findLive'> & {
-  readonly guard: Pick<Required<Guard>, 'sees'>;
-};
-
 type Disclose = ReturnType<typeof createDisclose>;
 
-export function createDisclose(parts: TokenPolicyParts) {
-  const { audiences, claims, clients, findLive, guard } = parts;
+export function createDisclose({ audiences, claims, clients, findLive }: App, guard: Required<Guard>) {
   const isListed = (caller: string, aud: GivenToken['aud'] = []) =>
     [aud].flat().some((one) => audiences.findResource(one)?.introspectionClients.includes(caller));
 
@@ -64,13 +59,11 @@ export function createIntrospectionPolicy(disclose: Disclose) {
   };
 }
 
-type RevocationPolicyParts = Pick<App, 'takeBeforeUse' | 'consents' | 'audit' | 'records'>;
-
 /**
  * RFC 7009 §2.1: only the client that a token was issued to may revoke it. With a user's token goes what the user
  * allowed the app, so that the next sign-in asks again; here, while the token can still be found by a repeated request.
  */
-export function createRevocationPolicy({ takeBeforeUse, consents, audit, records }: RevocationPolicyParts) {
+export function createRevocationPolicy({ takeBeforeUse, consents, audit, records }: App) {
   // Once the token is gone: a record says what has happened.
   const { afterwards } = records;
   return async function mayRevoke(
