@@ -3,7 +3,7 @@
 // after that look, because some of it doesn't even load on an old Node. This is the Node that runs; the one that installs
 // may be older (`engines` in package.json), because npm brings a newer one to a checkout on Linux.
 
-import { sizeThreadPool } from './config/threads.ts';
+import { sizeThreadPool, standBackWhole } from './config/threads.ts';
 
 // Or Node opens its debugger, which runs any code, for every user of this machine. Where we start Node ourselves,
 // --disable-sigusr1 says so from the first instant on.
@@ -26,6 +26,8 @@ if (major < REQUIRED[0] || (major === REQUIRED[0] && minor < REQUIRED[1])) {
   process.exitCode = 1;
 } else {
   sizeThreadPool();
+  // It reads all users: sign-ins come first, also while its modules load.
+  if (process.argv[2] === 'user' && process.argv[3] === 'list') standBackWhole();
   const { run } = await import('./cli/run.ts');
   process.exitCode = await run(process.argv);
 }

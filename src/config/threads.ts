@@ -4,7 +4,8 @@
 // Measured on two cores with machine tokens: four threads (Node's default) on two cores mostly wake each other, 9 % slower than two.
 // One more than cores, because a commit of LMDB keeps one waiting for the disk. Passwords have threads of their own
 // (users/hashing-threads.ts): one for each core of a process.
-import { availableParallelism, constants, setPriority } from 'node:os';
+import { readdirSync } from 'node:fs';
+import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
 
 const NAME = 'UV_THREADPOOL_SIZE';
 const DEFAULT_OF_NODE = 4;
@@ -36,8 +37,18 @@ export function passwordThreads(): number {
  * waiting: p99 7 ms instead of 12 to 20.
  */
 export function standBack(): void {
+  lower(0, constants.priority.PRIORITY_BELOW_NORMAL);
+}
+
+/** Lets everything else, passwords included, come before this process: all of its threads, those of V8 and those to come. */
+export function standBackWhole(): void {
+  if (process.platform !== 'linux') return;
+  for (const thread of readdirSync('/proc/self/task')) lower(Number(thread), constants.priority.PRIORITY_LOW);
+}
+
+function lower(thread: number, priority: number): void {
   try {
-    if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+    if (process.platform === 'linux' && getPriority(thread) < priority) setPriority(thread, priority);
   } catch {
     // A sandbox may refuse it.
   }
