@@ -9,7 +9,7 @@ import { checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
 import { type Client, type Config, ConfigError, type ConfigSources, userScopes } from './config.ts';
-import { readDocument, type SourceDocument } from './document.ts';
+import { readDocument } from './document.ts';
 import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from './service-keys.ts';
 import { hashConfig } from './hash.ts';
 import { entriesOf, readListings, type SourceList } from './included-files.ts';
@@ -77,10 +77,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const sources: SourceList = { files: [resolve(file)], patterns: [] };
   const problems = new ProblemList();
   const refusal = () => new ConfigError(problems.list(), sources);
-  const document = await readDocument(file, problems);
-  if (!document) throw refusal();
-  const content = withoutRemoved(document, problems.notices);
-  const parts = await readParts(document, content, { problems, sources, serviceOnly });
+  const parts = await readParts(file, { problems, sources, serviceOnly });
   if (!parts) throw refusal();
   const { service } = parts;
   const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
@@ -92,7 +89,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   if (!problems.isEmpty || !store) throw refusal();
   const generatedKeys = KEY_NAMES.filter((name) => configured[name].length === 0);
   // Only now, so that a refused file changes nothing.
-  const target = { folder: dataFolder(store, document.folder), write: writeKeys, secretFiles };
+  const target = { folder: dataFolder(store, service.folder), write: writeKeys, secretFiles };
   const generated = await generateKeys(generatedKeys, target).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
     service.report(['store'], `keys could not be generated in ${target.folder}: ${reason}`);
@@ -103,15 +100,9 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
     ...problems.notices,
     ...generated.notices,
     ...(secretFiles === 'any_mode' ? [ANY_MODE] : []),
-    ...usersNotice(parts),
   ];
   const config = toConfig(parts, { store, keys, clients, read, notices });
   return { config, sources, hash: hashConfig(config), generatedKeys, readAt };
-}
-
-function usersNotice({ users: { list } }: Parts): readonly string[] {
-  if (list.length <= MOST_USERS) return [];
-  return [`users_from has ${list.length} users: more than 16,000 need more than 512 MiB of memory`];
 }
 
 type Reading = Readonly<{
@@ -122,11 +113,12 @@ type Reading = Readonly<{
 
 /** Undefined after a fault of the file itself, which all the rest depends on. */
 async function readParts(
-  document: SourceDocument,
-  whole: unknown,
+  file: string,
   { problems, sources, serviceOnly = false }: Reading,
 ): Promise<Parts | undefined> {
-  const { file, folder } = document;
+  const document = await readDocument(file, problems);
+  if (!document) return undefined;
+  const whole = withoutRemoved(document, problems.notices);
   const reportAny = problems.reporter(document);
   const report: Report = (path, ...problem) => {
     if (!serviceOnly || NEEDED.includes(String(path[0]))) reportAny(path, ...problem);
@@ -148,7 +140,7 @@ async function readParts(
     users: entriesOf(userSchema, users, heard),
   };
   if (!value) return undefined;
-  return { service: { value, report, place: () => `${file}:1`, folder }, ...entries };
+  return { service: { value, report, place: () => `${file}:1`, folder: document.folder }, ...entries };
 }
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
@@ -183,6 +175,9 @@ function checkParts(
   checkResources(resources.list, { issuer, clients, userScopes: context.userScopes });
   checkUsers(users.list, { issuerIsLoopback, passkeys: signIn?.passkeys === true }, notices);
   checkAccess({ service, clients, resources, users });
+  const { length } = users.list;
+  if (length > MOST_USERS)
+    notices.push(`users_from has ${length} users: more than 16,000 need more than 512 MiB of memory`);
 }
 
 async function resolveSecrets({ service, clients }: Parts, context: SecretContext) {
