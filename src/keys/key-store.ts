@@ -1,7 +1,7 @@
 // The signing keys of an installation in its store: reads ring and pepper, refuses what was lost, altered or put back, and changes
 // the ring by compare-and-set.
 import { randomBytes } from 'node:crypto';
-import type { Clock, DocumentStore, StoredDocument } from '../store/store.ts';
+import type { Clock, DocumentStore } from '../store/store.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { KeyMaterial } from './generate-key.ts';
 import { assertIssuer, belongsTo, openPepper, pepperId, sealPepper } from './installation.ts';
@@ -168,10 +168,12 @@ export class KeyStore {
    * `foreign` when what is stored belongs to another issuer, or to another pepper than this process's.
    */
   async #find(advice = ''): Promise<Found | undefined> {
-    const { vault, issuer } = this.#options;
+    const { documents, vault, issuer } = this.#options;
     // Before the read: a write during it must not make it look like a rollback.
     const highest = this.#highest;
-    const { document, sealedPepper } = await this.#readBoth();
+    // Both at once, as they were written.
+    const [document, pepper] = await documents.getAll(KEYS_COLLECTION, [RING_ID, PEPPER_ID]);
+    const sealedPepper = pepper?.value;
     const decoded = document && decodeRing(document.value, document.version, vault);
     if (decoded) assertIssuer(decoded.ring, issuer);
     this.#assertOwn(decoded?.ring, sealedPepper);
@@ -181,14 +183,6 @@ export class KeyStore {
     assertNewest(decoded, highest);
     this.#highest = Math.max(this.#highest, ring.generation);
     return { ring, version: document.version, sealedPepper };
-  }
-
-  async #readBoth() {
-    // The pepper before the ring: both are written at once, so a ring that is found later has one.
-    const early = await this.#get(PEPPER_ID);
-    const document = await this.#get(RING_ID);
-    const pepper = early ?? (document && (await this.#get(PEPPER_ID)));
-    return { document, sealedPepper: pepper?.value };
   }
 
   #assertOwn(ring: Ring | undefined, sealedPepper: string | undefined): void {
@@ -214,10 +208,6 @@ export class KeyStore {
     const isWritten = await documents.putAll(KEYS_COLLECTION, writes);
     if (isWritten) this.#highest = Math.max(this.#highest, ring.generation);
     return isWritten;
-  }
-
-  #get(id: string): Promise<StoredDocument | undefined> {
-    return this.#options.documents.get(KEYS_COLLECTION, id);
   }
 }
 

@@ -149,11 +149,12 @@ describe('the lease on signing', () => {
     let sleep: (() => Promise<void>) | undefined;
     const documents: DocumentStore = {
       ...withMoments(world, () => undefined).documents,
-      async get(collection, id) {
+      async getAll(...which) {
+        const found = await world.documents.getAll(...which);
         const wake = sleep;
         sleep = undefined;
         await wake?.();
-        return world.documents.get(collection, id);
+        return found;
       },
     };
     const job = createJob(world, world.process({ documents }));
