@@ -35,11 +35,13 @@ export class Rotation {
   readonly #options: RotationOptions;
   #ring: Ring | undefined;
   /** The key set that the service uses. */
-  #served: { readonly generation: number; readonly view: string } | undefined;
+  #served: { readonly keySet: KeySet; readonly view: string } | undefined;
   /** When `#ring` was what the store has. */
   #readAt = Number.NEGATIVE_INFINITY;
   /** When `#served` was. */
   #confirmedAt = Number.NEGATIVE_INFINITY;
+  /** When the sets before it were: requests that have begun with one still end with it. */
+  readonly #replaced = new WeakMap<KeySet, number>();
   /** Why the stored keys can't be used; undefined also while the store can't be asked. */
   #problem: string | undefined;
   #isRunning = false;
@@ -81,11 +83,13 @@ export class Rotation {
     return this.#ring;
   }
 
-  /** False if the ring wasn't confirmed within the lease: other nodes may have removed keys. The response is then 503. */
-  signingAllowed(): boolean {
-    const age = this.#options.now() - this.#confirmedAt;
+  /** False if the key set wasn't confirmed within the lease: other nodes may have removed keys. The response is then 503. */
+  signingAllowed(keySet = this.#served?.keySet): boolean {
+    const now = this.#options.now();
+    const before = (keySet && this.#replaced.get(keySet)) ?? this.#confirmedAt;
+    const confirmedAt = Math.min(before, this.#confirmedAt);
     // A clock that was set back would stretch the lease.
-    return age <= LEASE_MS && !wasSetBack(this.#confirmedAt, this.#options.now());
+    return now - confirmedAt <= LEASE_MS && !wasSetBack(confirmedAt, now);
   }
 
   /** Why this node should be sent no requests, one line each; empty while its keys are up to date. */
@@ -95,7 +99,7 @@ export class Rotation {
     if (isOverdue(this.#readAt, now)) {
       problems.push(`the key ring could not be read for ${secondsSince(this.#readAt, now)} s`);
     }
-    const [served, stored] = [this.#served?.generation, this.#ring?.generation];
+    const [served, stored] = [this.#served?.keySet.generation, this.#ring?.generation];
     if (served !== stored && isOverdue(this.#confirmedAt, now)) {
       problems.push(`this node serves generation ${served} of the key ring, the store has ${stored}`);
     }
@@ -153,7 +157,8 @@ export class Rotation {
     if (view === this.#served?.view) return;
     const keySet = keyStore.toKeySet(this.#ring, at);
     await onKeySet(keySet);
-    this.#served = { generation: keySet.generation, view };
+    if (this.#served) this.#replaced.set(this.#served.keySet, this.#confirmedAt);
+    this.#served = { keySet, view };
   }
 
   /** Schedules the next turn after this one, so that two swaps never overlap. */

@@ -45,8 +45,8 @@ export interface Process extends Telemetry, OpenUsers {
   readonly openViews: (config: Config) => Views;
   /** What asks other hosts, by the settings of a configuration. */
   readonly outgoingOf: (config: Config) => Outgoing;
-  /** False: the keys may be out of date, and nothing may be signed with them. */
-  readonly maySign: () => boolean;
+  /** False: these keys may be out of date, and nothing may be signed with them. */
+  readonly maySign: (keySet: KeySet) => boolean;
   readonly userEvents: UserEvents;
   /** Seconds; never shortened while running, because older tokens may live that long. */
   readonly tombstoneSecondsOf: (config: Config) => number;
@@ -93,12 +93,14 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
 
   // Tokens. An ID token is only ever signed after an access token, in the same request: this guards both.
   const accessTokens = createAccessTokens(issuer, keySet, now, audiences.isPossible);
-  const tokens = signOnlyWhile(process.maySign, accessTokens, process.metrics);
+  const maySign = () => process.maySign(keySet);
+  const tokens = signOnlyWhile(maySign, accessTokens, process.metrics);
   const revoked = createRevokedTokens(records, hash, now);
 
   return {
     ...process,
     ...stored,
+    maySign,
     config,
     issuer,
     keySet,

@@ -96,7 +96,6 @@ async function compose(
   const userEvents = createUserEvents(store.documents, store.clock.now);
   const uses = createSecretUses(store.documents, now);
   const indexing = createUsernameIndexing(store, log);
-  const maySign = () => rotation.signingAllowed();
   const process: Process = {
     now,
     log,
@@ -105,7 +104,7 @@ async function compose(
     store,
     hash,
     passwords,
-    maySign,
+    maySign: (keySet) => rotation.signingAllowed(keySet),
     userEvents,
     ...users,
     limitsOf: createLimits({ counters: store.counters, hash, now, log, audit, metrics }),

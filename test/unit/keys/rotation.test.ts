@@ -159,6 +159,7 @@ describe('the lease on signing', () => {
     };
     const job = createJob(world, world.process({ documents }));
     await job.start();
+    const before = job.current();
     sleep = async () => {
       const other = world.process();
       await rotateByHand(other, world.now);
@@ -171,6 +172,8 @@ describe('the lease on signing', () => {
     expect(job.errors).toEqual([]);
     expect(job.current().published.map((key) => key.kid)).toEqual(['k2', 'k3']);
     expect(job.rotation.signingAllowed()).toBe(true);
+    // A request that the process had begun signs with the key that is gone.
+    expect(job.rotation.signingAllowed(before)).toBe(false);
   });
 
   it("KY-12: ends for a key set that can't be replaced", async () => {
