@@ -83,7 +83,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   const { accessToken } = config.lifetimes;
   const audiences = createAudienceRules(issuer, config.resources, accessToken, process.longestLifetimes);
   const rules = createAccessRules(config);
-  const claims = createClaims({ config, audiences, rules });
+  const claims = createClaims(config, audiences, rules);
   const stillAllowed = createStillAllowed(clients);
 
   // What is stored of users, and the lists of it.

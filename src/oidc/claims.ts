@@ -11,18 +11,12 @@ const GROUPS = 'groups';
 
 type Values = Readonly<Record<string, unknown>>;
 
-type ClaimsParts = Readonly<{
-  config: ScopeSettings;
-  audiences: Pick<AudienceRules, 'findResource'>;
-  rules: Pick<AccessRules, 'groupsFor'>;
-}>;
-
 export type Claims = ReturnType<typeof createClaims>;
 
 /** What else is put into an access token (options.ts). No claim of a user has such a name. */
 const OF_SIGN_IN: ReadonlySet<string> = new Set(['auth_time', 'acr', 'amr']);
 
-export function createClaims({ config, audiences, rules }: ClaimsParts) {
+export function createClaims(config: ScopeSettings, audiences: AudienceRules, rules: AccessRules) {
   const byScope = claimsOfScopes(config);
   const hasGroups = GROUPS in byScope;
   const given = (scopes: Iterable<string>) => new Set([...scopes].flatMap((scope) => byScope[scope] ?? []));

@@ -1,25 +1,18 @@
-// What a user allowed an app, kept beyond the session: one record for each user and app, with an end, and none for a client by
-// document. A sign-out
-// leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
-// ends everything of a user (disabling, sign-out everywhere), also of the sign-in that it was given in.
+// What a user allowed an app, kept beyond the session: one record for each user and app, with an end, and none for a client by document. A
+// sign-out leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever ends
+// everything of a user (disabling, sign-out everywhere), also of the sign-in that it was given in.
 import { isUrlClient } from '../../config/client-id-url.ts';
 import type { Accounts, Issued } from '../../users/accounts.ts';
-import { createReadRecord, FORM_VERSION, type OnDamaged, type StoredForm } from '../../store/form.ts';
-import type { KeyedHash } from '../../store/keyed-hash.ts';
-import type { RecordStore, StoreClock } from '../../store/store.ts';
+import { createReadRecord, FORM_VERSION, type StoredForm } from '../../store/form.ts';
+import type { RecordStore } from '../../store/store.ts';
+import type { RecordParts } from '../record-payload.ts';
 import { type AskedFor, joinAsked } from './asked-for.ts';
 
 const CONSENT = 'Consent';
 
 type ConsentForm = StoredForm & AskedFor & Pick<Issued, 'at' | 'generation'>;
 
-type ConsentParts = Readonly<{
-  hash: KeyedHash;
-  clock: StoreClock;
-  onDamaged: OnDamaged;
-  findLive: Accounts['findLive'];
-  records: RecordStore;
-}>;
+type ConsentParts = RecordParts & Readonly<{ findLive: Accounts['findLive']; records: RecordStore }>;
 
 /** `lifetimeSeconds`: 0 remembers nothing. */
 export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: number) {
