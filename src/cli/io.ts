@@ -6,6 +6,7 @@ import { escaped } from '../config/text.ts';
 type Output = {
   write(text: string): unknown;
   readonly isTTY?: boolean;
+  readonly columns?: number;
   readonly hasColors?: () => boolean;
 };
 

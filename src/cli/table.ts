@@ -1,5 +1,5 @@
 // The one printer of lists: `-o table|wide|json|csv|name`. JSON and CSV are written row by row and a table page by page, so that a long
-// list needs little memory. Only a terminal gets colours.
+// list needs little memory. Only a terminal gets colours and columns that are cut to its width; `wide` is never cut.
 import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
 import { escaped } from '../config/text.ts';
@@ -121,17 +121,23 @@ async function printTable<Row>(
   { isWide, headers }: { readonly isWide: boolean; readonly headers: boolean },
 ): Promise<void> {
   const columns = columnsOf(list, isWide);
+  const limit = stdout.isTTY === true && !isWide ? stdout.columns || 80 : Infinity;
   const paint = (text: string, style: Style = 'reset') =>
     style !== 'reset' && stdout.hasColors?.() === true
       ? styleText(style, text, { validateStream: false })
       : text;
   let widths = columns.map(() => 0);
   const write = (page: readonly (readonly Cell[])[]) => {
-    widths = widths.map((width, at) => Math.max(width, ...page.map((cells) => cells[at]?.text.length ?? 0)));
+    const needed = widths.map((width, at) =>
+      Math.max(width, ...page.map((cells) => (cells[at]?.text ?? '').length)),
+    );
+    widths = fitted(needed, limit);
     for (const cells of page) {
-      const line = cells.map(
-        ({ text, style }, at) => paint(text, style) + ' '.repeat((widths[at] ?? 0) - text.length),
-      );
+      const line = cells.map(({ text, style }, at) => {
+        const width = widths[at] ?? 0;
+        const shown = cut(text, width);
+        return paint(shown, style) + ' '.repeat(Math.max(0, width - shown.length));
+      });
       stdout.write(`${line.join('  ').trimEnd()}\n`);
     }
   };
@@ -164,3 +170,19 @@ function toAgo(value: unknown): unknown {
   const [unit, size] = (found ?? ['second', 1]) as [Intl.RelativeTimeFormatUnit, number];
   return new Intl.RelativeTimeFormat('en').format(Math.round(seconds / size), unit);
 }
+
+const SHORTEST = 4;
+
+/** Takes from the widest column, until a line fits. */
+function fitted(widths: readonly number[], limit: number): number[] {
+  const left = [...widths];
+  let over = left.reduce((sum, width) => sum + width + 2, -2) - limit;
+  for (; over > 0 && Math.max(...left) > SHORTEST; over--) {
+    const widest = left.lastIndexOf(Math.max(...left));
+    left[widest] = (left[widest] ?? 0) - 1;
+  }
+  return left;
+}
+
+const cut = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, width - 1).toWellFormed()}…`;

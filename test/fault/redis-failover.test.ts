@@ -209,9 +209,17 @@ describe('a failover', () => {
   });
 });
 
-it('a Sentinel that is lost is missed by nobody', async () => {
+it('a Sentinel that is lost is named in the log and in the metrics, and missed by nobody', async () => {
   const printed = vi.spyOn(console, 'error').mockReturnValue();
+  const gauge = async () =>
+    (await (await fetch(`${world.management}/metrics`)).text()).match(/_warning{.*sentinel.*/g);
+  await world.server.status();
+  expect(await gauge()).toBeNull();
   await group.sentinels[2]?.stop();
+  await expect.poll(gauge, { timeout: RECOVERY_MS }).toEqual(['_warning{warning="sentinel_3"} 1']);
+  expect(world.recorded.log.join('')).toContain(
+    `the Sentinel 127.0.0.1:${group.sentinels[2]?.port} does not answer`,
+  );
   const { records } = world.openedStore;
   for (let round = 0; round < 10; round += 1) {
     await records.save({ kind: 'Session', key: `${round}`, payload: 'p', ttlSeconds: 60 });

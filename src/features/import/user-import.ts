@@ -85,7 +85,9 @@ export async function importUsers(
   // A process that doesn't know the cost of a hash would show by its time that there is such a user.
   if (hasNew) await setTimeout(COSTS_KNOWN_MS);
   const rows = applyAll(context, steps, invite);
-  const listing = printList(io, options, { columns: columnsOf(send), rows });
+  // A terminal would get a link that is cut.
+  const output = options.output === 'table' ? 'wide' : options.output;
+  const listing = printList(io, { ...options, output }, { columns: columnsOf(send), rows });
   await withProgress(io, 'Importing users', listing);
   if (!options.json) print({ ...io, stdout: io.stderr }, {}, { value: counts });
 }

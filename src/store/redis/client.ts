@@ -4,6 +4,7 @@ import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisPlace } from '../../config/redis-url.ts';
 import { inTime, Late } from './deadline.ts';
 import { listenToSentinels, toSentinelOptions } from './ha/sentinels.ts';
+import type { Finding } from './info.ts';
 import { SCRIPTS } from './scripts.ts';
 
 /** A server that may be asked now. `name` is its own among all servers of this client. */
@@ -22,6 +23,8 @@ export interface RedisClient {
   masterAt(address: string): Master | undefined;
   /** All of them, connected or not. */
   masters(): readonly Master[];
+  /** Problems of other servers than the masters. */
+  findings?: (() => Promise<readonly Finding[]>) | undefined;
   /** The topology may have changed. */
   refresh(): void;
   /** Closes the connection to a server that doesn't respond. Commands meanwhile are rejected at once. */
@@ -99,7 +102,7 @@ export function createSingleClient(place: RedisPlace, onReady?: () => void): Red
   });
   redis.on('connect', () => (lacksDatabase = false));
   dropSilent(redis, drop);
-  const stopListening = place.kind === 'sentinel' && listenToSentinels(place, () => leave(redis));
+  const sentinels = place.kind === 'sentinel' ? listenToSentinels(place, () => leave(redis)) : undefined;
   const master = { name: 'master', redis };
   redis.on('ready', () => {
     lastError = undefined;
@@ -119,10 +122,11 @@ export function createSingleClient(place: RedisPlace, onReady?: () => void): Red
     masterOf,
     masterAt: masterOf,
     masters: () => [master],
+    findings: sentinels?.findings,
     refresh: () => place.kind === 'sentinel' && leave(redis),
     drop,
     close() {
-      if (stopListening) stopListening();
+      sentinels?.stop();
       return closeClient(redis);
     },
   };

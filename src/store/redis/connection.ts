@@ -138,8 +138,9 @@ function toConnection(place: RedisPlace) {
 async function inspect(client: RedisClient, leastReplicas: number): Promise<readonly ServerReport[]> {
   const masters = client.masters();
   if (masters.length === 0) throw new StoreUnavailable({ cause: new Error('no master is known') });
+  const besides = client.findings?.() ?? [];
   return Promise.all(
-    masters.map(async ({ name, redis }) => {
+    masters.map(async ({ name, redis }, index) => {
       // INFO passes before the connection is ready; nothing else does.
       if (redis.status === 'wait') redis.connect().catch(() => undefined);
       if (redis.status !== 'ready') {
@@ -147,7 +148,8 @@ async function inspect(client: RedisClient, leastReplicas: number): Promise<read
         throw toUnavailable(client.obstacle(), client);
       }
       const info = parseInfo(await translate(client, () => inTime(redis.info(), COMMAND_MS)));
-      return { name, info, findings: judgeServer(info, leastReplicas) };
+      const findings = judgeServer(info, leastReplicas);
+      return { name, info, findings: index === 0 ? [...findings, ...(await besides)] : findings };
     }),
   );
 }

@@ -7,6 +7,7 @@ import { hash } from '@node-rs/argon2';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { StoreConfig } from '../../../src/config/config.ts';
 import { createProgram } from '../../../src/cli/program.ts';
+import { run } from '../../../src/cli/run.ts';
 import { withStore } from '../../../src/store/open.ts';
 import { openUsers } from '../../../src/users/accounts.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
@@ -373,5 +374,13 @@ describe('AD-24: imported users beside a service', () => {
     expect(rows.map(({ username }) => username)).toEqual(['ina', 'ivo']);
     expect(rows[0]?.link).toMatch(new RegExp(`^${world().issuer}/interaction/link/[\\w-]{43}$`));
     expect(await imported('csv', csv, '--invite', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
+    // A terminal that is too narrow for a link doesn't cut it.
+    const file = path.join(world().folder, 'ida.csv');
+    writeFileSync(file, 'username\nida\n');
+    let shown = '';
+    const stdout40 = { write: (text: string) => (shown += text), isTTY: true, columns: 40 };
+    const args = ['user', 'import', file, '--from', 'csv', '--invite', '-c', world().configFile];
+    await run(['node', 'postern', ...args], { ...process, stdout: stdout40, stderr: { write: () => 0 } });
+    expect(shown).toMatch(/^ida .*\/interaction\/link\/[\w-]{43} /m);
   });
 });

@@ -368,6 +368,7 @@ describe('settings of the service', () => {
     ['store: postgres://db', 'must be lmdb:FOLDER'],
     ['store: "lmdb:"', 'followed by a folder'],
     ['listen: { port: 65536 }', '0 to 65535'],
+    ['listen: { port: 3001 }', 'management: uses the same address as listen'],
     ['management: { hosts: [https://metrics.example] }', 'must be a host name'],
     ['lifetimes: { refresh_token: 91d }', 'refresh_token is longer than refresh_token_absolute'],
     ['lifetimes: { session: 600 }', 'must be a duration'],
@@ -390,6 +391,8 @@ describe('settings of the service', () => {
     ['encryption_keys: [short]', '32 bytes, base64url'],
     [`encryption_keys: [${'A'.repeat(43)}]`, 'too weak'],
     ['cookie_keys: [changeme]', 'too weak'],
+    [`encryption_keys: [${ENCRYPTION_KEY}, ${ENCRYPTION_KEY}=]`, 'encryption_keys[1]: is the same key as'],
+    [`cookie_keys: [${SECRET}, ${SECRET}]`, 'cookie_keys[1]: is the same key as'],
   ];
 
   it.each(cases)('%s is refused', async (yaml, words) => {
@@ -420,6 +423,10 @@ describe('settings of the service', () => {
   });
 
   it('have one secret for each purpose, however it is written', async () => {
+    const files = { 'e.key': `${ENCRYPTION_KEY}\n` };
+    expect(await problemsOf(PUBLIC.replace('_KEY]', '_KEY, file:e.key]'), files)).toEqual([
+      expect.stringContaining('encryption_keys[1]: is the same key as'),
+    ]);
     const both = ['env:COOKIE_KEY', 'env:ENCRYPTION_KEY'];
     const clients = both.map((secret) => client({ client_id: secret.slice(4), client_secret: secret }));
     const problems = await problemsOf(`${PUBLIC}clients:\n${clients.join('')}`);

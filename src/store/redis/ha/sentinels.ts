@@ -1,12 +1,17 @@
-// The Sentinels of a URL: how ioredis asks them for the master, and their announcements of a new one.
+// The Sentinels of a URL: how ioredis asks them for the master, their announcements of a new one, and which don't respond.
 import { Redis, type SentinelConnectionOptions } from 'ioredis';
 import type { RedisPlace } from '../../../config/redis-url.ts';
-import { COMMAND_MS } from '../deadline.ts';
+import { COMMAND_MS, inTime, Late } from '../deadline.ts';
+import type { Finding } from '../info.ts';
 
-const CONNECT_MS = 500;
+const ANSWER_MS = 500;
 
-/** Calls `onNews` when one of them announces another master, until what it returns is called. */
-export function listenToSentinels(place: RedisPlace, onNews: () => void): () => void {
+/** Commands for an unreachable Sentinel fail, instead of queueing in memory. */
+const ask = async (one: Redis) =>
+  inTime(one.status === 'reconnecting' ? Promise.reject(new Late()) : one.ping(), ANSWER_MS);
+
+/** Calls `onNews` when one of them announces another master. */
+export function listenToSentinels(place: RedisPlace, onNews: () => void) {
   // Not the failoverDetector of ioredis: it prints when a Sentinel is away, and begins to listen only once a master is connected.
   const sentinels = place.nodes.map((node) => {
     const sentinel = new Redis({
@@ -15,7 +20,7 @@ export function listenToSentinels(place: RedisPlace, onNews: () => void): () => 
       ...(place.sentinelPassword && { password: place.sentinelPassword }),
       ...(place.isTls && { tls: {} }),
       enableReadyCheck: false,
-      connectTimeout: CONNECT_MS,
+      connectTimeout: ANSWER_MS,
       maxRetriesPerRequest: null,
       retryStrategy: (times) => Math.min(50 * times, 500),
     });
@@ -26,7 +31,17 @@ export function listenToSentinels(place: RedisPlace, onNews: () => void): () => 
     return sentinel;
   });
 
-  return () => sentinels.forEach((sentinel) => sentinel.disconnect());
+  return {
+    stop: () => sentinels.forEach((sentinel) => sentinel.disconnect()),
+    findings: async () => {
+      const answers = await Promise.allSettled(sentinels.map(ask));
+      return place.nodes.flatMap(({ host, port }, index): readonly Finding[] => {
+        const message = `the Sentinel ${host}:${port} does not answer: most must for a failover`;
+        const isSilent = answers[index]?.status === 'rejected';
+        return isSilent ? [{ severity: 'warning', name: `sentinel_${index + 1}`, message }] : [];
+      });
+    },
+  };
 }
 
 export function toSentinelOptions(place: RedisPlace) {
