@@ -9,12 +9,24 @@ import type { ServiceForm } from './schema.ts';
 
 const RULES: readonly Rule<ServiceForm, ClientContext>[] = list('serviceRules');
 
+const ANY_HOST = ['0.0.0.0', '::', '[::]'];
+
 export function checkService(
   service: Entry<ServiceForm>,
   resources: readonly Entry<ResourceForm>[],
   context: ClientContext,
 ): void {
-  const { trusted_proxies: proxies, lifetimes, signing_keys: signingKeys } = service.value;
+  const {
+    listen,
+    management,
+    trusted_proxies: proxies,
+    lifetimes,
+    signing_keys: signingKeys,
+  } = service.value;
+  const hosts = [listen.host, management.host];
+  const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => ANY_HOST.includes(host));
+  if (listen.port !== 0 && listen.port === management.port && isOneHost)
+    service.report(['management'], 'uses the same address as listen: choose another port');
   const apis = resources.map(({ value }) => ({ accessToken: value.access_token }));
   for (const message of timingProblems(toTimingInput({ lifetimes, signingKeys, resources: apis })))
     service.report(['signing_keys'], message);

@@ -30,12 +30,15 @@ export async function resolveKeys(
     service.report([name], message);
   }
   const keys: string[] = [];
+  const bytesOf = (key: string) => Buffer.from(key, name === 'encryption_keys' ? 'base64url' : 'utf8');
   for (const [index, reference] of references.entries()) {
     const at = [name, index];
     const key = await readSecret(service, [at, reference], context);
     if (key === undefined) continue;
     const fault = keyFault(name, key);
     if (fault) service.report(at, fault);
+    const isSame = (earlier: string) => bytesOf(earlier).equals(bytesOf(key));
+    if (keys.some(isSame)) service.report(at, 'is the same key as an earlier one: remove it');
     keys.push(key);
   }
   return keys;
