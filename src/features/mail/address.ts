@@ -21,8 +21,10 @@ const isCurrent = ({ pending }: MailState, { id, address }: MailLink) =>
 
 /** The changes that can be undone while the user has this address: none after an administrator set another one. */
 function undoable({ changes = [] }: MailState, email: unknown) {
-  const { from, to, isDone } = changes.at(-1) ?? {};
-  return email !== undefined && (email === to || (email === from && !isDone)) ? changes : [];
+  const last = changes.findLastIndex(({ isDone }) => isDone);
+  // Those after the last that is done are under way at once.
+  const at = changes.findLastIndex(({ from, to, isDone }) => email === to || (email === from && !isDone));
+  return email !== undefined && at >= last ? changes.slice(0, at + 1) : [];
 }
 
 export type AddressLinks = ReturnType<typeof createAddressLinks>;
@@ -45,12 +47,20 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
   }
 
   /** Before the change, so that no crash or other request leaves one that can't be undone. Users make fewer than 100 while links last. */
-  const keepChange = (link: MailLink, from: unknown) =>
-    link.purpose === 'undo' ||
+  const keepChange = (link: MailLink, email: unknown) =>
     states.update(link.accountId, (before) => {
-      const others = undoable(before, from).filter(({ id }) => id !== link.id);
-      const changes = [...others, { id: link.id, from, to: link.address }].slice(-100);
-      return isCurrent(before, link) ? { changes } : undefined;
+      const { id, address } = link;
+      const { changes = [] } = before;
+      const at = changes.findIndex((one) => one.id === id);
+      if (link.purpose === 'undo') {
+        // It isn't done: a crash doesn't end the undo of the changes before. Later ones may be under way.
+        const undo = { id, from: address, to: String(email) };
+        const later = changes.slice(at + 1).filter(({ isDone }) => !isDone);
+        return at === -1 ? undefined : { changes: [...changes.slice(0, at), undo, ...later] };
+      }
+      const others = undoable(before, email).filter((one) => one.id !== id);
+      const kept = [...others, { id, from: email, to: address }].slice(-100);
+      return isCurrent(before, link) ? { changes: kept } : undefined;
     });
 
   /** Last, so that what an outage cuts off can be repeated. False: another request did. An undo leaves the changes before its own. */

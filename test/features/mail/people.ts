@@ -1,10 +1,14 @@
 // The people of the cases of email, in the store of a running world.
+import { expect } from 'vitest';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { hashPassword } from '../../../src/users/passwords.ts';
 import { createStoredUsers, type NewUser } from '../../../src/users/stored-users.ts';
+import { isLoginPage, openAccount } from '../../world/account-page.ts';
 import type { Browser } from '../../world/browser.ts';
+import { until } from '../../world/clock.ts';
 import type { OpenWorld } from '../../world/world.ts';
 import { newBrowser } from '../../world/person.ts';
+import type { startMailServer } from './mail-server.ts';
 
 export const OLD_PASSWORD = 'the-old-password-of-anna';
 const hash = await hashPassword(OLD_PASSWORD);
@@ -12,18 +16,13 @@ export const idOfStored = (username: string) => `usr_${username.padEnd(20, '0')}
 
 export async function addPeople({ openedStore }: Pick<OpenWorld, 'openedStore'>): Promise<void> {
   const users = createStoredUsers(openedStore);
-  const add = (username: string, claims: NewUser['claims'], passwordHash: string | undefined = hash) =>
-    users.add({ id: idOfStored(username), username, passwordHash, claims });
+  const add = (username: string, claims: NewUser['claims'], more: Partial<NewUser> = {}) =>
+    users.add({ id: idOfStored(username), username, passwordHash: hash, claims, ...more });
   await add('anna', { email: 'anna@acme.example', locale: 'de', name: 'Anna" <x@evil.example>' });
   await add('ben', {});
   await add('sue', { email: 'Team@acme.example' });
   await add('tom', { email: 'team@ACME.example' });
-  await users.add({
-    id: idOfStored('dora'),
-    username: 'dora',
-    passwordHash: undefined,
-    claims: { email: 'dora@acme.example' },
-  });
+  await add('dora', { email: 'dora@acme.example' }, { passwordHash: undefined });
   await add('eve', { email: 'eve@acme.example' });
   await add('lou', { email: 'lou@acme.example' });
   await add('nick', { email: 'nick@acme.example', email_verified: false });
@@ -46,4 +45,70 @@ export async function askFor(
   const field = page === 'forgot' ? 'username' : 'email';
   const body = new URLSearchParams({ csrf: fieldOf(text, 'csrf'), [field]: typed });
   return browser.request(url, { method: 'POST', body, headers });
+}
+
+type Listener = Pick<OpenWorld, 'issuer' | 'base'>;
+
+let count = 0;
+export const newAddress = () => `address${(count += 1)}@acme.example`;
+
+export const statusOf = async (world: Listener, link: string, method = 'GET') =>
+  (await newBrowser(world).request(link, { method })).status;
+
+export async function postLink(world: Listener, link: string): Promise<number> {
+  const browser = newBrowser(world);
+  const page = await browser.open(link);
+  return page.status === 200 ? (await browser.send(page, link)).status : page.status;
+}
+
+/** Until no email and no event waits. */
+export async function quiet({ openedStore: { documents } }: Pick<OpenWorld, 'openedStore'>): Promise<void> {
+  await until(async () => {
+    expect([...(await documents.list('mail')), ...(await documents.list('user-events'))]).toEqual([]);
+  });
+}
+
+export function createAddressUsers(server: Awaited<ReturnType<typeof startMailServer>>) {
+  /** The newest email with a link there. */
+  async function linkTo(address: string, times = 1): Promise<string> {
+    const found = () => server.sentTo(address).filter(({ link }) => link !== undefined);
+    await until(() => expect(found()).toHaveLength(times));
+    return found().at(-1)?.link ?? '';
+  }
+
+  /** A user of the store and a browser that they are signed in with. */
+  async function newUser(
+    world: Listener & Pick<OpenWorld, 'openedStore'>,
+    { email = newAddress(), ...others }: Record<string, unknown> = {},
+  ) {
+    // No name is the beginning of another: their ids would be the same.
+    const username = `user${(count += 1)}x`;
+    const id = idOfStored(username);
+    const users = createStoredUsers(world.openedStore);
+    await users.add({ id, username, passwordHash: hash, claims: { email, ...others } });
+    const browser = newBrowser(world);
+    const page = () => openAccount(world, browser, { username, password: OLD_PASSWORD });
+    const ask = async (to: string) => browser.submit(await page(), '/account/email', { email: to });
+    return {
+      id,
+      username,
+      browser,
+      page,
+      old: String(email),
+      ask,
+      /** The link for a new address. */
+      link: (to: string, times = 1) => ask(to).then(() => linkTo(to, times)),
+      isSignedOut: async () => isLoginPage(await browser.open(`${world.issuer}/account`)),
+      claims: async () => (await users.findById(id))?.claims,
+      set: (to: string) => users.setGranted(id, (before) => ({ ...before, claims: { email: to } })),
+      async cancel() {
+        const before = await page();
+        const after = await browser.submit(before, '/account/email', { cancel: 'yes' });
+        expect([before, after].map(({ text }) => text.includes('name="cancel"'))).toEqual([true, false]);
+      },
+      password: () => users.setPassword(id, hash, Date.now() / 1000),
+      remove: () => users.remove(id),
+    };
+  }
+  return { linkTo, newUser };
 }
