@@ -1,13 +1,11 @@
 // IN-14: somebody who copies the store has no credential. The copy is searched for everything that a client or a browser was
 // given, after the search has been seen to find what is there.
-import { readdir, readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startRedis, type RedisServer } from '../world/servers.ts';
 import { takeCode } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
+import { dumpOf } from '../world/dump.ts';
 import { newBrowser } from '../world/person.ts';
 import { revoke } from '../world/presented-tokens.ts';
 import { textOf } from '../world/requests.ts';
@@ -26,10 +24,6 @@ describe.each<StoreName>(['lmdb', 'redis'])('a copy of %s', (storeName) => {
     await redis?.stop();
   });
 
-  async function dump(): Promise<string> {
-    return redis === undefined ? dumpFolder(path.join(world.folder, 'data')) : dumpRedis(redis.url);
-  }
-
   it('IN-14: holds no code, token, session or interaction id, secret, verifier or password', async () => {
     const ticket = await takeCode(world);
     const unused = await takeCode(world);
@@ -44,7 +38,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('a copy of %s', (storeName) => {
     const login = await open.open(authorizationUrl(world, { login_hint: 'alice' }));
     await ticket.browser.open(`${world.issuer}/oauth/logout`);
 
-    const copy = await dump();
+    const copy = await dumpOf(world);
     // The search works: these are in there.
     for (const known of [
       'AuthorizationCode',
@@ -89,23 +83,3 @@ describe.each<StoreName>(['lmdb', 'redis'])('a copy of %s', (storeName) => {
     expect(copy.includes('PRIVATE KEY')).toBe(false);
   });
 });
-
-async function dumpFolder(folder: string): Promise<string> {
-  const files = await readdir(folder);
-  const contents = await Promise.all(files.map((file) => readFile(path.join(folder, file), 'latin1')));
-  return contents.join('\n');
-}
-
-async function dumpRedis(url: string): Promise<string> {
-  const raw = new Redis(url);
-  const parts: string[] = [];
-  for (const key of await raw.keys('*')) {
-    const type = await raw.type(key);
-    if (type === 'hash') parts.push(key, JSON.stringify(await raw.hgetall(key)).replaceAll('\\"', '"'));
-    else if (type === 'zset') parts.push(key, ...(await raw.zrange(key, '0', '-1')));
-    else if (type === 'string') parts.push(key, (await raw.get(key)) ?? '');
-    else throw new Error(`${key} is a ${type}, which this dump does not read`);
-  }
-  await raw.quit();
-  return parts.join('\n');
-}

@@ -13,14 +13,10 @@ import { startMailServer, toLetter } from './mail-server.ts';
 useEnvironment(() => WORLD_ENV);
 
 const { folder, file } = configFolder();
-const configFile = file(
-  'postern.json',
-  JSON.stringify({
-    issuer: 'http://localhost:3000',
-    mail: { from: 'no-reply@acme.example', server: 'folder:../mail' },
-  }),
-);
-const off = file('off.json', JSON.stringify({ issuer: 'http://localhost:3000' }));
+const fileWith = (name: string, mail?: object) =>
+  file(`${name}.json`, JSON.stringify({ issuer: 'http://localhost:3000', mail }));
+const configFile = fileWith('postern', { from: 'no-reply@acme.example', server: 'folder:../mail' });
+const off = fileWith('off');
 const sent = () => {
   const at = path.join(folder, '../mail');
   return readdirSync(at).map((name) =>
@@ -39,11 +35,7 @@ describe('postern mail', () => {
   });
 
   it.skipIf(!Object.hasOwn(COMMANDS, 'doctor'))('is looked at by postern doctor', async () => {
-    const server = 'smtp://localhost:9';
-    const away = file(
-      'away.json',
-      JSON.stringify({ issuer: 'http://localhost:3000', mail: { from: 'no-reply@acme.example', server } }),
-    );
+    const away = fileWith('away', { from: 'no-reply@acme.example', server: 'smtp://localhost:9' });
     const { findings } = JSON.parse((await postern(['doctor', '--json', '--config', away])).stdout) as {
       findings: object[];
     };
@@ -52,13 +44,7 @@ describe('postern mail', () => {
 
   it('says why a test failed, and never the password', async () => {
     const server = await startMailServer();
-    const wrong = file(
-      'wrong.json',
-      JSON.stringify({
-        issuer: 'http://localhost:3000',
-        mail: { ...server.mail, password: 'not-the-password' },
-      }),
-    );
+    const wrong = fileWith('wrong', { ...server.mail, password: 'not-the-password' });
     const { code, stderr } = await postern(['mail', 'test', 'anna@acme.example', '--config', wrong]);
     await server.stop();
     expect([code, stderr]).toEqual([

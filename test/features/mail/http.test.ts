@@ -1,12 +1,14 @@
 // Forgotten passwords over HTTP and SMTP: one answer for every name, and an email for whom it is about.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../../world/clock.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { anyStore, eachStore } from '../../world/each-store.ts';
+import { dumpOf } from '../../world/dump.ts';
 import { newLink } from '../../world/one-time-link.ts';
 import { begin, newBrowser, tryPassword } from '../../world/person.ts';
 import { get, post } from '../../world/requests.ts';
 import { newAuthenticatorApp, factorsOf } from '../../world/second-factors.ts';
+import { limitsOf } from '../../world/stored.ts';
 import { createMailJobs, newJob } from '../../../src/features/mail/jobs.ts';
 import { startMailServer } from './mail-server.ts';
 import { addPeople, askFor, fieldOf, idOfStored, OLD_PASSWORD } from './people.ts';
@@ -44,29 +46,9 @@ eachStore(
       });
     };
 
-    it('has a link on the sign-in page', async () => {
-      const { page } = await begin(world());
-      expect(page.text).toContain(`${world().issuer}/forgot`);
-    });
-
-    it('is all that it has without sign_up', async () => {
-      expect((await begin(world())).page.text).not.toContain('/sign-up');
-      expect((await get(world(), '/sign-up', { accept: 'text/html' })).status).toBe(404);
-      expect((await post(world(), '/sign-up', 'email=a')).status).toBe(404);
-    });
-
     it('is answered alike for every name (ML-01), and who is there and may have one gets an email (ML-02, T12)', async () => {
-      const names = [
-        'anna',
-        'ben',
-        'dora',
-        'eve',
-        'nick',
-        'alice',
-        'nobody',
-        'bob@example.com',
-        'x'.repeat(300),
-      ];
+      const known = 'anna ben dora eve nick alice'.split(' ');
+      const names = [...known, 'nobody', 'bob@example.com', 'x'.repeat(300)];
       const answers = [];
       for (const name of names) {
         const { status, text, headers } = await askFor(world(), name, fromElsewhere());
@@ -133,7 +115,7 @@ eachStore(
       expect(link).toContain(`${world().issuer}/interaction/link/`);
     });
 
-    it('is over with the first use of its link, by POST alone (ML-07, T14); links of an operator end with it (ML-06)', async () => {
+    it('is over with the first use of its link, by POST alone (ML-07, T14); links of an operator end with it (ML-06, T2)', async () => {
       const { link = '' } = await letterTo('anna@acme.example');
       const byOperator = await newLink(world(), 'reset', idOfStored('anna'));
       await askFor(world(), 'ANNA', fromElsewhere());
@@ -230,15 +212,34 @@ eachStore(
       const from = fromElsewhere();
       for (let times = 0; times < 5; times += 1)
         expect((await askFor(world(), 'zoe', from)).status).toBe(303);
-      const refused = await askFor(world(), 'zoe', from);
+      const refused = await askFor(world(), 'zoe6', from);
       expect([refused.status, refused.headers.has('retry-after')]).toEqual([429, true]);
       expect(refused.text).toContain('<h1>');
+      expect(JSON.stringify(await world().openedStore.documents.list('mail'))).not.toContain('zoe6');
     });
 
-    it('leaves no token, link or typed name in the store (ML-18)', async () => {
-      const { documents } = world().openedStore;
-      await until(async () => expect(await documents.list('mail')).toEqual([]));
-      expect((await get(world(), '/forgot/sent')).status).toBe(200);
+    it('leaves no token, link or text in a copy of the store, and no job with a typed name (ML-18)', async () => {
+      await until(async () => expect(await world().openedStore.documents.list('mail')).toEqual([]));
+      const copy = await dumpOf(world());
+      expect(copy).toContain(idOfStored('anna'));
+      const letters = server.letters.filter(({ link }) => link !== undefined);
+      expect(letters.length).toBeGreaterThan(5);
+      for (const { token, text } of letters)
+        expect([copy.includes(token), copy.includes(text.slice(0, 40))]).toEqual([false, false]);
+    });
+
+    it('waits while strangers ask for too much, which delays no other email (T1)', async () => {
+      const limits = await limitsOf(world());
+      const asked = Array.from({ length: 500 }, () => limits.quotaOf('mail.asked', ''));
+      await Promise.allSettled(asked.map((quota) => limits.guess(undefined, [quota])));
+      await askFor(world(), 'dora', fromElsewhere());
+      const jobs = createMailJobs(world().openedStore);
+      await until(async () =>
+        expect(await jobs.list()).toMatchObject([{ job: { failures: 1, isHeld: false } }]),
+      );
+      await jobs.add([newJob({ what: 'link', accountId: idOfStored('dora') })]);
+      await letterTo('dora@acme.example', 2);
+      await until(async () => expect(await jobs.list()).toHaveLength(1));
     });
   },
   { config },
@@ -264,11 +265,26 @@ anyStore(
   { config },
 );
 
-describe('without mail', () => {
-  eachStore('a forgotten password', (world) => {
-    it('has no page and no link', async () => {
-      expect((await get(world(), '/forgot', { accept: 'text/html' })).status).toBe(404);
-      expect((await begin(world())).page.text).not.toContain('/forgot');
-    });
+anyStore('without mail', (world) => {
+  it('there is no page, link or form of it, and nothing else is different', async () => {
+    const paths = ['/forgot', '/forgot/sent', '/sign-up', '/sign-up/sent', `/email/${'A'.repeat(43)}`];
+    const discovery = () => get(world(), '/.well-known/openid-configuration').then(({ body }) => body);
+    const before = await discovery();
+    const mail = { ...server.mail, sign_up: { domains: 'any' } };
+    for (const [settings, found, expected] of [
+      [{}, [], [404, 404, 404, 404, 404, 404]],
+      [{ account: true }, [], [404, 404, 404, 404, 404, 404]],
+      [{ mail: server.mail }, ['/forgot'], [200, 200, 404, 404, 410, 404]],
+      [{ account: true, mail }, ['/forgot', '/sign-up'], [200, 200, 200, 200, 410, 403]],
+      [{}, [], [404, 404, 404, 404, 404, 404]],
+    ] as const) {
+      await world().reload(settings);
+      const { text } = (await begin(world())).page;
+      expect(paths.filter((path) => text.includes(`"${world().issuer}${path}"`))).toEqual(found);
+      const pages = paths.map((path) => get(world(), path, { accept: 'text/html' }));
+      const answers = await Promise.all([...pages, post(world(), '/account/email', 'email=a')]);
+      expect(answers.map(({ status }) => status)).toEqual(expected);
+      expect(await discovery()).toEqual(before);
+    }
   });
 });
