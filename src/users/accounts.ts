@@ -155,19 +155,20 @@ export function createAccounts(parts: AccountsParts) {
  * the user's own can match; an unknown name has none, nor has who was invited and has no password yet.
  */
 function createComparisons(users: readonly UserEntry[]) {
-  const hashes = users.flatMap(({ passwordHash }) => passwordHash ?? []);
-  const ofOtherCosts = new Map(hashes.map((hash) => [costOf(hash), hash]));
-  ofOtherCosts.delete(costOf());
-  const decoys = [...[...ofOtherCosts.values()].slice(0, MAX_COSTS - 1), undefined];
+  const costsOfFile = new Set(users.map(({ passwordHash }) => costOf(passwordHash)));
+  costsOfFile.delete(costOf());
+  const decoys = [...[...costsOfFile].slice(0, MAX_COSTS - 1).map(decoyOf), undefined];
 
-  const placeOf = (hash: string) => decoys.findIndex((decoy) => costOf(decoy) === costOf(hash));
+  const placeOf = (cost: string) => decoys.findIndex((decoy) => costOf(decoy) === cost);
 
   return ({ user, costs }: Found): readonly Comparison[] => {
     const hash = user?.passwordHash;
     // A user of the store may have the cost of an earlier policy, too.
-    for (const one of [...costs.map(decoyOf), ...(hash === undefined ? [] : [hash])])
-      if (placeOf(one) < 0 && decoys.length < MAX_COSTS) decoys.unshift(one);
+    for (const cost of [...costs, costOf(hash)])
+      if (placeOf(cost) < 0 && decoys.length < MAX_COSTS) decoys.unshift(decoyOf(cost));
     const others = decoys.map((decoy) => ({ hash: decoy, isOwn: false }));
-    return hash === undefined ? others : others.with(Math.max(0, placeOf(hash)), { hash, isOwn: true });
+    return hash === undefined
+      ? others
+      : others.with(Math.max(0, placeOf(costOf(hash))), { hash, isOwn: true });
   };
 }

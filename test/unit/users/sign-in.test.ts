@@ -122,6 +122,13 @@ describe('LG-19: what an attempt verifies', () => {
     expect((await attempt('filed', FILE_PASSWORD)).result.user?.id).toBe(IDS.file);
   });
 
+  it('is never the hash of another user: one that is damaged breaks no other sign-in', async () => {
+    const attempt = setUp({ ofFile: [(await hash(FILE_PASSWORD, OTHER)).slice(0, -1)] });
+    await expect(attempt('filed', FILE_PASSWORD)).rejects.toThrow('Decoding failed');
+    expect((await attempt('stored', PASSWORD)).result.user?.id).toBe(IDS.store);
+    expect((await attempt('nobody', PASSWORD)).result.user).toBeUndefined();
+  });
+
   it('F1-18: is three hashes at most, and has the cost of a person of the store', async () => {
     const old = await hash(PASSWORD, OTHER);
     const person = { id: 'usr_early0000000000000001', username: 'early', passwordHash: old, claims: {} };
