@@ -1,8 +1,8 @@
-// Who may do what. About users only; a service has the scopes that its entry says.
+// The access rules of users: which clients, APIs and scopes they may use. A client_credentials client has the scopes of its entry.
 import { isUrlClient } from './client-id-url.ts';
 import type { AccessSettings } from './config.ts';
 
-/** Groups that the file doesn't define, which a user of the store may have, give nothing. */
+/** A user of the store may have groups that the file doesn't define. These give no access. */
 export type Grouped = { readonly groups: readonly string[] };
 
 type OfClient = { readonly clientId: string };
@@ -15,7 +15,7 @@ export function createAccessRules({ groups, clients, resources }: AccessSettings
   const ofResource = new Map(resources.map((api) => [api.resource, api]));
 
   return {
-    /** False also for a client that isn't in the file, but for one by document, which can have no such rule. */
+    /** False also for a client that isn't in the file. True for a client by metadata document, which can't have this rule. */
     mayUseClient(user: Grouped, { clientId }: OfClient): boolean {
       const client = ofClient.get(clientId);
       return client === undefined ? isUrlClient(clientId) : isIn(user, client.access?.groups);
@@ -26,14 +26,14 @@ export function createAccessRules({ groups, clients, resources }: AccessSettings
       return api !== undefined && isIn(user, api.access?.groups);
     },
     /**
-     * `scopes` without those that `scope_groups` of `resource` keeps from the user, in the same order. Scopes that aren't of
-     * this API stay. It doesn't look at `access`: that is mayUseResource.
+     * Removes the scopes that `scope_groups` of `resource` denies the user, and keeps the order. Scopes of other APIs stay.
+     * Doesn't check `access`: mayUseResource does.
      */
     scopesLeft(user: Grouped, { resource }: OfApi, scopes: readonly string[]): readonly string[] {
       const rules = ofResource.get(resource)?.scopeGroups ?? {};
       return scopes.filter((scope) => !Object.hasOwn(rules, scope) || isIn(user, rules[scope]));
     },
-    /** What the claim `groups` says of the user to this client: defined groups, sorted, cut to `groups_claim`. */
+    /** The `groups` claim for this client: the user's groups that the file defines, sorted, limited to `groups_claim`. */
     groupsFor(user: Grouped, { clientId }: OfClient): readonly string[] {
       const client = ofClient.get(clientId);
       if (client === undefined && !isUrlClient(clientId)) return [];
@@ -44,6 +44,6 @@ export function createAccessRules({ groups, clients, resources }: AccessSettings
   };
 }
 
-/** No rule lets everybody in. */
+/** Without a rule, every user has access. */
 const isIn = ({ groups }: Grouped, names: readonly string[] | undefined): boolean =>
   names === undefined || groups.some((name) => names.includes(name));

@@ -1,20 +1,20 @@
-// The keys of the file under the names that the service uses: `client_id` becomes clientId.
+// Converts the keys of the file to camel case: `client_id` becomes clientId.
 import * as z from 'zod';
 
 type CamelCase<K> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : K;
 
-/** `T` with other names for its keys; what is below them stays as it is. */
+/** `T` with its own keys in camel case. Nested keys stay as they are. */
 export type CamelKeys<T> = {
   readonly [K in keyof T as CamelCase<K>]: T[K] extends (infer E)[] ? readonly E[] : T[K];
 };
 
 export function camelKeys<T extends object>(form: T): CamelKeys<T> {
   const entries = Object.entries(form).map(([key, value]: [string, unknown]) => [toCamelCase(key), value]);
-  // The type is the same replacement.
+  // CamelKeys makes the same replacement in the type.
   return Object.fromEntries(entries) as CamelKeys<T>;
 }
 
-/** By key: schemas have few, and files thousands of entries. */
+/** A cache by key: schemas have few keys, and files have thousands of entries. */
 const camelCase = new Map<string, string>();
 
 function toCamelCase(key: string): string {
@@ -23,11 +23,11 @@ function toCamelCase(key: string): string {
   return known;
 }
 
-/** `clientName` as the file has it: `client_name`. */
+/** Converts `clientName` to `client_name`, the key in the file. */
 export const toFileKey = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** A map of the file with these keys and no others. */
+/** The schema of a map with only these keys. Its output has them in camel case. */
 export function group<S extends z.core.$ZodLooseShape>(shape: S) {
   return z.strictObject(shape).transform((form) => camelKeys(form));
 }

@@ -1,4 +1,4 @@
-// The rules of access: groups and the keys that name them, and the claims of scopes.
+// Checks groups, the keys that name groups, and the claims of scopes.
 import type { Entries } from './included-files.ts';
 import { SPECIFICATION_SCOPES } from './config.ts';
 import { type Entry, lookFault, reportUnknown } from './rules.ts';
@@ -8,7 +8,7 @@ import type { ServiceForm } from './schema.ts';
 import { labelFault, scopeTokenFault } from './text.ts';
 import { quoted } from './yaml.ts';
 
-/** What could be read: the file itself, and its lists. */
+/** The parts of the configuration that could be read: the file itself, and its lists. */
 export type Parts = Readonly<{
   service: Entry<ServiceForm>;
   clients: Entries<ClientForm>;
@@ -63,7 +63,7 @@ function groupNameFault(name: string): string | undefined {
   );
 }
 
-/** Scopes that can't be redefined. `groups` is turned on by groups. */
+/** Scopes that can't be redefined. The key `groups` turns on the scope `groups`. */
 const TAKEN_SCOPES = ['openid', 'offline_access', 'groups', 'address', 'phone'];
 
 function checkScopes({ value, report }: Entry<ServiceForm>): void {
@@ -92,7 +92,7 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** The claim of the scope groups, and those of OpenID Connect Core §5.1 that aren't supported. */
+/** The claim of the scope `groups`, and the claims of OpenID Connect Core §5.1 that aren't supported. */
 const OTHER_CLAIMS = ['groups', 'address', 'phone_number', 'phone_number_verified'];
 
 function customClaimFault(name: string): string | undefined {

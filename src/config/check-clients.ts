@@ -14,9 +14,9 @@ export type ClientContext = ScopeOwners &
   Readonly<{
     issuerIsLoopback: boolean;
     features: ServiceForm['features'];
-    /** The levels that a sign-in can reach with the methods that are on. */
+    /** The levels that a sign-in can reach with the enabled methods. */
     offered: readonly Level[];
-    /** What ID tokens can be signed with. */
+    /** The algorithms that can sign ID tokens. */
     algorithms: readonly Algorithm[];
   }>;
 
@@ -111,7 +111,7 @@ function redirectsFault(client: ClientForm, uris: readonly string[]): string | u
     : 'redirect URIs require authorization_code: add it to grant_types';
 }
 
-/** web or native: as the client declares, else by its redirect URIs. */
+/** The type that the client declares, otherwise the type that its redirect URIs imply. */
 export function applicationTypeOf(client: ClientForm): 'web' | 'native' {
   const looksNative =
     client.token_endpoint_auth_method === 'none' && client.redirect_uris.some(isNativeRedirect);

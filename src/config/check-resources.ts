@@ -31,7 +31,7 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
       if (context.userScopes.includes(scope))
         report(path, `"${scope}" belongs to the issuer: choose another name`);
       else if (alike) report(path, alike);
-      // The audience of a token follows from its scopes, so each must lead to one API.
+      // The audience of a token follows from its scopes, so each scope must belong to one API.
       else if (owner) report(path, `"${scope}" already belongs to the resource at ${owner.place()}`);
     }
     for (const at of ['default_scopes', 'scope_descriptions', 'scope_groups'] as const)

@@ -26,7 +26,7 @@ export function checkUsers(
     const sameName = earlier(usernames, name, user);
     if (sameName) report('username', `"${name}" is already used at ${sameName.place()}`);
     const sameEmail = email && earlier(emails, lookOf(email), user);
-    // Without places: to find one takes much memory, which is for faults.
+    // Without the place in the file: finding it takes too much memory for a notice.
     if (sameEmail && notices.length < 20)
       notices.push(
         `user ${quoted(name)} has the same email as ${quoted(sameEmail.value.username)}: apps may confuse them`,

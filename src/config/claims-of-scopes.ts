@@ -1,5 +1,5 @@
-// Which claims each scope about a user gives (OIDC Core §5.4), with what `groups` and `scopes` of the file add, and when they are
-// too long for an ID token.
+// The claims that each user scope gives (OIDC Core §5.4), including those that `groups` and `scopes` of the file add, and the size
+// above which they are too long for an ID token.
 import { type ScopeSettings, userScopes } from './config.ts';
 import { STANDARD_CLAIMS } from './schema-user.ts';
 
@@ -12,7 +12,7 @@ const STANDARD: ReadonlyMap<string, readonly string[]> = new Map([
   ['groups', ['groups']],
 ]);
 
-/** Scopes that give no claim aren't in it. */
+/** Lists the claims by scope, without scopes that give no claim. */
 export function claimsOfScopes(config: ScopeSettings): Readonly<Record<string, string[]>> {
   const given = userScopes(config).map((scope): [string, string[]] => [
     scope,
@@ -22,11 +22,11 @@ export function claimsOfScopes(config: ScopeSettings): Readonly<Record<string, s
 }
 
 const MAX_ID_TOKEN = 8 * 1024;
-/** Of its signature, its header and what is no claim of the user. */
+/** Bytes for the signature, the header and the claims that aren't about the user. */
 const REST_OF_ID_TOKEN = 1024;
 
 /** Whether an ID token with these claims of the user is too long for the headers that proxies pass. */
 export function isTooLong(claims: Readonly<Record<string, unknown>>): boolean {
-  // Base64 makes four bytes of three.
+  // Base64 turns three bytes into four.
   return (Buffer.byteLength(JSON.stringify(claims)) * 4) / 3 + REST_OF_ID_TOKEN > MAX_ID_TOKEN;
 }

@@ -1,13 +1,13 @@
-// A client_id that is a URL: a Client Identifier URL, of the metadata document that the client was made of
+// A client_id that is the URL of the client's metadata document, a Client Identifier URL
 // (draft-ietf-oauth-client-id-metadata-document-02).
 
-/** Of every client_id, also of one that a caller names. */
+/** In characters. Applies to every client_id, including one that a caller sends. */
 export const MAX_CLIENT_ID_LENGTH = 200;
 
-/** Draft §3: https, a path, no dot segments, no fragment, query and user. Only in the one spelling that URL gives it. */
+/** Draft §3: https, a path, no dot segments, fragment, query or user. Accepts only the spelling that URL normalizes to. */
 export function clientIdUrlFault(value: string): string | undefined {
   const url = URL.parse(value);
-  // URL resolves dot segments, in every spelling, and repairs case, ports, backslashes and numbers for an address.
+  // URL normalizes dot segments in every spelling, case, ports, backslashes and numeric addresses, so the href then differs.
   return url !== null &&
     url.href === value &&
     url.protocol === 'https:' &&
@@ -18,10 +18,10 @@ export function clientIdUrlFault(value: string): string | undefined {
     : 'must be an https URL with a path and a lower-case host, without a default port, dot segments, query, fragment or user name';
 }
 
-/** Of a client_id without a fault: another one has no colon. */
+/** For a valid client_id: one that isn't a URL has no colon. */
 export const isUrlClient = (clientId: string): boolean => clientId.startsWith('https://');
 
-/** A name that is asked of DNS, in the one spelling that URL gives it; no address. */
+/** The rule for a name that DNS resolves, in the spelling that URL normalizes to. Rejects IP addresses. */
 export function dnsNameFault(value: string): string | undefined {
   return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(value) &&
     URL.parse(`https://${value}`)?.host === value &&

@@ -1,4 +1,4 @@
-// Turns the secrets of a client into what is kept in memory: their hashes. That a secret has expired is no fault: see
+// Resolves the secrets of a client to hashes; only the hashes stay in memory. An expired secret isn't a fault: see
 // secret-expiry.ts.
 import type { ClientSecret } from './config.ts';
 import { isDemoSecret } from './demo.ts';
@@ -12,7 +12,7 @@ type SecretForm = ClientForm['client_secrets'][number];
 
 const INSTEAD = 'env:NAME, file:PATH or a hash ("postern client secret")';
 
-/** The secrets of one client; what is wrong with them is reported. */
+/** Resolves the secrets of one client, and reports their faults. */
 export async function resolveClientSecrets(
   entry: Entry<ClientForm>,
   context: SecretContext,

@@ -1,3 +1,3 @@
-// How this program was called, for commands that are printed to be copied: in a checkout it is the script ./postern.
+// The name of this program in printed commands, so that they can be copied. In a checkout, it is the script ./postern.
 
 export const commandName = (): string => process.env['POSTERN_COMMAND'] ?? 'postern';

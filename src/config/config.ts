@@ -1,4 +1,4 @@
-// The types of the configuration as the service has it: plain, readonly, complete. Every secret reference has been read,
+// The types of the configuration as the service uses it: plain, readonly, complete. Every secret reference has been read,
 // every duration is in seconds, every path is absolute.
 import type { CamelKeys } from './camel-keys.ts';
 import { type ConfigProblem, formatProblem } from './problems.ts';
@@ -11,7 +11,7 @@ export type { Rate } from './notation.ts';
 export type { SecretHash } from './secret-strength.ts';
 
 export type RateLimits = ServiceForm['rate_limits'];
-/** All in seconds. */
+/** In seconds. */
 export type Lifetimes = ServiceForm['lifetimes'];
 export type Branding = ServiceForm['branding'];
 /** Undefined where the file has no `sign_in`. */
@@ -19,7 +19,7 @@ export type SignInSettings = ServiceForm['sign_in'];
 
 export type StoreConfig =
   | { readonly engine: 'lmdb'; readonly folder: string }
-  /** redis://, redis+sentinel:// or redis+cluster://, or rediss for TLS (redis-url.ts); the password may be inside, so it is never printed. */
+  /** redis://, redis+sentinel:// or redis+cluster://, rediss for TLS (redis-url.ts). Never printed, because it may contain a password. */
   | { readonly engine: 'redis'; readonly url: string };
 
 export type AuditConfig = TelemetrySettings['audit'];
@@ -34,32 +34,32 @@ export type ClientSecret = SecretHash & {
   readonly expiresAt?: number | undefined;
 };
 
-/** A client, with its scope as a list and with what is kept of its secrets. */
+/** A client, with its scopes as a list and the hashes of its secrets. */
 export type Client = Omit<
   CamelKeys<ClientForm>,
   'scope' | 'defaultScope' | 'applicationType' | 'clientSecret' | 'clientSecrets'
 > & {
   readonly scopes: readonly string[];
-  /** What a request without scope gets. */
+  /** Scopes of a request without `scope`. */
   readonly defaultScopes?: readonly string[] | undefined;
   readonly applicationType: 'web' | 'native';
   readonly secrets: readonly ClientSecret[];
 };
 
-/** A user from `users_from`. Standard claims have their OIDC Core §5.1 names; custom ones are beside them. */
+/** A user from `users_from`. Standard claims have their OIDC Core §5.1 names, and custom claims are next to them. */
 export type UserEntry = Readonly<{
-  /** `usr_` and at least 16 random characters: the `sub` of this user, for ever. */
+  /** The `sub` of this user, which never changes: `usr_` and at least 16 random characters. */
   id: string;
   username: string;
-  /** argon2id, PHC string. Undefined: a user of the file who has a passkey, or one of the store who was invited. */
+  /** argon2id, PHC string. Undefined for a user of the file who has a passkey, and for an invited user of the store. */
   passwordHash: string | undefined;
   disabled: boolean;
-  /** Sorted, each once. For users of the store also names that the file doesn't define, which give nothing. */
+  /** Sorted, without duplicates. Users of the store may have groups that the file doesn't define; these give no access. */
   groups: readonly string[];
   claims: Readonly<Record<string, unknown>>;
 }>;
 
-/** What the service runs with: the file's own values, and what was read from where they point to. */
+/** The configuration that the service runs with: the values of the file, and those that its references resolve to. */
 export type Config = Omit<
   CamelKeys<ServiceForm>,
   '$schema' | 'store' | 'audit' | 'encryptionKeys' | 'clientsFrom' | 'views'
@@ -71,39 +71,39 @@ export type Config = Omit<
   readonly resources: readonly Resource[];
   readonly clients: readonly Client[];
   readonly users: readonly UserEntry[];
-  /** Absolute path of the operator's views, when configured. */
+  /** Absolute path of the administrator's views, if configured. */
   readonly viewsFolder?: string | undefined;
-  /** One line each: notices for the operator at the start (keys generated, …). Never a secret. */
+  /** Notices for the administrator at startup (keys generated, …), one line each. Never contain a secret. */
   readonly notices: readonly string[];
 };
 
-/** Which scopes there are. */
+/** The settings that define scopes. */
 export type ScopeSettings = Pick<Config, 'groups' | 'scopes' | 'resources'>;
 
-/** Who may use what. */
+/** The settings that access rules depend on. */
 export type AccessSettings = Pick<Config, 'groups' | 'clients' | 'resources'>;
 
-/** The scopes of the issuer itself; all others belong to a resource. */
+/** The scopes that the issuer always has. The file can add user scopes; all others belong to a resource. */
 export const SPECIFICATION_SCOPES = ['openid', 'email', 'profile', 'offline_access'] as const;
 
-/** Every scope that is about a user and of no API: the specification's, and those that the file switches on. */
+/** Lists the scopes that belong to no API: those of the specification, and those that the file adds. */
 export function userScopes({ groups = {}, scopes = {} }: Partial<ScopeSettings>): readonly string[] {
   const ofGroups = Object.keys(groups).length > 0 ? ['groups'] : [];
   return [...new Set([...SPECIFICATION_SCOPES, ...ofGroups, ...Object.keys(scopes)])];
 }
 
-/** What a configuration was made from, so that a change of it can be noticed. All absolute. */
+/** The sources of a configuration, to notice changes. All paths are absolute. */
 export type ConfigSources = Readonly<{
-  /** Every file that was read or looked for, also one that isn't there. */
+  /** Every file that was read or looked for, including missing files. */
   files: readonly string[];
   /** Patterns of `clients_from`: a new file that matches is a change too. */
   patterns: readonly string[];
 }>;
 
-/** Every problem of a configuration at once. */
+/** Contains every problem of a configuration at once. */
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[];
-  /** As far as reading came: what may have to change before it loads. */
+  /** The sources that were read before the failure: a change of one may make the configuration load. */
   readonly sources: ConfigSources;
 
   constructor(problems: readonly ConfigProblem[], sources: ConfigSources = { files: [], patterns: [] }) {

@@ -1,5 +1,4 @@
-// The demo client, service and user, whose secrets are public. Where the issuer isn't this
-// machine, they are refused.
+// The demo client, service and user, whose secrets are public. They are rejected unless the issuer is on localhost.
 import { digestOf, type SecretHash } from './secret-strength.ts';
 
 export const DEMO_CLIENT_ID = 'demo';
@@ -13,9 +12,9 @@ export const DEMO_PASSWORD = 'postern-demo';
 export const DEMO_PASSWORD_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$R6d0hAAcNdKjyuCiwB9l1w$rsSIWblkFBlCeY1uNSDsg+cSatFmau1/WMvaKPK1nIA';
 
-/** Of the demo client, on the management listener. */
+/** The paths of the demo client, on the management listener. */
 export const DEMO_PATH = '/try';
 export const DEMO_CALLBACK_PATH = '/try/callback';
 
-/** Where a newcomer begins: a page, if there is one, and the lines that `serve` prints at its start. */
+/** The first steps for a new administrator: a page, if there is one, and the lines that `serve` prints at startup. */
 export type Beginning = { readonly url?: string; readonly facts: readonly string[] };

@@ -1,4 +1,4 @@
-// Reads the files that an operator names, and one of YAML or JSON into plain data, with the position of each value.
+// Reads files that the administrator names, and parses YAML or JSON into plain data, with the position of each value.
 import { constants } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -10,14 +10,14 @@ import { locateIn, parseYaml } from './yaml.ts';
 const LARGEST_KIB = 8192;
 
 export type SourceDocument = Located & {
-  /** Absolute folder of the file, where its relative paths start. */
+  /** Absolute folder of the file, which its relative paths start from. */
   readonly folder: string;
   readonly content: unknown;
   /** Whether the file holds comments and nothing else. */
   readonly isComment: boolean;
 };
 
-/** The document in `file`, or undefined after its problems were noted. */
+/** Resolves the document in `file`, or undefined after reporting its problems. */
 export async function readDocument(
   file: string,
   problems: ProblemList,
@@ -27,7 +27,7 @@ export async function readDocument(
   return source === undefined ? undefined : parseSource(file, source, problems);
 }
 
-/** The text of a file, or undefined after `report` was told why not. */
+/** Resolves the text of a file, or undefined after reporting why it can't be read. */
 export async function readText(file: string, report: (message: string) => void): Promise<string | undefined> {
   try {
     const { content } = await readRegular(file, LARGEST_KIB);
@@ -51,17 +51,17 @@ function parseSource(file: string, source: string, problems: ProblemList): Sourc
   return undefined;
 }
 
-/** Its message says why a file isn't read, and follows the name of the file. */
+/** The message says why a file can't be read. It follows the name of the file. */
 class Unread extends Error {}
 
-/** The content of a file of at most `largest` KiB, and its mode. Of a regular one alone: a pipe or a device may never end. */
+/** Resolves the content of a regular file of at most `largest` KiB, and its mode. Reading a pipe or a device might never end. */
 export async function readRegular(file: string, largest: number) {
-  // Looked at first, so that a file of any size is refused at once.
+  // Checked before the read, so that a file that is too large is rejected at once.
   const found = await stat(file);
   if (found.isDirectory()) throw new Unread('is a folder, not a file');
   if (!found.isFile()) throw new Unread('is a pipe, a device or a socket, not a file');
   if (found.size > largest * 1024) throw new Unread(`is too large: the limit is ${largest} KiB`);
-  // A pipe that has taken the place of the file since is opened without waiting.
+  // If a pipe has replaced the file since the check, opening it doesn't block.
   const content = await readFile(file, { flag: constants.O_RDONLY | constants.O_NONBLOCK });
   return { content, mode: found.mode };
 }

@@ -1,62 +1,62 @@
-// What a row of the table of endpoints says (endpoints.ts), and of that of grants (grants.ts); and what rows have in common.
+// The types of the rows in the tables of endpoints (endpoints.ts) and grants (grants.ts), and the values that rows share.
 
-/** What a client's requests and failures count as. */
+/** The limit that a client's requests and failures count against. */
 export type ClientLimit = 'token' | 'introspection' | 'revocation';
 
-/** By address; `pages` are the steps between a browser's request and its answer. */
+/** Limits by address. `pages` covers the steps between a browser's request and its response. */
 type AddressLimit = 'userinfo' | 'authorization' | 'logout' | 'pages';
 
-/** Who calls: a client that says who it is (RFC 6749 §2.3), another program, or a user's browser. */
+/** The caller: a client that identifies itself (RFC 6749 §2.3), another program, or a user's browser. */
 type Called =
   | { readonly caller: 'client'; readonly limit: ClientLimit }
   | { readonly caller: 'program' | 'person'; readonly limit: AddressLimit | undefined };
 
 export type Row = Called & {
-  /** Relative to the issuer; `:part` stands for one of PARTS. */
+  /** Relative to the issuer. `:part` stands for one of PARTS. */
   readonly path: string;
-  /** What the engine calls it; undefined where the host answers. */
+  /** The name of the engine's route. Undefined if the engine doesn't answer it. */
   readonly route: string | undefined;
-  /** The engine is told the path; it derives or knows the others. */
+  /** Whether the engine is configured with the path. It derives or knows the others. */
   readonly isMounted?: boolean;
-  /** By address, of a client without a secret, where it isn't `limit`. */
+  /** The limit by address for a client without a secret, if it isn't `limit`. */
   readonly publicLimit?: string;
   readonly methods: readonly ('GET' | 'HEAD' | 'POST')[];
-  /** Whether scripts in a browser may call it, given an allowed origin. */
+  /** Whether browser scripts from an allowed origin may call it. */
   readonly isScriptable: boolean;
-  /** Of a body, where less than elsewhere. */
+  /** Maximum size of the body, if less than the default. */
   readonly maxBytes?: number;
-  /** Where a sign-in comes back to that a page of a feature has begun (oidc/own-client.ts). */
+  /** Whether a sign-in that a feature's page started returns here (oidc/own-client.ts). */
   readonly isCallback?: boolean;
 };
 
-/** A grant of the token endpoint by which a user allows an app something. */
+/** A grant of the token endpoint that a user gives an app. */
 export type UserGrant = Readonly<{
   type: string;
-  /** Routes of the engine: where an app asks for it, and where a user returns to from the pages of a sign-in. */
+  /** Routes of the engine: where an app requests the grant, and where a user returns after the sign-in pages. */
   begins: string;
   resumes: string;
 }>;
 
-/** Metrics, log and traces have `name`, because a path can contain anything. */
+/** Metrics, logs and traces use `name`, because a path can contain anything. */
 export type Endpoint = Row & { readonly name: string };
 
 export const CLIENT = { methods: ['POST'], caller: 'client', isScriptable: true } as const;
 export const PROGRAM = { caller: 'program', isScriptable: true } as const;
 /** Public, cached and cheap, so without a limit. */
 export const DOCUMENT = { ...PROGRAM, methods: ['GET', 'HEAD'], limit: undefined } as const;
-/** RFC 8414 §3.1 and OIDC Discovery §4 have the same document at paths that the engine knows. */
+/** RFC 8414 §3.1 and OIDC Discovery §4: the same document at two paths, which the engine knows. */
 export const METADATA = { ...DOCUMENT, route: 'discovery' } as const;
-/** OIDC Core §3.1.2.1 and RP-Initiated Logout §2 want POST besides GET, and so does OIDC Core §5.3.1 of userinfo. */
+/** OIDC Core §3.1.2.1 and RP-Initiated Logout §2 require GET and POST, as OIDC Core §5.3.1 does for userinfo. */
 export const BROWSER = {
   methods: ['GET', 'POST'],
   caller: 'person',
   isScriptable: false,
-  // Becomes a query (http/form-as-query.ts).
+  // The body becomes a query (http/form-as-query.ts).
   maxBytes: 8 * 1024,
 } as const;
 export const PAGE = { ...BROWSER, route: undefined, limit: 'pages', maxBytes: 16 * 1024 } as const;
 
-/** Where users help themselves. */
+/** The account page. */
 export const ACCOUNT_PATH = '/account';
-/** The user's own page for second factors. */
+/** The page where users manage their second factors. */
 export const FACTORS_PATH = '/account/factors';

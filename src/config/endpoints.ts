@@ -1,4 +1,4 @@
-// Every path that is served, as one table: the engine mounts from it, and the edge, CORS, limits, errors and metrics look here.
+// The table of all paths that are served. The engine mounts its routes from it; the edge, CORS, limits, errors and metrics use it.
 import { list } from '../features/index.ts';
 import {
   BROWSER,
@@ -26,7 +26,7 @@ export const PARTS: Readonly<Record<string, string>> = {
 /** The issuer itself. */
 export const HOME_PATH = '/';
 
-/** Browsers ask for it where no page has named an icon. */
+/** Browsers request it if no page names an icon. */
 export const FAVICON_PATH = '/favicon.ico';
 
 const SPECIFIED = {
@@ -49,7 +49,7 @@ const SPECIFIED = {
 
 const ASSET = { ...DOCUMENT, name: 'assets', route: undefined, isScriptable: false } as const;
 
-/** What comes between an authorization or sign-out request and its answer, and what those pages load. */
+/** The steps between an authorization or sign-out request and its response, and the files that these pages load. */
 const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'home', path: HOME_PATH, methods: ['GET', 'HEAD'] },
   { ...PAGE, name: 'resume', path: '/oauth/authorize/:uid', route: 'resume', methods: ['GET'] },
@@ -65,7 +65,7 @@ const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/link/:link', methods: ['GET', 'HEAD', 'POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/done/:purpose', methods: ['GET', 'HEAD'] },
-  /** Where the page was in 0.1: http/app.ts redirects to its place. */
+  /** The path of the page in 0.1. http/app.ts redirects to the new one. */
   { ...PAGE, name: 'factors', path: '/factors', methods: ['GET'] },
   ...['/assets/:file', FAVICON_PATH].map((path) => ({ ...ASSET, path })),
 ];
@@ -81,11 +81,11 @@ export const ENDPOINT_TABLE: readonly Endpoint[] = [
 ];
 
 const specified = Object.entries(SPECIFIED);
-/** The paths of the specification by name. */
+/** The paths of the protocol endpoints, by name. */
 export const ENDPOINTS = Object.fromEntries(specified.map(([name, { path }]) => [name, path])) as {
   readonly [Name in keyof typeof SPECIFIED]: string;
 };
-/** Where the engine mounts its routes, but for those whose paths it derives or knows. */
+/** The paths where the engine mounts its routes, except those that it derives or knows. */
 export const ENGINE_PATHS: Readonly<Record<string, string>> = Object.fromEntries(
   ENDPOINT_TABLE.filter(({ isMounted }) => isMounted).map(({ route, path }) => [route, path]),
 );
@@ -97,7 +97,7 @@ const PATTERNS = ENDPOINT_TABLE.filter(hasParts).map((endpoint) => ({
   pattern: new RegExp(`^${endpoint.path.replaceAll(/:\w+/g, (part) => PARTS[part] ?? part)}$`),
 }));
 
-/** `path` is below the issuer, without a query. */
+/** `path` is relative to the issuer, without a query. */
 export const findEndpoint = (path: string): Endpoint | undefined =>
   EXACT.get(path) ?? PATTERNS.find(({ pattern }) => pattern.test(path))?.endpoint;
 
@@ -105,16 +105,16 @@ const PAGE_PREFIXES = ENDPOINT_TABLE.filter(
   ({ caller, path }) => caller === 'person' && path !== HOME_PATH,
 ).map(({ path }) => path.replace(/:.*/, ''));
 
-/** Whether the path is for users' browsers, also where nothing is served. */
+/** Whether the path is for users' browsers, even if nothing is served there. */
 export const isPagePath = (path: string): boolean =>
   path === HOME_PATH || PAGE_PREFIXES.some((prefix) => path.startsWith(prefix));
 
 const BY_ROUTE = new Map(ENDPOINT_TABLE.map((endpoint) => [endpoint.route, endpoint]));
 
-/** Who calls a route of the engine. */
+/** The kind of caller of an engine route. */
 export const callerOf = (route: string): Endpoint['caller'] | undefined => BY_ROUTE.get(route)?.caller;
 
-/** What a client's request counts as, by the engine's route; as one for a token where no client was expected. */
+/** The limits that a client's request counts against, by the engine's route. Defaults to the limit `token`. */
 export function clientLimitsOf(route: string | undefined): readonly [limit: ClientLimit, ofPublic: string] {
   const endpoint = BY_ROUTE.get(route);
   const limit = endpoint?.caller === 'client' ? endpoint.limit : 'token';

@@ -1,4 +1,4 @@
-// The grants of the token endpoint, and those by which users let apps in.
+// The grants of the token endpoint, and those that users give apps.
 import { list } from '../features/index.ts';
 import type { UserGrant } from './endpoint-rows.ts';
 
@@ -16,6 +16,6 @@ export const USER_GRANTS: readonly UserGrant[] = [
   ...declared,
 ];
 
-/** By the engine's route where an app asks for it. */
+/** Finds a grant by the engine's route where an app requests it. */
 export const grantBegunAt = (route: string): UserGrant | undefined =>
   USER_GRANTS.find(({ begins }) => begins === route);

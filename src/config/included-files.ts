@@ -8,10 +8,10 @@ import type { Path, ProblemList, Report } from './problems.ts';
 import { withoutRemoved } from './removed-keys.ts';
 import type { Entry } from './rules.ts';
 
-/** What a configuration is read from, for watch.ts: files that were read or looked for, and patterns. All absolute. */
+/** The sources of a configuration, for watch.ts: files that were read or looked for, and patterns. All paths are absolute. */
 export type SourceList = { readonly files: string[]; readonly patterns: string[] };
 
-/** Some objects of one kind in one document. */
+/** A list of objects of one kind in a document. */
 type Listing = Readonly<{
   document: SourceDocument;
   path: Path;
@@ -19,8 +19,8 @@ type Listing = Readonly<{
 }>;
 
 /**
- * The lists in the files that `document` names, in order. A pattern may match nothing, a name must exist. Undefined for a file that
- * can't be read.
+ * Reads the lists in the files that `document` names, in order. A pattern may match nothing, but a named file must exist. Resolves
+ * undefined for a file that can't be read.
  */
 export async function readListings(
   document: SourceDocument,
@@ -29,7 +29,7 @@ export async function readListings(
 ): Promise<readonly (Listing | undefined)[]> {
   const listings = new Map<string, Listing | undefined>();
   for (const [index, pattern] of patterns.entries()) {
-    // What isn't a name is reported with the other keys.
+    // The schema reports a value that isn't a file name.
     if (typeof pattern !== 'string' || pattern.trim() === '') continue;
     const path = isAbsolute(pattern) ? pattern : join(dirname(document.file), pattern);
     const isPattern = /[*?[{]/.test(pattern);
@@ -52,7 +52,7 @@ export async function matchesOf(pattern: string): Promise<string[]> {
   return matches.toSorted();
 }
 
-/** The objects under `key` in `file`, or in the list that the file is. Undefined when it can't be read. */
+/** Reads the objects under `key` in `file`, or those of a file that is a list. Resolves undefined if it can't be read. */
 async function readListing(
   file: string,
   key: 'clients' | 'users',
@@ -66,10 +66,10 @@ async function readListing(
   const content = withoutRemoved(document, problems.notices, key);
   if (Array.isArray(content)) return { document, path: [], items: content };
   const report = problems.reporter(document);
-  // Only comments: a list with nothing in it yet.
+  // A file with only comments is an empty list.
   if (document.isComment) return { document, path: [key], items: [] };
   if (!isRecord(content)) {
-    // An empty file is one that is about to be written, or a script's slip: its clients must not disappear.
+    // An empty file may be half written, or the mistake of a script: its clients must not disappear.
     const instead = `must be a list, or a map with ${key}: and a list`;
     report([], content === null ? 'is empty: write [] for an empty list' : instead);
     return undefined;
@@ -79,10 +79,10 @@ async function readListing(
   return Array.isArray(items) ? { document, path: [key], items } : undefined;
 }
 
-/** Objects of one kind, and whether these are all: none had a fault, and every file with some could be read. */
+/** Objects of one kind. `isWhole`: none had a fault, and every file with some could be read. */
 export type Entries<F> = { readonly list: readonly Entry<F>[]; readonly isWhole: boolean };
 
-/** The objects of `listings`, in order. */
+/** Parses the objects of `listings`, in order. */
 export function entriesOf<S extends z.ZodObject>(
   schema: S,
   listings: readonly (Listing | undefined)[],
@@ -99,7 +99,7 @@ export function entriesOf<S extends z.ZodObject>(
         plain([...at, ...within], `${message}${label}`, target);
       const value = parse(schema, node, report);
       if (value === undefined) return undefined;
-      // Positions cost a second look at the file, see document.ts.
+      // Called only for messages, because finding a position parses the file again (locateIn in yaml.ts).
       const place = () => `${document.file}:${document.locate(at, 'value').line}`;
       return { value, report, place, folder: document.folder };
     });
@@ -107,7 +107,7 @@ export function entriesOf<S extends z.ZodObject>(
   return { list: entries.filter((entry) => entry !== undefined), isWhole: !entries.includes(undefined) };
 }
 
-/** A client or user for the message: ` (client_id web)`. */
+/** Names a client or user in a message: ` (client_id web)`. */
 function labelOf(node: unknown): string {
   for (const key of ['client_id', 'username']) {
     const name = isRecord(node) ? node[key] : undefined;

@@ -1,22 +1,22 @@
 // How long each part of a signing key's life must last so that no live token outlives its key.
 import type { Config, Resource } from './config.ts';
 
-/** What careful verifiers cache although we say less (mod_auth_openidc, AWS API Gateway): an hour. */
+/** Some verifiers cache keys for an hour, although we allow less (mod_auth_openidc, AWS API Gateway). */
 const VERIFIER_CACHE_SECONDS = 3600;
 export const ID_TOKEN_SECONDS = 3600;
-/** Three polls of 4 s, and some delay: after that every healthy node has read a change. */
+/** Three polls of 4 s, and some delay: within this time, every healthy node reads a change. */
 export const PROPAGATION_SECONDS = 15;
-/** The bound on the difference between any two nodes' clocks. */
+/** Maximum difference between the clocks of any two nodes. */
 export const SKEW_SECONDS = 120;
 
-/** What of a configuration these times depend on. */
+/** The settings that these times depend on. */
 export type TimingSettings = Pick<Config, 'lifetimes' | 'signingKeys'> & {
   readonly resources: readonly Pick<Resource, 'accessToken'>[];
 };
 
-/** The configured side. All in seconds. */
+/** The configured times, in seconds. */
 type TimingInput = Readonly<{
-  /** The longest of all audiences. */
+  /** The longest lifetime of all audiences. */
   accessToken: number;
   rotateEvery: number;
   /** How long before a planned change the key after the next one is published. */
@@ -45,12 +45,12 @@ export function toTiming({ accessToken, ...planned }: TimingInput) {
     tokenLife,
     /** C + P + S: the least time between a key's publication and its first signature. */
     publishToActivate: cache + propagation + skew,
-    /** L + C + S: how long a retired key goes on verifying. */
+    /** L + C + S: how long a retired key still verifies. */
     retireToRemove: tokenLife + cache + skew,
   };
 }
 
-/** Everything about these times that would break a live token, one sentence each with its sum. Empty: safe. */
+/** Lists the settings that would break live tokens, one sentence each, with the required sum. Empty if all are safe. */
 export function timingProblems(input: TimingInput): string[] {
   const { cache, propagation, skew, tokenLife, publishToActivate, retireToRemove } = toTiming(input);
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-// Where the management listener is, read from its file without anything else of it: no secret, no client, no user. A health check
+// Reads the address of the management listener from the configuration file, and no secret, client or user, because a health check
 // must work while the file is edited.
 import * as z from 'zod';
 import { readDocument } from './document.ts';
@@ -7,13 +7,13 @@ import { configSchema } from './schema.ts';
 
 const addressSchema = z.object({ management: configSchema.shape.management });
 
-/** Undefined when `file` can't be read or the address is wrong. */
+/** Resolves undefined if `file` can't be read or the address is invalid. */
 export async function readManagementAddress(file: string) {
   const document = await readDocument(file, new ProblemList());
   return addressSchema.safeParse(document?.content).data?.management;
 }
 
-/** Where a listener is asked from its own machine: one that listens on every address is on loopback too. */
+/** The URL of a listener for its own machine. A listener on all addresses is also on loopback. */
 export function localUrl({ host, port }: { readonly host: string; readonly port: number }): string {
   const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '[::]': '::1' };
   const name = (everywhere[host] ?? host).replace(/^\[|\]$/g, '');

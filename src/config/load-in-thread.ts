@@ -10,19 +10,19 @@ import type { LoadedConfig } from './load.ts';
 /** Longer than reading ten thousand clients takes on a busy machine. */
 const LOAD_WITHIN_MS = 60_000;
 
-/** The heap of the thread: an eighth of the memory, so that a file with a fault, which takes more to read, stops no process. */
+/** Heap of the thread: an eighth of the memory. A faulty file takes more memory to read, and must not stop the process. */
 const heapMiB = () =>
   Math.max(64, Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) / 8 / 1024 ** 2));
 
-/** What the thread posts, serialized: a structured clone has no Buffers. */
+/** The message of the thread. It is serialized, because a structured clone has no Buffers. */
 export type LoadOutcome = LoadedConfig | Pick<ConfigError, 'problems' | 'sources'>;
 
-/** `.ts` where the sources run as they are. */
+/** `.ts` if the sources run without a build. */
 const ENTRY = new URL(`./load-config-entry${extname(import.meta.url)}`, import.meta.url);
 
-/** Rejects with ConfigError as loading in this thread does. */
+/** Rejects with ConfigError, as loadConfigWithSources does. */
 export async function loadInThread(file: string, most = heapMiB()): Promise<LoadedConfig> {
-  // Without what the operator loads into the process by --import.
+  // An empty execArgv: the thread doesn't load modules of --import.
   const signal = AbortSignal.timeout(LOAD_WITHIN_MS);
   const thread = new Worker(ENTRY, {
     workerData: file,
@@ -39,7 +39,7 @@ export async function loadInThread(file: string, most = heapMiB()): Promise<Load
     const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
     throw isTooLarge ? new Error(`reading took more than ${most} MiB of memory`) : error;
   } finally {
-    // Not awaited: it waits for what hangs.
+    // Not awaited: it would wait for a read that hangs.
     void thread.terminate();
   }
 }

@@ -1,4 +1,4 @@
-// Reads the configuration file and everything it names, and gives either the whole configuration or every problem at once.
+// Reads the configuration file and all files that it names, and returns either the whole configuration or every problem at once.
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { readKeys } from '../features/index.ts';
@@ -28,36 +28,36 @@ import { isLoopbackUrl } from './uri.ts';
 
 export type LoadOptions = Readonly<{
   env?: NodeJS.ProcessEnv;
-  /** false leaves the disk alone: keys that would be generated are only made up. */
+  /** false writes nothing to disk: generated keys exist only in memory. */
   writeKeys?: boolean;
-  /** false where the secrets aren't, as in CI: references aren't followed. The result is good for looking at only. */
+  /** false where secrets aren't available, as in CI: references aren't read, and no service can run with the result. */
   readSecrets?: boolean;
-  /** true for commands of an emergency: no clients and APIs, and of all else but the issuer, the store and the keys what has no fault. */
+  /** true for emergency commands: ignores clients and APIs, and faulty settings other than NEEDED. */
   serviceOnly?: boolean;
-  /** Instead of what the file says, for a caller that judges the modes of secret files itself. */
+  /** Overrides the file's setting, for a caller that checks the modes of secret files itself. */
   secretFiles?: SecretFiles;
 }>;
 
-/** A configuration, and what to know about where it came from. */
+/** A configuration, and facts about its origin. */
 export type LoadedConfig = Readonly<{
   config: Config;
   sources: ConfigSources;
-  /** The same on every node that runs the same configuration, and reveals nothing of it. */
+  /** Equal on all nodes that run the same configuration. Reveals nothing about it. */
   hash: string;
-  /** Keys that weren't configured: they are this installation's own. */
+  /** Keys that aren't configured, but were generated for this installation. */
   generatedKeys: readonly KeyName[];
   /** When reading began, in epoch milliseconds. */
   readAt: number;
 }>;
 
-/** What two workers reload in 512 MiB, which is what deploy/ gives them. */
+/** The most users that two workers can reload in 512 MiB, the memory that deploy/ gives them. */
 const MOST_USERS = 16_000;
 
 const ANY_MODE = 'secret_files is any_mode: permissions of files with keys and secrets are not checked.';
 
-/** What names clients and APIs. */
+/** Keys that define clients and APIs. */
 const OF_CLIENTS = ['clients', 'clients_from', 'resources'];
-/** What no command can do without. */
+/** Keys that every command needs. */
 const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
 
 const serviceSchema = configSchema.extend({
@@ -65,12 +65,12 @@ const serviceSchema = configSchema.extend({
   resources: z.array(z.unknown()).optional(),
 });
 
-/** The configuration in `file`. Throws ConfigError with every problem of all its files. */
+/** Loads the configuration in `file`. Throws ConfigError with every problem of all its files. */
 export async function loadConfig(file: string, options: LoadOptions = {}): Promise<Config> {
   return (await loadConfigWithSources(file, options)).config;
 }
 
-/** The same, with what a watcher and a comparison need. The ConfigError it throws knows its sources too. */
+/** Loads it with the data for a watcher and a comparison. Throws ConfigError, which has the sources, too. */
 export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
   const { env, writeKeys = true, readSecrets, serviceOnly } = options;
   const readAt = Date.now();
@@ -88,7 +88,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const { store, keys: configured, clients, read } = await resolveSecrets(parts, context);
   if (!problems.isEmpty || !store) throw refusal();
   const generatedKeys = KEY_NAMES.filter((name) => configured[name].length === 0);
-  // Only now, so that a refused file changes nothing.
+  // Generated last, so that a rejected file changes nothing.
   const target = { folder: dataFolder(store, service.folder), write: writeKeys, secretFiles };
   const generated = await generateKeys(generatedKeys, target).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
@@ -111,7 +111,7 @@ type Reading = Readonly<{
   serviceOnly: boolean | undefined;
 }>;
 
-/** Undefined after a fault of the file itself, which all the rest depends on. */
+/** Resolves undefined if the file itself has a fault, because all checks depend on it. */
 async function readParts(
   file: string,
   { problems, sources, serviceOnly = false }: Reading,
@@ -125,7 +125,7 @@ async function readParts(
   };
   const content = serviceOnly && isRecord(whole) ? withoutFaults(whole) : (whole ?? {});
   const value = parse(serviceSchema, content, report);
-  // The objects are looked at also in a file with other faults.
+  // Lists are checked even if the file has other faults.
   const lists = isRecord(content) ? content : {};
   const heard = serviceOnly ? new ProblemList() : problems;
   const clients = [
@@ -193,7 +193,7 @@ async function resolveSecrets({ service, clients }: Parts, context: SecretContex
   return { store, keys, clients: resolved, read: await readOfFeatures(service, context) };
 }
 
-/** What the keys of features refer to. */
+/** Reads the values that the keys of features refer to. */
 function readOfFeatures(service: Parts['service'], context: SecretContext) {
   const open = { ...context, secretFiles: 'any_mode', issuerIsLoopback: true } as const;
   return readKeys(service.value, {

@@ -1,7 +1,7 @@
-// What a row of the table of models says (oidc/models.ts).
+// The types of the rows in the table of models (oidc/models.ts).
 
 export type Trait =
-  /** Has a scope. Each read removes what its client may no longer ask for (policies/narrowed-scope.ts). */
+  /** Has a scope. Each read removes scopes that the client may no longer request (policies/narrowed-scope.ts). */
   | 'scoped'
   /** Belongs to a grant and is revoked with it (adapter.ts). */
   | 'grantable'
@@ -9,14 +9,14 @@ export type Trait =
   | 'sessionBound'
   /** Can be used once. A limit counts the use (seam/provider.ts). */
   | 'usedOnce'
-  /** Replicas have it before the request continues. */
+  /** The request waits until replicas have the record. */
   | 'awaited';
 
 /** A model of the engine as it is stored. */
 export type Model = Readonly<{
   traits: readonly Trait[];
-  /** Members of a record besides its times; a record without one is damaged. */
+  /** Required members of a record besides its times. A record that lacks one is damaged. */
   needs?: string;
-  /** Our members of a model that is saved again (seam/stored-members.ts). */
+  /** Our members of a record that the engine reads and saves again (seam/stored-members.ts). */
   members?: readonly string[];
 }>;

@@ -1,5 +1,5 @@
-// How people write durations (`60s`, `10m`, `1h`, `30d`), rates (`6000/1m`) and points in time. The titles are what documents and
-// editors call such a text.
+// The notation of durations (`60s`, `10m`, `1h`, `30d`), rates (`6000/1m`) and points in time. Documents and editors show the
+// titles.
 import * as z from 'zod';
 
 export const MINUTE = 60;
@@ -13,7 +13,7 @@ const LONGEST = 3650 * DAY;
 
 const toSeconds = (text: string): number => Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? 1);
 
-/** The shortest way to write `seconds`: 600 is `10m`. */
+/** Formats `seconds` in the shortest way: 600 is `10m`. */
 export function formatDuration(seconds: number): string {
   for (const unit of ['d', 'h', 'm']) {
     const size = UNITS[unit] ?? 1;
@@ -72,7 +72,7 @@ export const instant = () =>
     .refine((text) => INSTANT.safeParse(text).success, INSTANT_FAULT)
     .transform((text) => Math.floor(Date.parse(text) / 1000));
 
-/** `2027-01-01`, or with the time when it isn't midnight UTC. */
+/** Formats a day as `2027-01-01`, and adds the time if it isn't midnight UTC. */
 export function formatInstant(seconds: number): string {
   const text = new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
   return text.endsWith('T00:00:00Z') ? text.slice(0, 10) : text;

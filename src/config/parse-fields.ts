@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { quoted } from './yaml.ts';
 import type { Report } from './problems.ts';
 
-/** The output of `schema` for `node`, or undefined after all faults were reported. */
+/** Returns the output of `schema` for `node`, or undefined after reporting all faults. */
 export function parse<S extends z.ZodType>(
   schema: S,
   node: unknown,
@@ -64,7 +64,7 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   return `must be ${TYPES[issue.expected] ?? issue.expected}${found === undefined ? '' : `, not ${found}`}`;
 }
 
-/** In YAML's terms. */
+/** The names of types in YAML's terms. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
@@ -75,7 +75,7 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'a map',
 };
 
-/** The object that `text` is the JSON of, if it is one. */
+/** Parses a JSON object. Returns undefined for any other text. */
 export function parseJsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);

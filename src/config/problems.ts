@@ -1,33 +1,33 @@
-// Collects what is wrong with a configuration, in all of its files, and puts it in order.
+// Collects the problems of a configuration in all of its files, and sorts them.
 
-/** One thing that is wrong with the configuration, in the words of the user who must repair it. */
+/** One problem of the configuration, in the terms of the administrator who must fix it. */
 export type ConfigProblem = Readonly<{
   file: string;
-  /** 1-based, absent when the file itself can't be read. */
+  /** 1-based. Absent if the file itself can't be read. */
   line?: number | undefined;
   column?: number | undefined;
-  /** Where in the document, as `clients[2].redirect_uris`. */
+  /** The path in the document, such as `clients[2].redirect_uris`. */
   path?: string | undefined;
   message: string;
 }>;
 
-/** Where in a document: keys and indexes from the top. */
+/** A path in a document: keys and indexes from the top. */
 export type Path = readonly (string | number)[];
 
 export type Position = { readonly line: number; readonly column: number };
 
-/** What a problem needs to know of the file it is in. */
+/** The document that a problem is in. */
 export type Located = {
-  /** The file's name for users, relative to where they are when they gave it so. */
+  /** The name of the file in messages: relative if the administrator named it so. */
   readonly file: string;
-  /** The value at `path` (or its key), or the innermost thing around it that exists. */
+  /** Locates the value at `path` (or its key), or the innermost value around it that exists. */
   locate(path: Path, target: 'key' | 'value'): Position;
 };
 
-/** Notes one problem of the document that it was made for. */
+/** Adds a problem of its document. */
 export type Report = (path: Path, message: string, target?: 'key' | 'value') => void;
 
-/** `clients[2].redirect_uris`. */
+/** Formats a path as `clients[2].redirect_uris`. */
 export function formatPath(path: Path): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;
@@ -35,7 +35,7 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
-/** `config/postern.yaml:12:5 clients[0].redirect_uris: …`, the form that editors turn into a link. */
+/** Formats a problem as `config/postern.yaml:12:5 clients[0].redirect_uris: …`, which editors turn into a link. */
 export function formatProblem({ file, line, column, path, message }: ConfigProblem): string {
   const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
   return path ? `${place} ${path}: ${message}` : `${place} ${message}`;
@@ -43,7 +43,7 @@ export function formatProblem({ file, line, column, path, message }: ConfigProbl
 
 export class ProblemList {
   readonly #problems: ConfigProblem[] = [];
-  /** What is no problem, and worth a line. */
+  /** Messages for the administrator that aren't problems, one line each. */
   readonly notices: string[] = [];
 
   get isEmpty(): boolean {
@@ -61,7 +61,7 @@ export class ProblemList {
     };
   }
 
-  /** File by file, each from top to bottom. */
+  /** The problems file by file, each from top to bottom. */
   list(): readonly ConfigProblem[] {
     const byFile = Map.groupBy(this.#problems, ({ file }) => file).values();
     return [...byFile].flatMap((some) =>

@@ -1,9 +1,9 @@
-// The notation of a Redis store: one server, Sentinels or a Cluster, as one URL. No message repeats it, since it may hold a
+// The URL notation of a Redis store: one server, Sentinels or a Cluster. No message repeats the URL, because it may contain a
 // password.
 
 export type RedisPlace = Readonly<ReturnType<typeof parseRedisUrl>>;
 
-/** Its message names what is wrong, never the URL. */
+/** The message names the fault, and never contains the URL. */
 export class RedisUrlError extends Error {
   override readonly name = 'RedisUrlError';
 }
@@ -11,7 +11,7 @@ export class RedisUrlError extends Error {
 const SHAPE =
   /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(\/[^/?#]*(?:\/\d*)?)?(\?[^#]*)?$/;
 const KINDS = { '': 'single', '+sentinel': 'sentinel', '+cluster': 'cluster' } as const;
-/** Of the prefix, nothing that a pattern of SCAN or a hash tag would take for its own. */
+/** A prefix can't contain characters with a meaning in a SCAN pattern or a hash tag. */
 const PARAMETERS = new Map([
   ['wait', /^\d$/],
   ['prefix', /^[\w.:-]{0,40}$/],
@@ -35,11 +35,11 @@ export function parseRedisUrl(url: string) {
     password: password.length === 0 ? undefined : password.join(':'),
     sentinelUsername: sentinel_user,
     sentinelPassword: sentinel_password,
-    /** So many replicas must confirm what may not be lost, at least: one where failovers are to be expected, unless the URL says. */
+    /** How many replicas must confirm an important write. Default: 0 for one server, 1 where failovers are to be expected. */
     leastReplicas: Number(wait ?? (kind === 'single' ? 0 : 1)),
-    /** Before the name of each key: of one of several installations on this Redis. */
+    /** Prefix of every key, so that several installations can share a Redis. */
     prefix: prefix ?? '',
-    /** To print: without user, password and parameters. */
+    /** For messages: without user, password and parameters. */
     label: `${scheme}${mode}://${hosts}${path}`,
   };
 }
@@ -59,7 +59,7 @@ function toPlace(kind: (typeof KINDS)[keyof typeof KINDS], hosts: string, path: 
   return {
     /** The server, the Sentinels, or some nodes of the Cluster. */
     nodes,
-    /** What the Sentinels call the master; empty without them. */
+    /** The name of the master at the Sentinels. Empty without Sentinels. */
     masterName: decode(masterName),
     db: Number(db),
   };

@@ -3,7 +3,7 @@ import type { SourceDocument } from './document.ts';
 import { isRecord } from './parse-fields.ts';
 import type { Path } from './problems.ts';
 
-/** The reason, or the replacement. */
+/** Removed keys, each with the reason or the replacement. */
 const REMOVED: ReadonlyMap<string, string> = new Map([
   ['refresh_token_grace', 'refresh tokens are single-use'],
   ['features.claims_parameter', 'apps request scopes instead'],
@@ -25,7 +25,7 @@ const REMOVED: ReadonlyMap<string, string> = new Map([
   ['clients[].rate_limits.revocation', 'rate_limits.revocation applies to all clients'],
 ]);
 
-/** Limits that had several rates: the one that is used now. */
+/** Limits that had several rates, each with the one that is used now. */
 const MAIN_RATES: ReadonlyMap<string, string> = new Map([
   ['rate_limits.token', 'client'],
   ['rate_limits.introspection', 'client'],
@@ -38,7 +38,7 @@ const MAIN_RATES: ReadonlyMap<string, string> = new Map([
 
 const KEYS = [...REMOVED.keys(), ...MAIN_RATES.keys()];
 
-/** The content of `document` in the notation of this version. `kind`: the key of the list, if the file is only a list. */
+/** Converts the content of `document` to the notation of this version. `kind`: the key of the list, if the file is only a list. */
 export function withoutRemoved(document: SourceDocument, notices: string[], kind = ''): unknown {
   const found = new Map<string, { said: string; count: number }>();
 

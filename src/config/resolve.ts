@@ -1,4 +1,4 @@
-// Joins what a file without problems says and what was read from where it points to.
+// Combines a file without problems with the values that its references resolve to.
 import { resolve } from 'node:path';
 import { camelKeys } from './camel-keys.ts';
 import type { Parts } from './check-access.ts';
@@ -11,7 +11,7 @@ import type { UserForm } from './schema-user.ts';
 type Sources = Pick<Config, 'store' | 'clients' | 'notices'> &
   Readonly<{
     keys: Readonly<Record<KeyName, readonly string[]>>;
-    /** What the keys of features refer to. */
+    /** The values that the keys of features refer to. */
     read: object;
   }>;
 
@@ -44,7 +44,7 @@ function toAudit(audit: string, folder: string, store: StoreConfig): AuditConfig
   return { to: 'file', file: resolve(folder, audit.slice('file:'.length)) };
 }
 
-/** A client of the file, or of a document that reads like one. */
+/** Converts a client of the file, or a client from another source in the same form. */
 export function toClient(form: ClientForm, secrets: readonly ClientSecret[]): Client {
   const {
     scope: scopes,

@@ -1,4 +1,4 @@
-// Which settings a running service can't take over.
+// The settings that a running service can't reload.
 import { isDeepStrictEqual } from 'node:util';
 import { list } from '../features/index.ts';
 import { toFileKey } from './camel-keys.ts';
@@ -9,16 +9,16 @@ export const MACHINE_KEYS = ['listen', 'management', 'store', 'log', 'audit', ..
 
 const KEYS = ['issuer', ...MACHINE_KEYS, 'encryptionKeys'] as const;
 
-/** The keys, as the file names them, whose change takes effect at the next start only. */
+/** Lists the changed keys, in the file's notation, that take effect only at the next start. */
 export const settingsForRestart = (current: Config, next: Config): string[] =>
   KEYS.filter((key) => !isDeepStrictEqual(current[key], next[key])).map(toFileKey);
 
-/** `next`, but for what a running service can't take over: that stays as in `current`. */
+/** Returns `next`, but with the settings of `current` that take effect only at the next start. */
 export function keepUntilRestart(current: Config, next: Config): Config {
   return { ...next, ...Object.fromEntries(KEYS.map((key) => [key, current[key]])) };
 }
 
-/** Whether a change of this key of the file takes effect at the next start only. */
+/** Whether a change of this key of the file takes effect only at the next start. */
 export function needsRestart(path: string): boolean {
   const [key] = path.split(/[.[]/);
   return KEYS.some((one) => toFileKey(one) === key);

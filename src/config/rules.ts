@@ -6,15 +6,15 @@ import { quoted } from './yaml.ts';
 export type Entry<F> = Readonly<{
   /** The output of its schema, for an object without faults. */
   value: F;
-  /** Takes a path within it. */
+  /** Takes a path within the object. */
   report: Report;
-  /** `config/postern.yaml:12`, to point at from elsewhere. */
+  /** The position for other messages to refer to: `config/postern.yaml:12`. */
   place: () => string;
-  /** Where relative paths start. */
+  /** The folder that relative paths start from. */
   folder: string;
 }>;
 
-/** What a field must not be, given other fields and settings. */
+/** A check of the field `at` against other fields and settings. */
 export type Rule<F, C> = Readonly<{
   at: `${keyof F & string}${'' | `.${string}`}`;
   fault: (form: F, context: C) => string | undefined;
@@ -24,7 +24,7 @@ type OfUsers<K extends string> = { readonly [one in K]?: unknown } & {
   readonly grant_types: readonly string[];
 };
 
-/** For a key that a client_credentials client can't have. */
+/** The rule for a key that a client_credentials client can't have. */
 export const forUsers = <K extends string>(at: K) => ({
   at,
   fault: (client: OfUsers<K>) =>
@@ -36,11 +36,11 @@ export const forUsers = <K extends string>(at: K) => ({
 export type ScopeOwners = Readonly<{
   /** The resource that owns a scope. */
   apiOf: (scope: string) => unknown;
-  /** All the others. */
+  /** The scopes that belong to no resource. */
   userScopes: readonly string[];
 }>;
 
-/** Scopes of a client that neither a resource nor the issuer defines. */
+/** Finds scopes of a client that neither a resource nor the issuer defines. */
 export function foreignScopesFault(
   scope: readonly string[],
   { apiOf, userScopes }: ScopeOwners,
@@ -65,14 +65,14 @@ export function reportUnknown(
     if (!all.has(name)) report([...path, isList ? index : name], say(quoted(name)), 'key');
 }
 
-/** The entry that has had `key` before, or undefined after `entry` was noted as the first. */
+/** Returns the earlier entry with `key`, or undefined after noting `entry` as the first. */
 export function earlier<E>(noted: Map<string, E>, key: string, entry: E): E | undefined {
   const first = noted.get(key);
   if (!first) noted.set(key, entry);
   return first;
 }
 
-/** `noted`: names by how they look. */
+/** `noted`: earlier names, by lookOf. */
 export function lookFault(noted: Map<string, string>, name: string): string | undefined {
   const first = earlier(noted, lookOf(name), name) ?? name;
   return first === name

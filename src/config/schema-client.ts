@@ -11,14 +11,14 @@ import { ALGORITHMS } from './signing-algorithms.ts';
 import { labelFault, scopeFault, scopeTokenFault, secretReference, splitScope, text } from './text.ts';
 import { redirectUriFault, resourceFault, webUriFault } from './uri.ts';
 
-// RFC 6749 §2.3.1 has both halves of Basic credentials form-encoded, which many clients don't do: characters that would
-// change meaning without it are kept out of the identifier, unless it is a URL, which never has a secret.
+// RFC 6749 §2.3.1 requires form encoding of both halves of Basic credentials, which many clients omit. So an identifier can't have
+// characters that form encoding would change, unless it is a URL, which never has a secret.
 function clientIdFault(value: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(value) || value.length > MAX_CLIENT_ID_LENGTH)
     return 'must be 1 to 200 printable ASCII characters, without spaces';
   if (isUrlClient(value)) return clientIdUrlFault(value);
   if (/[:%+"\\]/.test(value)) return 'must not contain : % + " or backslashes';
-  // A user and a client with one identifier would have the same `sub`.
+  // A user and a client with the same identifier would have the same `sub`.
   return value.startsWith('usr_') ? 'must not start with usr_, the prefix of user IDs' : undefined;
 }
 

@@ -1,10 +1,10 @@
-// The schema of everything that is counted or timed: rate limits, lifetimes, signing keys.
+// The schemas of rate limits, lifetimes and signing keys.
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
 import { DAY, duration, HOUR, MINUTE, type Rate, rate } from './notation.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';
 
-/** `N/duration`; on excess the answer is 429 with Retry-After (RFC 6585 §4). What follows from each is limits/limits.ts. */
+/** `N/duration`. Above it, the response is 429 with Retry-After (RFC 6585 §4). limits/limits.ts derives all limits from these. */
 export const rateLimitsSchema = group({
   token: rate()
     .prefault('6000/1m')
@@ -27,16 +27,16 @@ export const rateLimitsSchema = group({
     ),
 });
 
-/** A fixed rate, or one of the file and what it is multiplied by. */
+/** A fixed rate, or a rate of the file and a factor. */
 export type LimitRow = Rate | readonly [keyof z.output<typeof rateLimitsSchema>, factor: number];
 
-/** A client's own limits; what is absent follows `rate_limits`. */
+/** A client's own limits. Absent ones follow `rate_limits`. */
 export const clientRateLimitsSchema = z.strictObject({
   token: rate().optional().describe('Replaces rate_limits.token for this client.'),
   introspection: rate().optional().describe('Replaces rate_limits.introspection for this client.'),
 });
 
-/** Access tokens can be verified offline, so only their expiry ends them everywhere. */
+/** Access tokens can be verified offline, so only expiry invalidates them everywhere. */
 export const accessTokenDuration = () => duration({ max: DAY });
 
 export const lifetimesSchema = group({

@@ -33,7 +33,7 @@ const customClaimSchema = z.union(
 
 const claim = (description: string) => text(labelFault).optional().describe(description);
 
-/** By their OIDC Core §5.1 names. */
+/** The standard claims, by their OIDC Core §5.1 names. */
 const claimsSchema = z.strictObject({
   email: text(emailFault).optional().describe('Email address (scope email).'),
   email_verified: z.boolean().optional().describe('Whether the address is verified (scope email).'),
@@ -81,7 +81,7 @@ export const userSchema = z.strictObject({
 
 export type UserForm = z.output<typeof userSchema>;
 
-/** What new passwords have to be; the rest of the rules is users/password-rules.ts. */
+/** The requirements for new passwords. users/password-rules.ts has the other rules. */
 export const passwordsSchema = group({
   min_length: z
     .int('must be a whole number')
@@ -98,13 +98,13 @@ export const STANDARD_CLAIMS: readonly string[] = Object.keys(claimsSchema.shape
 
 const MAX_CLAIMS_BYTES = 64 * 1024;
 
-/** They are read with each sign-in, and sent with each userinfo answer. */
+/** Limits the size, because each sign-in reads the claims and each userinfo response contains them. */
 export function claimsFault(claims: object): string | undefined {
   const isTooLong = Buffer.byteLength(JSON.stringify(claims)) > MAX_CLAIMS_BYTES;
   return isTooLong ? 'the claims of a user must be at most 64 KB of JSON' : undefined;
 }
 
-/** The claims of one user, `custom` ones among them, or what is wrong with them. */
+/** Parses the claims of one user, including `custom` ones, or returns their faults. */
 export function parseClaims(
   claims: Readonly<Record<string, unknown>>,
   custom: readonly string[],

@@ -1,5 +1,5 @@
-// The schema of postern.yaml: every key with its default, its description and what can be said of it alone. Its output is
-// the configuration, once resolve.ts has read what it refers to; the check-*.ts files compare keys.
+// The schema of postern.yaml: every key with its default, its description and the checks of its value alone. The check-*.ts files
+// compare keys. resolve.ts combines the output with the values that it refers to.
 import * as z from 'zod';
 import { fold } from '../features/index.ts';
 import { group } from './camel-keys.ts';
@@ -167,7 +167,7 @@ export const configSchema = z.strictObject({
   ...fold('service'),
 });
 
-/** The file without its lists of objects, which are taken apart by themselves. */
+/** The file without its lists of objects, which are parsed separately. */
 export type ServiceForm = Omit<z.output<typeof configSchema>, 'clients' | 'resources'>;
 
 /** A file of `clients_from` or `users_from`: a list, or a map with the list. */
@@ -186,7 +186,7 @@ const FILES = {
 export type SchemaName = keyof typeof FILES;
 export const SCHEMA_NAMES = Object.keys(FILES) as readonly SchemaName[];
 
-/** For editors: draft 7, which is what YAML editors know. */
+/** Exports a JSON Schema for editors. YAML editors support draft 7. */
 export function toJsonSchema(name: SchemaName = 'postern'): Record<string, unknown> {
   const { title, schema } = FILES[name];
   const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });

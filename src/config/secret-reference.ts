@@ -1,4 +1,4 @@
-// Reads what a secret reference points to: `env:NAME` or `file:PATH`. No message here ever holds a secret.
+// Reads the secret that a reference (`env:NAME` or `file:PATH`) points to. No message contains a secret.
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Path } from './problems.ts';
@@ -10,25 +10,25 @@ const LARGEST_SECRET_KIB = 64;
 
 export type SecretFiles = ServiceForm['secret_files'];
 
-/** What all references of one configuration are read against. */
+/** The sources and settings for all references of one configuration. */
 type ReferenceSource = Readonly<{
-  /** Default: that of this process. */
+  /** Default: the environment of this process. */
   env?: NodeJS.ProcessEnv | undefined;
-  /** Called with every file that is looked for, also one that isn't there. */
+  /** Called with every file that is looked for, including missing files. */
   noteFile?: ((file: string) => void) | undefined;
-  /** false where the secrets aren't, as in CI: a reference then stands for a value made from its own text. */
+  /** false where secrets aren't available, as in CI: a reference then resolves to a value derived from its own text. */
   readSecrets?: boolean | undefined;
-  /** `private` refuses a file that others may read, or that anybody but its owner may write. */
+  /** `private` rejects a file that other users can read, or that users other than the owner can write. */
   secretFiles?: SecretFiles | undefined;
 }>;
 
-/** What the secrets of one configuration are judged by. */
+/** The settings that the secrets of one configuration are checked against. */
 export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
 
 type Resolved = { readonly value: string; readonly isPlain: boolean } | { readonly fault: string };
 
 /**
- * The value behind `reference`, or why there is none. Text that is no reference stands for itself; relative paths start in
+ * Resolves the value of `reference`, or a fault. Text that isn't a reference is the value itself. Relative paths start in
  * `folder`.
  */
 export async function resolveReference(
@@ -44,7 +44,7 @@ export async function resolveReference(
   return { value: reference, isPlain: true };
 }
 
-/** The secret at `path` of `entry`, or undefined after its fault was reported. `instead`: of plain text. */
+/** Resolves the secret at `path` of `entry`, or undefined after reporting its fault. `instead`: the alternatives to plain text. */
 export async function readSecret(
   { folder, report }: Entry<object>,
   [path, reference]: readonly [path: Path, reference: string],
@@ -64,14 +64,14 @@ export async function readSecret(
 /** Whether this points to a secret instead of being one. */
 export const isReference = (text: string): boolean => /^(env|file):/.test(text);
 
-/** As long and as mixed as a real key, and the same for the same reference. */
+/** A placeholder as long and as random as a real key, and equal for equal references. */
 function standIn(reference: string): Resolved {
   const value = createHash('sha256').update(reference, 'utf8').digest('base64url');
   return { value, isPlain: false };
 }
 
 function fromEnvironment(name: string, env = process.env): Resolved {
-  // Not repeated: what isn't a name may be the secret itself.
+  // Not repeated: text that isn't a name may be the secret itself.
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
     return fault('env: must be followed by the name of an environment variable');
   const value = env[name];
@@ -99,7 +99,7 @@ async function fromFile(
   }
 }
 
-/** Group-readable is fine: systemd hands credentials over so, and Kubernetes with fsGroup. Windows has no such modes. */
+/** A group may read: systemd credentials and Kubernetes with fsGroup rely on that. Windows has no such modes. */
 function openFileFault(file: string, mode: number): string | undefined {
   if (process.platform === 'win32' || (mode & 0o026) === 0) return undefined;
   const [all, fixed] = [mode & 0o777, mode & 0o750].map((bits) => bits.toString(8).padStart(3, '0'));

@@ -1,6 +1,6 @@
-// What may happen to the account of a user: by them, by someone who seems to be them, or by an administrator.
+// The security events of an account, caused by the user, by a possible attacker, or by an administrator.
 
-/** Users are notified of these. */
+/** Events that users are notified of. */
 export const NOTICED = [
   'password_changed',
   'factor_added',
@@ -13,7 +13,7 @@ export const NOTICED = [
   'address_changed',
 ] as const;
 
-/** Users find these in their activity. */
+/** Events that users find in their activity. */
 export const SECURITY_EVENTS = [
   ...NOTICED,
   'signed_in',

@@ -1,5 +1,5 @@
-// The encryption and cookie keys: reads references and refuses weak ones, and makes those of a first try on one machine, once, in
-// the data folder.
+// The encryption and cookie keys: reads their references, rejects weak keys, and generates missing keys once, in the data folder, for
+// a first try on one machine.
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { lstatSync } from 'node:fs';
@@ -18,7 +18,7 @@ const REQUIRED: Readonly<Record<KeyName, string>> = {
   cookie_keys: 'at least 32 random characters',
 };
 
-/** The configured keys; what is wrong with them is reported. Empty when none are configured. */
+/** Resolves the configured keys, and reports their faults. Empty if none are configured. */
 export async function resolveKeys(
   service: Entry<ServiceForm>,
   name: KeyName,
@@ -51,13 +51,13 @@ function keyFault(name: KeyName, key: string): string | undefined {
   return weak && `the key ${weak}`;
 }
 
-/** Where data of this installation is kept on this machine. */
+/** The folder of this installation's data on this machine. */
 export const dataFolder = (store: StoreConfig, configFolder: string): string =>
   store.engine === 'lmdb' ? store.folder : join(configFolder, '..', 'data');
 
 type KeyTarget = Readonly<{
   folder: string;
-  /** false leaves the disk alone: a key that isn't there is only made up. */
+  /** false writes nothing to disk: a missing key is generated only in memory. */
   write: boolean;
   secretFiles: SecretFiles;
 }>;
@@ -67,10 +67,10 @@ const FILES: Readonly<Record<KeyName, string>> = {
   cookie_keys: 'cookie.key',
 };
 
-/** What a generated key is: 32 random bytes, base64url. */
+/** The form of a generated key: 32 random bytes, base64url. */
 const KEY = /^[A-Za-z0-9_-]{43}$/;
 
-/** One key for each of `names`: the one that is there, or a new one, with a notice. Safe when many processes start at once. */
+/** Resolves one key for each of `names`: the existing one, or a new one with a notice. Safe if many processes start at once. */
 export async function generateKeys(names: readonly KeyName[], { folder, write, secretFiles }: KeyTarget) {
   const keys: Partial<Record<KeyName, readonly string[]>> = {};
   const notices: string[] = [];
@@ -95,12 +95,12 @@ async function readKey(file: string, secretFiles: SecretFiles): Promise<string |
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
   const resolved = await resolveReference(`file:${file}`, '', { secretFiles });
   if ('fault' in resolved) throw new Error(resolved.fault);
-  // Never replaced: what this key encrypted would be lost.
+  // Never replaced: data that this key encrypted would be lost.
   if (!KEY.test(resolved.value)) throw new Error(`${file} does not contain a key: restore it from a backup`);
   return resolved.value;
 }
 
-/** Writes beside `file`, then gives it its name: no process ever reads half a key, and the first one wins. */
+/** Writes a draft and links it to `file`, so that no process reads half a key. Resolves false if another process was first. */
 async function publish(file: string, value: string): Promise<boolean> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {

@@ -1,7 +1,7 @@
 // How strong a sign-in is, from a password alone to a passkey, and what tokens call that in `acr` (OIDC Core §2).
 import type { SignInSettings } from './config.ts';
 
-/** From weak to strong: each has what those before it have. */
+/** From weak to strong: each level includes those before it. */
 export const LEVELS = ['password', 'second_factor', 'passkey'] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -16,7 +16,7 @@ const NAMES: Readonly<Record<Level, string>> = {
   passkey: 'urn:postern:acr:passkey',
 };
 
-/** Undefined: the file says nothing of sign-ins, and tokens neither. */
+/** Undefined if the file has no `sign_in`: tokens then have no `acr`. */
 export function levelsOf({ signIn }: { readonly signIn?: SignInSettings }) {
   if (!signIn) return undefined;
   const isOn: Readonly<Record<Level, boolean>> = {
@@ -26,7 +26,7 @@ export function levelsOf({ signIn }: { readonly signIn?: SignInSettings }) {
   };
   const offered = LEVELS.filter((level) => isOn[level]);
   return {
-    /** What somebody can reach by the methods that are on. */
+    /** The levels that users can reach with the enabled methods. */
     offered,
     /** The `acr` of a level. */
     nameOf: (level: Level) => NAMES[level],

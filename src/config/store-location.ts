@@ -1,4 +1,4 @@
-// Where data is kept: reads the `store` key.
+// Reads the `store` key, which says where data is stored.
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { StoreConfig } from './config.ts';
@@ -7,13 +7,13 @@ import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 import { isReference, resolveReference, type SecretContext } from './secret-reference.ts';
 
-/** The store, or undefined after its problem was reported. No message repeats the URL: it may hold a password. */
+/** Resolves the store, or undefined after reporting its problem. No message repeats the URL, which may contain a password. */
 export async function resolveStore(
   service: Entry<ServiceForm>,
   context: SecretContext,
 ): Promise<StoreConfig | undefined> {
   const location = service.value.store;
-  // Only to be compared: this is never opened.
+  // Only for comparison: this store is never opened.
   if (context.readSecrets === false && isReference(location)) return { engine: 'redis', url: location };
   const resolved = await resolveReference(location, service.folder, context);
   if ('fault' in resolved) {
@@ -38,7 +38,7 @@ export async function resolveStore(
   }
 }
 
-/** Of what is there. A group may write: that is how Kubernetes hands a volume over. */
+/** Checks the files that exist. A group may write, because Kubernetes mounts volumes that way. */
 async function openFolderFaults(folder: string, { secretFiles, readSecrets }: SecretContext) {
   if (secretFiles === 'any_mode' || readSecrets === false || process.platform === 'win32') return [];
   const faults: string[] = [];

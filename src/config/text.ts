@@ -1,4 +1,4 @@
-// Text with rules of its own as a zod type, and the rules for plain text.
+// The zod type of text with a rule, and the rules for plain text.
 import * as z from 'zod';
 
 /** Returns what is wrong with a value, or nothing. Never repeats the value: it may be a secret. */
@@ -20,39 +20,39 @@ export function text(faultOf: Fault) {
 // Bidirectional controls can make a name read as another one on the consent page.
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
-/** For names that are shown to users. */
+/** The rule for names that are shown to users. */
 export function labelFault(value: string): string | undefined {
   if (value.trim() === '') return 'must not be empty';
   if (UNPRINTABLE.test(value)) return 'must not contain control characters';
   return value.length > 200 ? 'must be at most 200 characters' : undefined;
 }
 
-/** With JSON escapes for characters that a terminal interprets or hides. */
+/** Writes JSON escapes for characters that a terminal interprets or hides. */
 export const escaped = (value: string): string =>
   value.replaceAll(/[\p{C}\u2028\u2029]/gu, (one) =>
     one.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
 
-// With one of these a name is another one that looks the same. The last ones are blank, and have no property that says so.
+// With one of these, different names look the same. The last three are blank, but no Unicode property says so.
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\u{16fe4}\u{1d159}]/u;
 
-/** For the names that users sign in with. */
+/** The rule for usernames. */
 export const usernameFault: Fault = (value) =>
   labelFault(value) ?? (INVISIBLE.test(value) ? 'must not contain invisible characters' : undefined);
 
-/** The one form of a username that is compared and counted: `Alice`, ` alice` and full-width letters are one user. */
+/** The form of a username for comparisons and limits: `Alice`, ` alice` and full-width letters are one user. */
 export function canonicalUsername(typed: string): string {
-  // Once more after the case: a lower-case letter may have a composed form that its capital lacks (J and a caron).
+  // Normalized again, because a lower-case letter may have a composed form that its capital lacks (J and a caron).
   return typed.normalize('NFKC').toLowerCase().normalize('NFKC').trim();
 }
 
 /** Equal for two names that look the same. */
 export const lookOf = (name: string): string => canonicalUsername(name.split(INVISIBLE).join(''));
 
-/** For keys that must not be empty. */
+/** The rule for keys that must not be empty. */
 export const emptyFault = matching(/\S/, 'must not be empty');
 
-/** For a secret: secret-reference.ts reads what it points to. */
+/** The zod type of a secret; secret-reference.ts reads it. */
 export const secretReference = text(emptyFault).meta({
   title: 'reference',
   examples: ['env:NAME', 'file:secrets/NAME'],
@@ -69,7 +69,7 @@ export function scopeFault(value: string): string | undefined {
   return isValid ? undefined : 'must be one or more scopes, separated by spaces';
 }
 
-/** The scope tokens of an RFC 7591 `scope` value, each once. */
+/** Splits an RFC 7591 `scope` value into its scope tokens, without duplicates. */
 export function splitScope(scope: string): string[] {
   return [...new Set(scope.split(' ').filter((token) => token !== ''))];
 }

@@ -1,16 +1,16 @@
-// How many threads of a process do what can't be done on the event loop: signatures, LMDB's commits. Node reads the number once, when
-// it needs the first, so it is set before anything else is loaded.
+// Sets the size of Node's thread pool, which does the work that can't run on the event loop: signatures and LMDB commits. Node reads
+// the size once, with the first task, so it is set before anything else is loaded.
 //
-// Measured on two cores with machine tokens: four threads (Node's default) on two cores mostly wake each other, 9 % slower than two.
-// One more than cores, because a commit of LMDB keeps one waiting for the disk. Passwords have threads of their own
-// (users/hashing-threads.ts): one for each core of a process.
+// The pool has one thread more than cores, because an LMDB commit keeps one waiting for the disk. Measured with machine tokens: Node's
+// default of four threads on two cores is 9 % slower than two, because the threads mostly wake each other. Passwords have their own
+// threads (users/hashing-threads.ts), one for each core of a process.
 import { readdirSync } from 'node:fs';
 import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
 
 const NAME = 'UV_THREADPOOL_SIZE';
 const DEFAULT_OF_NODE = 4;
 
-/** What the operator has set wins, here and in the processes that this one starts. */
+/** The administrator's setting. It wins here and in child processes. */
 let own: string | undefined;
 
 /** Sets the size for this process. Called once, before anything else. */
@@ -19,28 +19,28 @@ export function sizeThreadPool(): void {
   process.env[NAME] = own ?? String(threadsFor(1));
 }
 
-/** The environment of one of `processes` that are to share the machine. */
+/** The environment for each of `processes` that share the machine. */
 export function threadPoolOf(processes: number): Readonly<Record<string, string>> {
   return { [NAME]: own ?? String(threadsFor(processes)) };
 }
 
 const threadsFor = (processes: number): number => Math.ceil(availableParallelism() / processes) + 1;
 
-/** How many passwords this process compares at a time, each in a thread of its own: one for each of its cores. */
+/** How many passwords this process compares at a time, each in its own thread: one for each core of the process. */
 export function passwordThreads(): number {
   const threads = Number(process.env[NAME] ?? DEFAULT_OF_NODE);
   return Math.max(1, threads - 1);
 }
 
 /**
- * Lets everything else come before this thread: on Linux a priority is a thread's own. With it a crowd that signs in keeps no token
- * waiting: p99 7 ms instead of 12 to 20.
+ * Lowers the priority of this thread; on Linux, each thread has its own. Many sign-ins at once then don't delay tokens: their p99 is
+ * 7 ms instead of 12 to 20.
  */
 export function standBack(): void {
   lower(0, constants.priority.PRIORITY_BELOW_NORMAL);
 }
 
-/** Lets everything else, passwords included, come before this process: all of its threads, those of V8 and those to come. */
+/** Lowers the priority of all threads of this process, of V8 and future ones, too: everything else comes first, even passwords. */
 export function standBackWhole(): void {
   if (process.platform !== 'linux') return;
   for (const thread of readdirSync('/proc/self/task')) lower(Number(thread), constants.priority.PRIORITY_LOW);

@@ -1,4 +1,4 @@
-// The rules for every kind of URI and address in the configuration, each as a function that says what is wrong.
+// The rules for every kind of URI and address in the configuration, each as a function that returns the fault.
 import { isIP, isIPv4 } from 'node:net';
 import * as z from 'zod';
 import { type Fault, matching } from './text.ts';
@@ -34,7 +34,7 @@ export const proxyFault: Fault = (value) =>
 
 const isWeb = (url: URL): boolean => url.protocol === 'https:' || url.protocol === 'http:';
 
-/** An absolute URI as every parser reads it, without a user name. */
+/** Parses an absolute URI without a user name that every parser reads the same. Returns undefined for other text. */
 function plainUrl(value: string): URL | undefined {
   if (!/^[\x21-\x7e]+$/.test(value) || /["\\<>^`{|}]/.test(value)) return undefined;
   // localhost:8080 is a URI too, whose scheme is localhost.
@@ -52,7 +52,7 @@ export function uriFault(fits: (url: URL, text: string) => boolean, message: str
   };
 }
 
-/** RFC 8414 §2 and OIDC Discovery §3. Of the text: URL has resolved dot segments already. */
+/** RFC 8414 §2 and OIDC Discovery §3. Checks the text, because URL has already resolved dot segments. */
 const plainIssuerFault = uriFault(
   (url, text) =>
     isWeb(url) &&
@@ -62,7 +62,7 @@ const plainIssuerFault = uriFault(
   'must be an https URL without a query, fragment or user name; its path can have letters, digits and . _ ~ - between single slashes',
 );
 
-/** The issuer: https unless it is this machine. */
+/** The rule for the issuer: https, except on localhost. */
 export function issuerFault(value: string): string | undefined {
   const url = URL.parse(value);
   return url?.protocol === 'http:' && !isLoopbackHost(url.hostname)
@@ -70,7 +70,7 @@ export function issuerFault(value: string): string | undefined {
     : plainIssuerFault(value);
 }
 
-/** The one spelling of the issuer that every URL and token has: lower-case host, no default port, no trailing slash. */
+/** Returns the spelling of the issuer in every URL and token: lower-case host, no default port, no trailing slash. */
 export const normalizeIssuer = (issuer: string): string => new URL(issuer).href.replace(/\/$/, '');
 
 /** RFC 6749 §3.1.2, RFC 9700 §2.1 (exact match, so no patterns) and RFC 8252 §7. */
@@ -91,11 +91,11 @@ export function redirectUriFault(text: string): string | undefined {
 /** Client metadata that a page links to: only what is safe in an `href`. */
 export const webUriFault = uriFault(isWeb, 'must be a complete http or https URL, without a user name');
 
-/** Where users find help: a page, or an address for mail. */
+/** The rule for the help link: a page, or an email address. */
 export const supportFault = (value: string): string | undefined =>
   /^mailto:[^\s"<>@]+@[^\s"<>@]+$/.test(value) ? undefined : webUriFault(value);
 
-/** A web URL, a path on the issuer's host, or the name of a file in the assets of the operator's views. */
+/** A web URL, a path on the issuer's host, or the name of a file in the assets of the administrator's views. */
 export function imageFault(value: string): string | undefined {
   if (/^\w[\w-]*\.\w+$/.test(value)) return undefined;
   return /^\/[A-Za-z0-9._~-]/.test(value) && !/[\s"\\<>]/.test(value) ? undefined : webUriFault(value);
@@ -107,7 +107,7 @@ export const resourceFault = uriFault(
   'must be a complete URI, without a fragment or user name (RFC 8707 §2)',
 );
 
-/** How resources are compared: the scheme and the host without case and `/` as no path (RFC 3986 §6.2.2.1, §6.2.3), else as written. */
+/** The form for comparing resources: scheme and host in lower case, `/` as no path (RFC 3986 §6.2.2.1, §6.2.3), the rest as is. */
 export function resourceKey(identifier: string): string {
   return identifier
     .replace(/^[a-z][a-z0-9+.-]*:(\/\/[^/?#]*)?/i, (start) => start.toLowerCase())

@@ -1,5 +1,5 @@
-// Watches the files of the configuration of a running service: notices a change, waits until it is complete, and hands over a new
-// configuration or its problems. By looking alone: network drives and many mounts of containers report no events.
+// Watches the configuration files of a running service: notices a change, waits until it is complete, and passes on the new
+// configuration or its problems. It polls, because network drives and many container mounts report no events.
 import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -9,27 +9,27 @@ import type { LoadedConfig } from './load.ts';
 
 type ConfigWatchParts = Readonly<{
   file: string;
-  /** What runs now, as `load` returned it. */
+  /** The running configuration, as `load` returned it. */
   current: LoadedConfig;
   load: (file: string) => Promise<LoadedConfig>;
-  /** Takes a new configuration over. When it throws, the old one counts as running, and the next look tries again. */
+  /** Applies a new configuration. If it throws, the old one counts as running, and the next poll tries again. */
   onConfig: (loaded: LoadedConfig) => void | Promise<void>;
   onBroken: (error: ConfigError) => void;
-  /** The files match the running configuration, also after they were broken for a while. */
+  /** Called if the files match the running configuration again, even after they were broken for a while. */
   onUnchanged?: () => void;
-  /** A failure that isn't a problem of the file. */
+  /** Called for a failure that isn't a problem of the file. */
   onError: (error: unknown) => void;
-  /** Files are whole when nothing has happened to them for this long. */
+  /** Files count as complete if they haven't changed for this long. */
   settleMs?: number;
 }>;
 
 export type ConfigWatch = Awaited<ReturnType<typeof watchConfig>>;
 
 const SETTLE_MS = 800;
-/** A millisecond for each file, within these bounds: a look at thousands of them takes a while. */
+/** A millisecond for each file, within these bounds, because polling thousands of files takes a while. */
 const LOOK_EVERY_MS = { least: 1000, most: 3000 };
 
-/** Begins to watch. Resolves when no later change can be missed. */
+/** Starts to watch. Resolves when no later change can be missed. */
 export async function watchConfig(parts: ConfigWatchParts) {
   const { file, load, onConfig, onBroken, onUnchanged, onError, settleMs = SETTLE_MS } = parts;
   let { current } = parts;
@@ -39,7 +39,7 @@ export async function watchConfig(parts: ConfigWatchParts) {
   const pause = (milliseconds: number): Promise<boolean> =>
     delay(milliseconds, false, { ref: false, signal }).catch(() => false);
 
-  /** Resolves with what takes the files over. That isn't called where they changed again meanwhile. */
+  /** Resolves a function that applies the files. It isn't called if they changed again in the meantime. */
   async function read(): Promise<() => void | Promise<void>> {
     try {
       const loaded = await load(file);
@@ -47,14 +47,14 @@ export async function watchConfig(parts: ConfigWatchParts) {
       return () => takeOver(loaded);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      // Repairing any of these may be what makes it load.
+      // A change of any of these files may make it load.
       sources = [current.sources, error.sources];
       return () => onBroken(error);
     }
   }
 
   async function takeOver(loaded: LoadedConfig): Promise<void> {
-    // What the start says to the operator isn't configuration.
+    // Notices at startup aren't configuration.
     const [one, other] = [loaded, current].map(({ config }) => ({ ...config, notices: [] }));
     const isSame = isDeepStrictEqual(one, other);
     if (!isSame) await onConfig(loaded);
@@ -72,7 +72,7 @@ export async function watchConfig(parts: ConfigWatchParts) {
       if (signal.aborted || !isDeepStrictEqual(seen, before)) continue;
       const take = await read();
       const after = await lookAt(sources);
-      // Otherwise something was written while it was read, or it names files that nothing has looked at yet.
+      // Otherwise, something was written during the read, or the configuration names files that weren't polled yet.
       if (isDeepStrictEqual(after, seen)) {
         known = seen;
         return take();
@@ -82,7 +82,7 @@ export async function watchConfig(parts: ConfigWatchParts) {
   }
 
   const first = await lookAt(sources);
-  // They were read before anything was watched. File systems count in ticks of some milliseconds.
+  // They were read before the watch started. File systems count in ticks of some milliseconds.
   const isOld = [...first.values()].every(({ changedAt }) => changedAt < current.readAt - 20);
   /** The state of the files before they were last read. */
   let known: Snapshot = isOld ? first : new Map();
@@ -96,7 +96,7 @@ export async function watchConfig(parts: ConfigWatchParts) {
       try {
         await round(isForced);
       } catch (error) {
-        // So that the next look tries again: no file changes when, for example, an outage of the store ends.
+        // Makes the next poll try again: no file changes when, for example, a store outage ends.
         known = new Map();
         onError(error);
       }
@@ -106,9 +106,9 @@ export async function watchConfig(parts: ConfigWatchParts) {
   const running = run();
 
   return {
-    /** Reads them soon, also when nothing seems to have changed (SIGHUP). */
+    /** Reads the files soon, even if they seem unchanged (SIGHUP). */
     reload: () => asked.resolve(true),
-    /** Resolves when nothing is running any more. */
+    /** Resolves when the watch has stopped. */
     async stop(): Promise<void> {
       stopping.abort();
       await running;
@@ -116,14 +116,14 @@ export async function watchConfig(parts: ConfigWatchParts) {
   };
 }
 
-/** What was last done to a file, and when. */
+/** The last change of a file, and its time in epoch milliseconds. */
 type Mark = { readonly state: string; readonly changedAt: number };
 type Snapshot = ReadonlyMap<string, Mark>;
 
 async function lookAt(sources: readonly ConfigSources[]): Promise<Snapshot> {
   const matches = await Promise.all(sources.flatMap(({ patterns }) => patterns).map(matchesOf));
   const seen = new Map<string, Mark>();
-  // One after the other, so that a mount that hangs holds one thread of Node's pool, not all.
+  // One at a time, so that a mount that hangs blocks one thread of Node's pool, not all.
   for (const name of new Set([...sources.flatMap(({ files }) => files), ...matches.flat()]))
     seen.set(name, await markOf(name));
   return seen;

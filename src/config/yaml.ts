@@ -1,5 +1,5 @@
-// Reads YAML into plain data (maps with text keys, lists and scalars), with the position of each value. There are no aliases, so that
-// a small file can't stand for a large one (CWE-776).
+// Parses YAML into plain data (maps with text keys, lists and scalars), with the position of each value. Rejects aliases, so that
+// a small file can't expand to a large one (CWE-776).
 import {
   type Document,
   isAlias,
@@ -34,7 +34,7 @@ export function parseYaml(source: string, partLength = PART_LENGTH): { readonly 
   return { faults: first.map(({ offset, message }) => ({ ...positionOf(offset), message })) };
 }
 
-/** Of values in YAML or JSON. The tree is made for the first problem. */
+/** Locates values in YAML or JSON. The tree is parsed for the first problem only. */
 export function locateIn(source: string): Located['locate'] {
   let parsed: ReturnType<typeof parseTree> | undefined;
   return (path, target) => {
@@ -53,10 +53,10 @@ function readWhole(source: string) {
 /** In characters. */
 const PART_LENGTH = 100_000;
 
-/** What precedes the first item of a list in block style that is the whole document, or the value of its only key. */
+/** The text before the first item of a block-style list that is the whole document, or the value of its only key. */
 const HEAD = /^(?: *(?:#.*)?\r?\n)*(?:([a-z_]+):(?: +#.*| *)\r?\n(?: *(?:#.*)?\r?\n)*)?( *)(?=- )/;
 
-/** Undefined if it is something else, or has a fault. */
+/** Parses such a list in parts. Returns undefined if it is something else, or has a fault. */
 function readList(source: string, partLength: number): unknown {
   const [head, key, indent = ''] = HEAD.exec(source) ?? [];
   if (head === undefined || /\n(?:---|\.{3})/.test(source)) return undefined;
@@ -76,7 +76,7 @@ function onlyValueOf(map: unknown): unknown {
   return values.length === 1 ? values[0] : undefined;
 }
 
-/** Some items each. Only \n ends a line in YAML, unlike in a regular expression. */
+/** Splits a list into parts of some items each. Only \n ends a line in YAML, unlike in a regular expression. */
 function* partsOf(list: string, mark: string, partLength: number): Generator<string> {
   let from = 0;
   while (from < list.length) {
@@ -99,7 +99,7 @@ function parseTree(source: string) {
   return { tree, positionOf };
 }
 
-/** For the parser's most frequent codes: what to check. */
+/** Hints for the parser's most frequent error codes. */
 const HINTS: Readonly<Partial<Record<string, string>>> = {
   BAD_INDENT: 'check the indentation',
   BLOCK_AS_IMPLICIT_KEY: 'check the indentation, and put a value with a colon in quotes',
@@ -108,7 +108,7 @@ const HINTS: Readonly<Partial<Record<string, string>>> = {
   TAB_AS_INDENT: 'indent with spaces instead of tabs',
 };
 
-/** Without the parser's message: it may quote the file, and so a secret. */
+/** Omits the parser's message, which may quote the file, and so a secret. */
 const toFault = ({ code, pos }: YAMLError): Fault => ({
   offset: pos[0],
   message: `is not valid YAML: ${HINTS[code] ?? code.toLowerCase().replaceAll('_', ' ')}`,
@@ -131,7 +131,7 @@ function findOffset(yaml: Document, path: Path, target: 'key' | 'value'): number
   return offset;
 }
 
-/** The data of `node`; what can't be data is noted in `faults`. */
+/** Converts `node` to plain data. Adds nodes that can't be data to `faults`. */
 function toPlain(node: unknown, faults: Fault[], depth = 0): unknown {
   if (depth > DEEPEST) return refuse(node, `is nested more than ${DEEPEST} levels deep`, faults);
   if (isAlias(node))
@@ -162,7 +162,7 @@ function toRecord(map: YAMLMap, faults: Fault[], depth: number): Record<string, 
   return Object.fromEntries(entries);
 }
 
-/** A key for a message: one line, and short. */
+/** Quotes a key for a message, on one short line. */
 export function quoted(name: string): string {
   const text = escaped(JSON.stringify(name));
   return text.length > 60 ? `${text.slice(0, 58)}…"` : text;
