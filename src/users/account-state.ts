@@ -1,33 +1,33 @@
-// What may change about a user while the service runs, for users of the file too: disabled or not, and what has ended
-// everything that was issued before. It is asked with each request, so a change counts on every node at once.
+// The state of a user that can change at runtime, for users of the file, too: whether the user is disabled, and since when sessions
+// and tokens are valid. Each request reads it, so a change takes effect on all nodes at once.
 import { changeDocument, readDocuments, type OnUnreadable } from '../store/documents.ts';
 import { FORM_VERSION, NewerForm, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
 const COLLECTION = 'account-state';
 const WHAT = 'the state of a user';
-/** Of a user with a second factor. Versions before it know no factors, or go by the file alone: they answer 503, not with a password alone. */
+/** For a user with a second factor. Versions without factors, or that only check the file, respond 503: no password alone works. */
 const FORM_WITH_FACTORS = 2;
 
 export type AccountState = Readonly<{
   disabled: boolean;
-  /** Changes whenever everything of the user ends; 0 before. Epoch seconds. */
+  /** Changes whenever all sessions and tokens of the user end; 0 before. Epoch seconds. */
   validAfter: number;
-  /** Epoch milliseconds of when an operator last enabled them: failed sign-ins from before don't count any more. */
+  /** When the user was last enabled or accepted a one-time link, in epoch milliseconds: earlier failed sign-ins don't count. */
   attemptsSince?: number | undefined;
-  /** Names the password and the state that the file gave this user last; another one voids what was issued before. */
+  /** Identifies the password and state in the last file. If they change, sessions and tokens end. */
   credential?: string | undefined;
-  /** A file without the entry was applied: everything of the user ends when the entry returns. */
+  /** A file without the entry was applied: all sessions and tokens of the user end when the entry returns. */
   removed?: boolean | undefined;
-  /** Whether the user has a second factor: true before the first is there, and until the last is gone (factors.ts). */
+  /** Whether the user has a second factor: true before the first is stored, and until the last is removed (factors.ts). */
   hasFactors?: true | undefined;
-  /** Epoch seconds, no more than an hour before the last time. */
+  /** Epoch seconds, at most an hour before the last sign-in. */
   lastSignIn?: number | undefined;
 }>;
 
 const INITIAL: AccountState = { disabled: false, validAfter: 0 };
 
-/** `after` (epoch seconds), or later: two acts never get the same moment, also within one second. */
+/** Returns `after` (epoch seconds) or a later second: two acts never get the same value, even within one second. */
 export const nextValidAfter = (before: number, after: number): number => Math.max(after, before + 1);
 
 export const nextSecond = (now: Clock) => Math.floor(now() / 1000) + 1;
@@ -43,10 +43,10 @@ export function createAccountStates(documents: DocumentStore) {
       const document = await documents.get(COLLECTION, accountId);
       return document === undefined ? INITIAL : parseState(accountId, document.value);
     },
-    /** Of those of whom something is stored, by id. */
+    /** Resolves the stored states, by user id. */
     getAll: async (ids: readonly string[], onFault?: OnUnreadable) =>
       readDocuments(await documents.getAll(COLLECTION, ids), parseState, onFault),
-    /** Resolves the state that it has then. A function is asked again where somebody else wrote meanwhile; undefined changes nothing. */
+    /** Resolves the new state. A function is called again if another process wrote in the meantime; undefined changes nothing. */
     async update(accountId: string, change: Partial<AccountState> | StateChange): Promise<AccountState> {
       let state = INITIAL;
       await changeDocument(documents, { ...placeOf(accountId), what: WHAT }, (form) => {
@@ -64,7 +64,7 @@ export function createAccountStates(documents: DocumentStore) {
 
 const NOTED_FOR_SECONDS = 3600;
 
-/** Keeps when a user signs in, in one write an hour. `remembered`: as this request has read it. */
+/** Records when a user signs in, with one write an hour. `remembered`: the states that this request has read. */
 export const createNoteSignIn =
   (states: Pick<AccountStates, 'update'>, remembered: Pick<AccountStates, 'get'>, now: Clock) =>
   async (accountId: string): Promise<void> => {
@@ -82,7 +82,7 @@ function toState(id: string, form: StoredForm): AccountState {
   const { disabled, validAfter, attemptsSince, credential, removed, hasFactors, lastSignIn } = state;
   if (typeof disabled !== 'boolean' || typeof validAfter !== 'number')
     throw new UnreadableForm(WHAT, placeOf(id), 'a member is missing or of another type');
-  // Of a later version, which means something else by this form.
+  // A later version wrote it, and uses this form for something else.
   if (Number(form['v']) > FORM_VERSION && hasFactors !== true) throw new NewerForm(WHAT, form['v']);
   return { disabled, validAfter, attemptsSince, credential, removed, hasFactors, lastSignIn };
 }

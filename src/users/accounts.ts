@@ -1,5 +1,5 @@
-// The users who exist, their claims, and whether they may still be signed in: looked up in the file first, then in the store.
-// passwords.ts has the password, sign-in.ts the act of signing in.
+// Looks up users, in the file first, then in the store: who exists, their claims, and whether their sign-ins are still valid.
+// passwords.ts compares passwords, and sign-in.ts signs users in.
 import type { Config, UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/text.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -13,36 +13,36 @@ import { type User, userOfFile } from './user.ts';
 
 /** The sign-in that a session or grant comes from. */
 export type Issued = Readonly<{
-  /** The user's generation then. */
+  /** The user's generation at the sign-in. */
   generation: string | undefined;
   /** Epoch seconds. */
   at: number;
-  /** Of a session that proved no second factor. */
+  /** Whether the session proved no second factor. */
   isByPassword?: boolean | undefined;
 }>;
 
-/** What voids it. */
+/** The members that decide whether the sign-in is still valid. */
 type OfSignIn = Omit<Issued, 'at'>;
 
-/** Who was meant by a name, and what attempts with it are counted by. */
+/** The user that a name refers to, and the values by which attempts with the name are counted. */
 export type Found = Readonly<{
   user: User | undefined;
-  /** Another one whenever everything of the user ends. */
+  /** Changes whenever all sessions and tokens of the user end. */
   generation: string;
-  /** Changes with the password and when an operator acts, so that failures from before don't count any more. */
+  /** Changes with the password, and when the user is enabled or accepts a one-time link: earlier failures then don't count. */
   attemptsSince: string;
-  /** Of imported hashes. */
+  /** Costs of imported password hashes. */
   costs: readonly string[];
 }>;
 
-/** One of the hashes that an attempt is compared with. Undefined: of no user, at the cost of the policy. */
+/** A hash that an attempt is compared with. `hash` undefined: a dummy hash at the cost of the policy. */
 export type Comparison = { readonly hash: string | undefined; readonly isOwn: boolean };
 
 type OpenedStore = Pick<Store, 'documents' | 'index' | 'clock'>;
 
 export type OpenUsers = ReturnType<typeof openUsers>;
 
-/** What the store has of users, opened once for a process. */
+/** Opens the data of users in the store, once for each process. */
 export const openUsers = ({ documents, index, clock }: OpenedStore, hash: KeyedHash) => ({
   states: createAccountStates(documents),
   storedUsers: createStoredUsers({ documents, index }),
@@ -56,19 +56,19 @@ type Stored = Pick<OpenUsers, 'states' | 'storedUsers'>;
 
 type AccountsParts = Stored & {
   readonly importedCosts: Pick<OpenUsers['importedCosts'], 'get'>;
-  /** Without `sign_in`, a password, or a session by one, isn't enough for users who have a second factor. */
+  /** Without `sign_in`, a password, or a session by password, isn't enough for users with a second factor. */
   readonly config: Pick<Config, 'users' | 'signIn'>;
-  /** The same, each read once a request, if there are requests. Signing in reads again: the password takes time to compare. */
+  /** The same data, read once for each request, if any. Signing in reads it again, because comparing the password takes time. */
   readonly remembered?: Stored;
 };
 
 const NOBODY = 'nobody';
-/** Costs of hashes that there may be at once. Each costs every attempt one comparison. */
+/** Maximum number of different costs of hashes. Each adds a comparison to every attempt. */
 export const MAX_COSTS = 3;
 
 /** The `validAfter` of the user and of their state. */
 type Ends = readonly [number, number];
-/** Another one whenever everything of the user ends. */
+/** Changes whenever all sessions and tokens of the user end. */
 export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts(parts: AccountsParts) {
@@ -78,7 +78,7 @@ export function createAccounts(parts: AccountsParts) {
   const byId = new Map(declared.map((user) => [user.id, user]));
   const byUsername = new Map(declared.map((user) => [canonicalUsername(user.username), user]));
 
-  /** The file wins: a user of the store who has an id or a login name of the file isn't here while it does. */
+  /** The file wins: a user of the store is hidden while the file has the same id or username. */
   const isShadowed = ({ id, username, source }: User) =>
     source === 'store' && (byId.has(id) || byUsername.has(canonicalUsername(username)));
   function choose(ofFile: User | undefined, ofStore: User | undefined): User | undefined {
@@ -107,16 +107,16 @@ export function createAccounts(parts: AccountsParts) {
     isShadowed,
     comparisons: createComparisons(config.users),
     /**
-     * Undefined when the user doesn't exist, is disabled, or when everything of the user has ended since `issued`.
-     * Throws StoreUnavailable: without an answer no user is called unknown.
+     * Resolves undefined if the user doesn't exist, is disabled, or if all sessions of the user have ended since `issued`.
+     * Throws StoreUnavailable: without a response from the store, no user counts as unknown.
      */
     findLive: liveIn(remembered),
-    /** The same, with what this request itself has changed. */
+    /** As findLive, including the changes by this request. */
     findLiveNow: liveIn(parts),
-    /** The same store calls for every name. Throws StoreUnavailable. */
+    /** Makes the same store calls for every name. Throws StoreUnavailable. */
     async findByUsername(typed: string): Promise<Found> {
       const ofFile = byUsername.get(canonicalUsername(typed));
-      // The store is asked for users of the file, too: time doesn't reveal which source a user comes from.
+      // Users of the file are looked up in the store, too, so that the time doesn't reveal the source of a user.
       const [storedId = NOBODY, costs] = await Promise.all([
         remembered.storedUsers.idOf(typed),
         importedCosts.get(),
@@ -129,12 +129,12 @@ export function createAccounts(parts: AccountsParts) {
       const generation = toGeneration([user?.validAfter ?? 0, state.validAfter]);
       return { user, generation, attemptsSince: `${generation}.${state.attemptsSince ?? 0}`, costs };
     },
-    /** By id, before someone who signed up with a username like it, or by username, also who can't sign in: for an administrator. Throws StoreUnavailable. */
+    /** For administrators: finds any user by id, otherwise by username (which may look like an id). Throws StoreUnavailable. */
     async lookUp(typed: string): Promise<User | undefined> {
       const ofFile = byId.get(typed) ?? byUsername.get(canonicalUsername(typed));
       return ofFile ?? (await storedUsers.findById(typed)) ?? storedUsers.findByUsername(typed);
     },
-    /** Whether the user, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
+    /** Whether a user with the right password may sign in now. False for an unknown name, too, at the same cost. */
     async maySignIn({ user }: Found): Promise<boolean | 'factors_off'> {
       const id = user?.id ?? NOBODY;
       // The user is read again: the password may have been changed, or the user deleted, while it was compared.
@@ -151,8 +151,8 @@ export function createAccounts(parts: AccountsParts) {
 }
 
 /**
- * What an attempt verifies: hashes of the same costs for every name, so that time reveals neither who exists nor in which source. Only
- * the user's own can match; an unknown name has none, nor has who was invited and has no password yet.
+ * Returns the hashes that an attempt verifies. They have the same costs for every name, so that time reveals neither who exists nor
+ * in which source. Only the user's own hash can match; unknown names, and invited users without a password, have none.
  */
 function createComparisons(users: readonly UserEntry[]) {
   const costsOfFile = new Set(users.map(({ passwordHash }) => costOf(passwordHash)));
@@ -163,7 +163,7 @@ function createComparisons(users: readonly UserEntry[]) {
 
   return ({ user, costs }: Found): readonly Comparison[] => {
     const hash = user?.passwordHash;
-    // A user of the store may have the cost of an earlier policy, too.
+    // The hash of a user of the store may have the cost of an earlier policy.
     for (const cost of [...costs, costOf(hash)])
       if (placeOf(cost) < 0 && decoys.length < MAX_COSTS) decoys.unshift(decoyOf(cost));
     const others = decoys.map((decoy) => ({ hash: decoy, isOwn: false }));

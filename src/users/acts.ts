@@ -1,5 +1,5 @@
-// What is done to users, by an operator at the command line, by themselves at a page, or by who has a one-time link: each act once, with
-// its record in the audit trail, its line in the user's activity, and the event by which apps and lists hear of it (user-events.ts).
+// Acts on users: by administrators on the command line, by users on a page, or by one-time link. Each act is done once, with its
+// record in the audit trail, its line in the user's activity, and the event that notifies apps and lists (user-events.ts).
 import type { Audit, AuditFields, Origin } from '../observability/audit.ts';
 import type { Clock } from '../store/store.ts';
 import { type AccountState, type AccountStates, laterThan, nextSecond } from './account-state.ts';
@@ -10,16 +10,16 @@ import type { User } from './user.ts';
 import { type UserEvents, newUserEvent } from './user-events.ts';
 import type { Place, SecurityEvent, UserIndex } from './user-index.ts';
 
-/** Who does it. */
+/** Who acts, and from where. */
 export type Actor = Origin & { readonly by: 'command_line' | 'user' | 'link'; readonly place?: Place };
 
-/** What acts are done with. Every act throws StoreUnavailable; a part that is done then has its event. */
+/** The parts that acts need. Every act throws StoreUnavailable; if a part of the act is done by then, its event is stored. */
 export type ActsParts = Readonly<{
   states: AccountStates;
   storedUsers: StoredUsers;
   factors: FactorStore;
   userEvents: UserEvents;
-  /** Undefined while users can't look. */
+  /** Undefined if users can't see their activity. */
   activity: Pick<UserIndex, 'addEvent'> | undefined;
   audit: Audit;
   storeNow: Clock;
@@ -42,7 +42,7 @@ export const noteChange = (parts: ActsParts, actor: Actor, accountId: string, ac
 type Noting = Pick<ActsParts, 'activity' | 'areNotesHeard' | 'storeNow' | 'userEvents'>;
 type Noted = { readonly accountId: string; readonly what: string; readonly place?: Place | undefined };
 
-/** What the user is notified of. It happened all the same: an error page would deny it. */
+/** Notifies the user. A failure is ignored: the act has happened, and an error page would deny it. */
 export async function notify(parts: Omit<Noting, 'activity'>, { accountId, what, place }: Noted) {
   const { areNotesHeard, storeNow, userEvents } = parts;
   if (!areNotesHeard) return;
@@ -50,7 +50,7 @@ export async function notify(parts: Omit<Noting, 'activity'>, { accountId, what,
   await userEvents.add([{ ...newUserEvent(accountId, 'noted'), note }]).catch(() => undefined);
 }
 
-/** What the user finds in their activity, and is notified of. */
+/** Adds an event to the user's activity, and notifies the user. */
 export async function noteInActivity(
   parts: Noting,
   actor: Pick<Actor, 'place'>,
@@ -68,7 +68,7 @@ export const voidAll = (parts: ActsParts, accountId: string, change: Partial<Acc
     validAfter: laterThan(validAfter, parts.storeNow),
   }));
 
-/** What was issued up to now stays void when the user comes back. Resolves since when (epoch seconds). */
+/** Ends all sessions and tokens, even if the user is enabled again. Resolves since when (epoch seconds). */
 function endAll(parts: ActsParts, actor: Actor, accountId: string, change: Partial<AccountState> = {}) {
   return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
     const { validAfter } = await voidAll(parts, accountId, change);
@@ -85,14 +85,14 @@ export const signOut = (parts: ActsParts, actor: Actor, accountId: string) => en
 export const disable = (parts: ActsParts, actor: Actor, accountId: string) =>
   endAll(parts, actor, accountId, { disabled: true });
 
-/** Failed sign-ins are forgotten. */
+/** Enables the user, and clears failed sign-ins. */
 export async function enable(parts: ActsParts, actor: Actor, accountId: string): Promise<void> {
   await parts.states.update(accountId, { disabled: false, attemptsSince: parts.storeNow() });
   await parts.factors.change(accountId, (own) => (own.oneTimeCode?.failures ? forgiven(own) : undefined));
   noteChange(parts, actor, accountId, 'enable');
 }
 
-/** False: the login name is taken. Undefined: the id is. */
+/** Adds a user. Resolves false if the username is taken, undefined if the id is. */
 export async function addUser(parts: ActsParts, actor: Actor, user: NewUser): Promise<boolean | undefined> {
   const isAdded = await parts.storedUsers.add(user);
   if (isAdded) noteChange(parts, actor, user.id, 'add');
@@ -102,15 +102,15 @@ export async function addUser(parts: ActsParts, actor: Actor, user: NewUser): Pr
 type NewPassword = Readonly<{
   accountId: string;
   passwordHash: string;
-  /** The `validAfter` of the user that the old password was of. */
+  /** The user's `validAfter` with the old password. */
   since?: number;
-  /** Of an invitation: the user doesn't hear of it. */
+  /** Set for an invitation: the user isn't notified. */
   isFirst?: boolean;
-  /** Keeps one session, before anybody hears that the others have ended. */
+  /** Keeps one session, before apps are notified that the others have ended. */
   keep?: (user: User) => Promise<void>;
 }>;
 
-/** Ends every session and token of the user. Undefined: the user is gone, or has another password since. */
+/** Sets a password, and ends every session and token. Resolves undefined if the user is gone, or has another password by now. */
 export function setPassword(parts: ActsParts, actor: Actor, password: NewPassword) {
   const { accountId, passwordHash, since, isFirst = false, keep } = password;
   return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
@@ -130,11 +130,11 @@ export function setPassword(parts: ActsParts, actor: Actor, password: NewPasswor
 
 type NewGranted = Readonly<{
   to: Parameters<StoredUsers['setGranted']>[1];
-  /** The apps that let the user in no more. */
+  /** The apps that the user may no longer use. */
   left: readonly string[];
 }>;
 
-/** Groups and claims. Undefined: there is no such user any more. */
+/** Sets groups and claims. Resolves undefined if the user no longer exists. */
 export async function setGranted(
   parts: ActsParts,
   actor: Actor,
@@ -153,7 +153,7 @@ export async function setGranted(
 
 type NewEmail = { readonly from: unknown; readonly to: string };
 
-/** An address that was proved to be the user's. Undefined: it was before, or `from` isn't theirs any more. */
+/** Sets an address that the user has verified. Resolves undefined if it already was, or `from` is no longer the user's address. */
 export async function setEmail(parts: ActsParts, actor: Actor, accountId: string, { from, to }: NewEmail) {
   const user = await parts.storedUsers.setGranted(accountId, ({ groups, claims }) =>
     claims['email'] !== from || (from === to && claims['email_verified'] === true)
@@ -164,7 +164,7 @@ export async function setEmail(parts: ActsParts, actor: Actor, accountId: string
   return user;
 }
 
-/** The id is never used again. False: there is no such user any more. */
+/** Deletes the user. The id is never used again. Resolves false if the user no longer exists. */
 export function deleteUser(parts: ActsParts, actor: Actor, accountId: string): Promise<boolean> {
   return parts.userEvents.around(newUserEvent(accountId, 'deleted'), async () => {
     if (!(await parts.storedUsers.remove(accountId))) return false;
@@ -180,11 +180,11 @@ export function deleteUser(parts: ActsParts, actor: Actor, accountId: string): P
 type NewLink = Readonly<{
   links: Pick<OneTimeLinks, 'create'>;
   link: OneTimeLink;
-  /** Until it is dead. */
+  /** The lifetime of the link. */
   seconds: number;
 }>;
 
-/** Resolves the token of a one-time link. */
+/** Creates a one-time link. Resolves its token. */
 export async function makeLink(
   parts: ActsParts,
   actor: Actor,
@@ -192,7 +192,7 @@ export async function makeLink(
 ): Promise<string> {
   const token = await links.create(link, seconds);
   noteChange(parts, actor, link.accountId, link.purpose === 'factors' ? 'enrol' : link.purpose);
-  // An invitation is the first that its user hears of.
+  // An invitation is the first message to its user.
   if (link.purpose !== 'invite') await notify(parts, { accountId: link.accountId, what: 'link_made' });
   return token;
 }

@@ -1,10 +1,10 @@
-// How a user signed in, as `amr` (RFC 8176 §2), and how strong that is.
+// How a user signed in, as `amr` (RFC 8176 §2), and the level that this reaches.
 import type { Level } from '../config/sign-in-levels.ts';
 
-/** Values of `amr`. Undefined of what was signed in before there were any. */
+/** Values of `amr`. Undefined for sign-ins from before they were stored. */
 export type Amr = readonly string[];
 
-/** By their names in RFC 8176. */
+/** The names of methods in RFC 8176. */
 export const METHODS = {
   password: 'pwd',
   hardware: 'hwk',
@@ -14,13 +14,13 @@ export const METHODS = {
   code: 'otp',
 } as const;
 
-/** Of a session that knows none. */
+/** For a session without stored methods. */
 export const BY_PASSWORD: Amr = [METHODS.password];
 
-/** Of a passkey or a security key. */
+/** Whether a passkey or a security key was used. */
 export const hasKey = (amr: Amr) => amr.includes(METHODS.hardware) || amr.includes(METHODS.software);
 
-/** A security key that doesn't verify its user is a second factor, as a code is. */
+/** A security key that doesn't verify its user counts as a second factor, like a code. */
 export function levelOf(amr: Amr = []): Level {
   if (hasKey(amr) && amr.includes(METHODS.user)) return 'passkey';
   return amr.includes(METHODS.several) ? 'second_factor' : 'password';

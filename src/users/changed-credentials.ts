@@ -1,6 +1,6 @@
-// What a change of the file means for users: whose password or state is another, while the service ran or not (account-state.ts stores
-// what is compared), who is gone, whom an app lets in no more, and whose login name
-// both the file and the store have.
+// Applies changes of the file to users: whose password or state changed, while the service ran or not (account-state.ts stores the
+// compared value), who was removed, who may no longer use an app, and whose username is both in the file and
+// in the store.
 import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules, type Grouped } from '../config/access-rules.ts';
 import type { Config, UserEntry } from '../config/config.ts';
@@ -12,20 +12,20 @@ import { type AccountState, type AccountStates, laterThan } from './account-stat
 import type { StoredUsers } from './stored-users.ts';
 import { newUserEvent, type UserEvent } from './user-events.ts';
 
-/** Users looked up, or written, at one time; a first start writes for everybody. */
+/** Users that are read or written at a time. A first start writes every user. */
 const AT_ONCE = 50;
 const FILE_PEOPLE = { collection: 'file-people', id: 'all', what: 'the people of the file' };
 
-/** Does `work`, of which the apps hear by `event`. */
+/** Runs `work`, and notifies apps of it by `event`. */
 export type Announce = (event: UserEvent, work: () => Promise<unknown>) => Promise<unknown>;
 
 type ComparedUsers = Readonly<Record<'before' | 'users', readonly UserEntry[]>>;
 type CompareParts = Readonly<{ states: AccountStates; hash: KeyedHash; now: Clock; announce: Announce }>;
 
 /**
- * Ends the sessions and tokens of users whose password or state changed, or whose entry is back. `before`: of the file that this process
- * served until now, which had nobody at a start. An entry that was there all the time isn't back, whatever file another node has.
- * Asks the store for the users of the file alone: it may know of many more. Throws StoreUnavailable. Safe to repeat, and on
+ * Ends the sessions and tokens of users whose password or state changed, or whose entry is back. `before`: the users of the file that
+ * this process served until now, none at startup. An entry that was there all the time isn't back, whatever file another node has.
+ * Reads only the users of the file from the store, which may have many more. Throws StoreUnavailable. Safe to repeat, and to run on
  * many nodes at once.
  */
 export async function voidChangedCredentials(
@@ -55,8 +55,8 @@ export async function voidChangedCredentials(
 type OnFault = (fault: FormFault) => void;
 
 /**
- * One after the other in batches: a start with thousands of users must not flood the store. A document that can't be read stops nothing:
- * what needs it is refused anyway.
+ * Acts in batches, because a start with thousands of users must not flood the store. A document that can't be read doesn't stop it:
+ * what needs the document is rejected anyway.
  */
 export async function inBatches<T>(
   all: readonly T[],
@@ -73,7 +73,7 @@ export async function inBatches<T>(
   }
 }
 
-/** Who was of a file once, isn't of this one, and isn't noted. One document has all of them: the store may know of many more. */
+/** Finds users of earlier files who aren't in this one, nor marked as removed. One document has all: the store may have many more. */
 export async function findRemoved(
   users: readonly UserEntry[],
   documents: DocumentStore,
@@ -98,12 +98,12 @@ export async function findRemoved(
   return gone;
 }
 
-/** The user, and the apps. */
+/** The user, and the apps that the user may no longer use. */
 type ShutOut = readonly [id: string, clientIds: readonly string[]];
 
 type Member = Grouped & { readonly id: string };
 
-/** Whom the change keeps from an app of `clientIds`, which hear of the end of sessions. Throws StoreUnavailable. */
+/** Finds users who may no longer use an app of `clientIds`, which are notified when sessions end. Throws StoreUnavailable. */
 export async function findShutOut(
   before: Config,
   after: Config,
@@ -127,9 +127,9 @@ export async function findShutOut(
 }
 
 /**
- * The users of the store who can't sign in, because a user of the file has the same login name or id: the ids of both, theirs first.
- * The file wins: its keeper decides who may have a name. Asks the store for the users of the file alone: it may have many
- * more itself. Throws StoreUnavailable.
+ * Finds the users of the store who can't sign in, because a user of the file has the same username or id. Resolves both ids, theirs
+ * first. The file wins, because its administrator decides who may have a name. Reads only the users of the file from the store,
+ * which may have many more. Throws StoreUnavailable.
  */
 export async function findShadowed(
   users: readonly UserEntry[],

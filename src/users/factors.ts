@@ -1,4 +1,4 @@
-// What users have besides a password, of the file and of the store alike: one document a user, under their id.
+// What users can sign in with besides a password, for users of the file and of the store: one document for each user, under their id.
 import type { SignInSettings } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -10,54 +10,54 @@ import { createAccountStates } from './account-state.ts';
 import { inBatches } from './changed-credentials.ts';
 
 const COLLECTION = 'factors';
-/** Whose handle and whose credential it is. */
+/** Maps handles and credentials to their users. */
 const OWNERS = 'factor-owners';
 const WHAT = "a user's second factors";
-/** The owner has this long to see that somebody else recovered their account. */
+/** The time in which the owner can notice that an attacker recovered the account. */
 const PROVISIONAL_SECONDS = 24 * 60 * 60;
 
 export type Passkey = Readonly<{
-  /** Of the credential; base64url, as the COSE key. */
+  /** The credential ID. It is base64url, like the COSE key. */
   id: string;
   publicKey: string;
   counter: number;
   transports: readonly string[];
-  /** Backed up to other devices of the user. */
+  /** Whether it is backed up to other devices of the user. */
   synced: boolean;
-  /** Whether it may ever be backed up: never changes (WebAuthn L3 §6.1.3). Undefined of one from before it was kept, until its next use. */
+  /** Whether it can ever be backed up, which never changes (WebAuthn L3 §6.1.3). Undefined for older passkeys until their next use. */
   backupEligible?: boolean | undefined;
-  /** At its registration; each use says anew whether it did. */
+  /** Whether it verified the user at registration. Each use reports this anew. */
   verifiesUser: boolean;
   aaguid: string;
-  /** What the user calls it. */
+  /** The name that the user gave it. */
   name: string;
-  /** Epoch seconds, as all times here. */
+  /** Epoch seconds, like all times here. */
   createdAt: number;
   /** Added after a recovery: by a recovery code, or in place of factors that an administrator removed. */
   recovered?: true | undefined;
   usedAt?: number | undefined;
-  /** Its counter went back: there may be a copy of it, and it is refused from then on (WebAuthn L3 §6.1.1). */
+  /** Its counter went back, so it may have been copied. It is rejected from then on (WebAuthn L3 §6.1.1). */
   suspect?: true | undefined;
 }>;
 
 export type OneTimeCodes = Readonly<{
-  /** The secret, by the vault. */
+  /** The secret, sealed by the vault. */
   sealed: string;
-  /** Of the code that was accepted last (RFC 6238 §5.2). */
+  /** The time step of the code that was last accepted (RFC 6238 §5.2). */
   lastStep: number;
-  /** Of those before it, so that none works again after a clock was ahead and is right. */
+  /** The steps of the codes before it, so that none works again after a clock that was ahead is corrected. */
   usedSteps?: readonly number[] | undefined;
   createdAt: number;
   /** Wrong codes in a row. */
   failures?: number | undefined;
-  /** As of a passkey. */
+  /** The same as for a passkey. */
   recovered?: true | undefined;
 }>;
 
-/** Of a second factor. */
+/** The kind of a second factor. */
 export type Method = 'passkey' | 'one_time_code';
 
-/** What the user reads on the next page. */
+/** A notice that the user sees on the next page. */
 export type Notice = Readonly<{
   what:
     | 'recovery_code_used'
@@ -68,11 +68,11 @@ export type Notice = Readonly<{
     | 'authenticator_replaced'
     | 'recovery_codes_made';
   at: number;
-  /** Of the factor. */
+  /** The kind of the factor. */
   method?: 'passkey' | 'one_time_code' | undefined;
-  /** Recovery codes. */
+  /** The number of recovery codes left. */
   left?: number | undefined;
-  /** The session that did it, and those that have read it. */
+  /** The session that caused it, and the sessions that have read it. */
   by?: string | undefined;
   readBy?: readonly string[] | undefined;
 }>;
@@ -84,24 +84,24 @@ export type Factors = Readonly<{
   passkeys: readonly Passkey[];
   /** Keyed hashes. */
   recoveryCodes: readonly string[];
-  /** Grows whenever the sessions of other browsers end. */
+  /** Increases whenever the sessions of other browsers end. */
   sessionsSince: number;
-  /** When the user first signed in while everybody needed a second factor. */
+  /** When the user first signed in while every user needed a second factor. */
   graceFrom?: number | undefined;
   notices: readonly Notice[];
 }>;
 
 export const NO_FACTORS: Factors = { passkeys: [], recoveryCodes: [], sessionsSince: 0, notices: [] };
 
-/** Whether its method is on or off. Recovery codes only stand in for one. */
+/** True even if the method of the factor is off. Recovery codes aren't a factor: they only replace one. */
 export const hasSecondFactor = ({ oneTimeCode, passkeys }: Factors): boolean =>
   oneTimeCode !== undefined || passkeys.length > 0;
 
-/** Whether it proves no more than a recovery code does, at `at` (epoch seconds): it was added after a recovery, a short time ago. */
+/** Whether a factor proves no more than a recovery code at `at` (epoch seconds), because it was added shortly after a recovery. */
 export const isProvisional = ({ recovered, createdAt }: Passkey | OneTimeCodes, at: number): boolean =>
   recovered === true && at - createdAt < PROVISIONAL_SECONDS;
 
-/** Whether the user could reach this level at `at` (epoch seconds); Infinity: once no factor is provisional any more. */
+/** Whether the user could reach this level at `at` (epoch seconds). Infinity: when no factor is provisional any more. */
 export function canReach(signIn: SignInSettings, own: Factors, level: Level, at: number): boolean {
   const { oneTimeCodes = false, passkeys = false } = signIn ?? {};
   const usable = passkeys ? own.passkeys.filter(({ suspect }) => suspect !== true) : [];
@@ -110,17 +110,17 @@ export function canReach(signIn: SignInSettings, own: Factors, level: Level, at:
   return true;
 }
 
-/** Wrong codes don't count any more. */
+/** Clears the count of wrong codes. */
 export const forgiven = ({ oneTimeCode }: Pick<Factors, 'oneTimeCode'>): Pick<Factors, 'oneTimeCode'> => ({
   oneTimeCode: oneTimeCode && { ...oneTimeCode, failures: undefined },
 });
 
-/** A stored secret belongs to this user: under another id it doesn't open. */
+/** Binds a stored secret to this user: it can't be opened under another id. */
 export const sealedFor = (accountId: string) => `the one-time codes of ${accountId}`;
 
 type Change = (before: Factors) => Partial<Factors> | undefined;
 
-/** What the user has once `spends` is written. */
+/** The factors of the user once `spends` is written. */
 export type PreparedFactors = { readonly factors: Factors; readonly spends: CollectionWrite };
 
 async function change(
@@ -142,7 +142,7 @@ async function change(
 
 export type FactorStore = ReturnType<typeof createFactorStore>;
 
-/** Every method throws StoreUnavailable: without an answer nobody is said to have none. */
+/** Every method throws StoreUnavailable: without a response from the store, no user counts as one without factors. */
 export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
   const handleKey = (handle: string) => hash(`factor handle:${handle}`);
   const credentialKey = (credentialId: string) => hash(`factor credential:${credentialId}`);
@@ -158,25 +158,25 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
   }
 
   const states = createAccountStates(documents);
-  /** Resolves whether the account state said something else. */
+  /** Marks the account state. Resolves whether the mark changed. */
   async function setMark(accountId: string, has: boolean): Promise<boolean> {
     const { hasFactors = false } = await states.get(accountId);
     if (hasFactors === has) return false;
     await states.update(accountId, { hasFactors: has || undefined });
     return true;
   }
-  /** Makes the account state say what is stored here; what can't be read counts as a factor. */
+  /** Updates the mark of the account state to the stored factors. A document that can't be read counts as a factor. */
   async function mark(accountId: string): Promise<void> {
     const isThere = () =>
       get(accountId).then(
         hasSecondFactor,
         (error: Error) => error instanceof FormFault || Promise.reject(error),
       );
-    // Until nothing changed: another process may add or remove one meanwhile.
+    // Repeats until nothing changed, because another process may add or remove a factor in the meantime.
     while (await setMark(accountId, await isThere()));
   }
 
-  /** Everybody of whom something is stored, by id. */
+  /** Resolves all stored factors, by user id. */
   const list = async (onFault?: OnUnreadable) =>
     readDocuments(await documents.list(COLLECTION), parseFactors, onFault);
 
@@ -186,20 +186,20 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
       readDocuments(await documents.getAll(COLLECTION, ids), parseFactors, onFault),
     mark,
     /**
-     * Resolves what the user has then, or undefined where the function wants no change. It is asked again where somebody else wrote
-     * meanwhile.
+     * Resolves the new factors, or undefined if the function wants no change. The function is called again if another process wrote in
+     * the meantime.
      */
     async change(accountId: string, to: Change) {
       let had = false;
       const next = await change(documents, accountId, to, async (before, after) => {
         had = hasSecondFactor(before);
-        // Before the first one is there: a process that is killed in between leaves nobody with a password alone.
+        // Marked before the first factor is stored: if the process is killed in between, no password alone is enough.
         if (hasSecondFactor(after)) await setMark(accountId, true);
       });
       if (next !== undefined && had !== hasSecondFactor(next)) await mark(accountId);
       return next;
     },
-    /** As `change` of what leaves the factors as many as they are, and leaves the write to the caller. */
+    /** As `change`, for a change that keeps the number of factors. Leaves the write to the caller. */
     async prepare(accountId: string, to: Change): Promise<PreparedFactors | undefined> {
       let spends: CollectionWrite | undefined;
       const put = async (collection: string, id: string, value: string, expectedVersion: number) => {
@@ -209,18 +209,18 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
       const factors = await change({ ...documents, put }, accountId, to);
       return factors && spends && { factors, spends };
     },
-    /** The id of the user. */
+    /** Resolves the id of the user. */
     ownerOfHandle: async (handle: string) => (await documents.get(OWNERS, handleKey(handle)))?.value,
-    /** False: it is somebody else's. */
+    /** Resolves false if it belongs to another user. */
     claimHandle: (handle: string, accountId: string) => claim(handleKey(handle), accountId),
     claimCredential: (credentialId: string, accountId: string) =>
       claim(credentialKey(credentialId), accountId),
     releaseCredential: (credentialId: string) =>
       removeDocument(documents, OWNERS, credentialKey(credentialId)),
-    /** Everything of the user. */
+    /** Removes all factors of the user. */
     async remove(accountId: string): Promise<void> {
       const { handle, passkeys } = (await get(accountId).catch(orDamaged)) ?? NO_FACTORS;
-      // Its owners last: a crash in between leaves names that lead to nothing.
+      // Owners are removed last: a crash in between leaves handles and credentials that lead to nothing.
       await removeDocument(documents, COLLECTION, accountId);
       const keys = passkeys.map(({ id }) => credentialKey(id));
       if (handle !== undefined) keys.push(handleKey(handle));
@@ -231,7 +231,7 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
   };
 }
 
-/** Where the marks are needed from now on, because `sign_in` is absent. An earlier version made none. */
+/** Sets the marks of all users, which are needed once `sign_in` is absent. An earlier version set none. */
 export async function markAll(
   { list, mark }: Pick<FactorStore, 'list' | 'mark'>,
   onFault: (fault: FormFault) => void,
@@ -255,7 +255,7 @@ function toFactors(id: string, { v: _version, ...form }: StoredForm): Factors {
   return own;
 }
 
-/** Undefined for what is damaged; what only a newer version reads is not ours to remove. */
+/** Returns undefined for a damaged document. Throws other errors: a document of a newer version must not be removed. */
 export function orDamaged(error: unknown): undefined {
   if (!(error instanceof UnreadableForm)) throw error;
 }

@@ -1,4 +1,4 @@
-// The whole of a thread that compares passwords, one at a time. Started by hashing-threads.ts. A hash that can't be read ends it.
+// The thread that compares passwords, one at a time. hashing-threads.ts starts it. A hash that can't be read ends it.
 import { parentPort } from 'node:worker_threads';
 import { verifySync } from '@node-rs/argon2';
 import { standBack } from '../config/threads.ts';

@@ -1,12 +1,12 @@
-// Threads of our own for comparing passwords: Node's pool signs tokens, which would wait behind hashes there. Which caller waits
-// for a thread is decided in passwords.ts.
+// Our own threads for comparing passwords: in Node's pool, which signs tokens, signatures would wait behind hashes. passwords.ts
+// decides which caller waits for a thread.
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 /** `passwordHash`: a PHC string. */
 export type HashTask = { readonly passwordHash: string; readonly password: string };
 
-/** The thread ended before it had compared. */
+/** The thread ended before it compared the password. */
 export class HashingStopped extends Error {
   constructor() {
     super('a password thread exited');
@@ -14,20 +14,20 @@ export class HashingStopped extends Error {
   }
 }
 
-/** `.ts` where the sources run as they are. */
+/** `.ts` if the sources run without a build. */
 const ENTRY = new URL(`./hashing-thread-entry${extname(import.meta.url)}`, import.meta.url);
 
-/** No thread is started before there is a password, and none keeps the process from ending. */
+/** Starts no thread before there is a password. No thread keeps the process from ending. */
 export function createHashingThreads() {
   const threads = new Set<Worker>();
   const idle = new Set<Worker>();
 
   function start(): Worker {
-    // No secret of the environment, and nothing that the operator loads into the process (`--import`).
+    // The thread gets no secrets of the environment, and no modules of `--import`.
     const thread = new Worker(ENTRY, { env: {}, execArgv: [] });
     thread.unref();
     threads.add(thread);
-    // The caller's promise has the failure; a thread that has ended gets no more work.
+    // The caller's promise rejects. A thread that has ended gets no more work.
     thread.on('error', () => undefined);
     thread.once('exit', () => {
       threads.delete(thread);
@@ -37,7 +37,7 @@ export function createHashingThreads() {
   }
 
   return {
-    /** Rejects when the hash can't be read, and with HashingStopped. The caller asks for no more at once than there may be threads. */
+    /** Rejects if the hash can't be read, and with HashingStopped. The caller limits the number of calls, each of which takes a thread. */
     async verify(passwordHash: string, password: string): Promise<boolean> {
       const [thread = start()] = idle;
       idle.delete(thread);
@@ -46,14 +46,14 @@ export function createHashingThreads() {
       idle.add(thread);
       return matches;
     },
-    /** What the threads were comparing rejects. */
+    /** Ends all threads. Pending comparisons reject. */
     async close(): Promise<void> {
       await Promise.all([...threads].map((thread) => thread.terminate()));
     },
   };
 }
 
-/** Rejects when the thread fails or ends; it is not used again then. */
+/** Rejects if the thread fails or ends, after which it isn't used again. */
 function answerOf(thread: Worker): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(new HashingStopped());

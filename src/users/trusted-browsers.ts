@@ -1,12 +1,12 @@
 // Browsers that a user has signed in from, as a signed value that the browser keeps (OWASP's "device cookie"). It grants
-// nothing: failures from such a browser count apart from those of unknown ones.
+// nothing: failures from such a browser are only counted separately from those of unknown browsers.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 
-/** Renewed by each sign-in. */
+/** The lifetime of an entry, which each sign-in renews. */
 export const DEVICE_DAYS = 90;
-/** Users who share a browser. */
+/** Maximum number of users who share a browser. */
 const MAX_PEOPLE = 5;
 const ENTRY = /^([\w-]{22})\.(\d{1,12})\.([\w-]{43})$/;
 
@@ -15,7 +15,7 @@ type Entry = { readonly name: string; readonly endsAt: number; readonly proof: s
 export type TrustedBrowsers = ReturnType<typeof createTrustedBrowsers>;
 
 export function createTrustedBrowsers(hash: KeyedHash, now: Clock) {
-  // The account is in the proof and not in the value: a cookie that is found doesn't say who was here.
+  // The account is in the proof and not in the value, so that a stolen cookie doesn't reveal who used the browser.
   const proofOf = (name: string, endsAt: number, accountId: string) =>
     hash(`device:${name}:${endsAt}:${accountId}`);
 
@@ -24,20 +24,20 @@ export function createTrustedBrowsers(hash: KeyedHash, now: Clock) {
 
   const isLive = ({ endsAt }: Entry) => now() < endsAt * 1000;
 
-  /** Proves that we made it, whoever's it is. */
+  /** Derives a name that proves that we issued it, for any user. */
   const nameOf = (start: string, endsAt: number) => start + hash(`browser:${start}:${endsAt}`).slice(0, 11);
 
   return {
     /** The name of a browser that any user has signed in from. */
     findAny: (value: string): string | undefined =>
       parse(value).find((one) => isLive(one) && one.name === nameOf(one.name.slice(0, 11), one.endsAt))?.name,
-    /** The name of this browser among those of the user, or undefined when `value` doesn't prove that it is one. */
+    /** The name of this browser for the user, or undefined if `value` doesn't prove that the user has signed in from it. */
     find(value: string, accountId: string): string | undefined {
-      // All of them, whichever it is: the same work for everybody.
+      // Checks all entries, so that the work is the same for every user.
       const own = parse(value).filter((entry) => isOf(entry, accountId));
       return own.find(isLive)?.name;
     },
-    /** `value` with a fresh entry for the user, in place of the one it had: what somebody planted is worth nothing. */
+    /** Returns `value` with a new entry for the user. It replaces the old one, so that a planted entry is worth nothing. */
     renew(value: string, accountId: string): string {
       const others = parse(value).filter((entry) => isLive(entry) && !isOf(entry, accountId));
       const endsAt = Math.floor(now() / 1000) + DEVICE_DAYS * 24 * 60 * 60;

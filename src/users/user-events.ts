@@ -1,5 +1,5 @@
-// The event by which apps and lists hear that something has ended for a user. It is stored before the act (acts.ts) and delivered from the
-// outbox by a process that serves: no listener is forgotten, and a listener that fails undoes nothing.
+// Events that notify apps and lists when something ends for a user. An event is stored before the act (acts.ts), and a process that
+// serves delivers it from the outbox: no listener is forgotten, and a listener that fails undoes nothing.
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../observability/log.ts';
 import { createJobs, createOutbox, type JobForm } from '../store/outbox.ts';
@@ -11,15 +11,15 @@ export type UserEvent = Readonly<{
   accountId: string;
   /** `ended`: sessions and tokens. `left`: apps no longer let the user in. `deleted`: the user is gone. `noted`: only `note`. */
   what: 'ended' | 'left' | 'deleted' | 'noted';
-  /** The apps. */
+  /** The apps of `left`. */
   clientIds: readonly string[];
   note?: Note;
 }>;
 
-/** What a user should hear of. `at`: epoch seconds. */
+/** A notification for the user. `at`: epoch seconds. */
 export type Note = Readonly<{ what: string; at: number; place?: Place | undefined }>;
 
-/** Checks what is left to do, and does it: events may come twice, or without an act. */
+/** Checks what is left to do, and does it: an event may arrive twice, or without its act. */
 export type HearOfUser = (event: UserEvent) => Promise<void>;
 
 const FORM: JobForm<UserEvent> = {

@@ -1,13 +1,13 @@
-// Which sessions and grants a user has, and what happened to their account lately: two documents a user, which name records
-// and say no more of them than when they end. Written with the record that is new, and bounded: who has too many loses the oldest.
+// The sessions and grants of each user, and recent events of the account: two documents for each user, which contain the names of
+// records and their end. They are written with each new record, and bounded: a user with too many loses the oldest.
 import type { SECURITY_EVENTS } from '../config/security-events.ts';
 import { changeDocument, removeDocument } from '../store/documents.ts';
 import { parseForm, type StoredForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
 
-/** What a user knows a browser by again (oidc/place.ts). */
+/** What helps a user to recognize a browser (oidc/place.ts). */
 export type Place = Readonly<{
-  /** "Firefox, Linux"; empty where that isn't known. */
+  /** "Firefox, Linux"; empty if unknown. */
   browser: string;
   /** The network of its address. */
   network: string;
@@ -18,15 +18,15 @@ const GRANTS = 'person-grants';
 const WHAT = "the list of a user's sessions or grants";
 const MAX_SESSIONS = 100;
 const MAX_GRANTS = 1000;
-/** Sign-ins push out no other event. */
+/** A separate limit, so that sign-ins don't displace other events. */
 const MAX_SIGN_INS = 10;
 const MAX_OTHERS = 30;
 
-/** Epoch seconds by the clock of the store, as all times here. */
+/** Epoch seconds by the clock of the store, like all times here. */
 type Ending = { readonly ends: number };
 /** `uid`: names the session, and isn't its cookie. */
 type SessionEntry = Ending & { readonly uid: string };
-/** `key`: of the record. */
+/** `key`: the key of the record. */
 export type GrantEntry = Ending & { readonly key: string; readonly clientId: string };
 
 export type SecurityEvent = Readonly<{
@@ -37,7 +37,7 @@ export type SecurityEvent = Readonly<{
   app?: string | undefined;
 }>;
 
-/** The first two are one document. */
+/** `sessions` and `events` are in one document, `grants` in another. */
 type Lists = Readonly<{
   sessions: readonly SessionEntry[];
   events: readonly SecurityEvent[];
@@ -46,7 +46,7 @@ type Lists = Readonly<{
 
 export type UserIndex = ReturnType<typeof createUserIndex>;
 
-/** `seconds`: epoch seconds of the store. */
+/** `seconds`: the clock of the store, in epoch seconds. */
 export function createUserIndex(documents: DocumentStore, seconds: () => number) {
   async function read(collection: string, accountId: string): Promise<Lists> {
     const document = await documents.get(collection, accountId);
@@ -56,7 +56,7 @@ export function createUserIndex(documents: DocumentStore, seconds: () => number)
   const change = (collection: string, id: string, to: (before: Lists) => Partial<Lists> | undefined) =>
     changeDocument(documents, { collection, id, what: WHAT }, (form) => to(toLists(form)));
 
-  /** Without those whose time is over; `lost` are the oldest of too many. */
+  /** Adds an entry and leaves out expired ones. `lost`: the oldest entries above the limit. */
   function bounded<Entry extends Ending>(before: readonly Entry[], added: Entry, most: number) {
     const all = [...before.filter(({ ends }) => ends > seconds()), added];
     const surplus = Math.max(0, all.length - most);
@@ -72,11 +72,11 @@ export function createUserIndex(documents: DocumentStore, seconds: () => number)
 
   return {
     sessionsOf: async (accountId: string) => (await read(SESSIONS, accountId)).sessions,
-    /** The newest last. */
+    /** Resolves the events, the newest last. */
     eventsOf: async (accountId: string) => (await read(SESSIONS, accountId)).events,
     grantsOf: async (accountId: string) => (await read(GRANTS, accountId)).grants,
 
-    /** Resolves the sessions that the user has to lose for it. */
+    /** Resolves the sessions that must end because of the new one. */
     async addSession(accountId: string, entry: SessionEntry, place?: Place) {
       let lost: readonly SessionEntry[] = [];
       await change(SESSIONS, accountId, ({ sessions, events }) => {
@@ -110,7 +110,7 @@ export function createUserIndex(documents: DocumentStore, seconds: () => number)
   };
 }
 
-/** Both documents of a user. Throws StoreUnavailable. */
+/** Removes both documents of a user. Throws StoreUnavailable. */
 export async function removeUserLists(documents: DocumentStore, accountId: string): Promise<void> {
   for (const collection of [SESSIONS, GRANTS]) await removeDocument(documents, collection, accountId);
 }

@@ -1,14 +1,14 @@
-// A user at run time, of the file or of the store. What differs between the two is decided here: others ask what the user can do.
+// A user at runtime, of the file or of the store. The difference is only decided here: other modules check what the user can do.
 import type { UserEntry } from '../config/config.ts';
 
 export type User = UserEntry & {
-  /** What is in an entry of the users file is changed there, and only there. */
+  /** The data of a user of the file is changed in the file only. */
   readonly source: 'file' | 'store';
-  /** As that of an AccountState; changes with each password that is set here. 0 for a user of the file. */
+  /** Like the one of AccountState, but changes with each password that is set here. 0 for a user of the file. */
   readonly validAfter: number;
-  /** Users without one sign in with a passkey. */
+  /** Users without a password sign in with a passkey. */
   readonly hasPassword: boolean;
-  /** Whether the service may store another password, or another hash of the same. */
+  /** Whether the service may store another password, or another hash of the same password. */
   readonly canSetPassword: boolean;
 };
 

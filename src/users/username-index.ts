@@ -1,6 +1,6 @@
-// The users of the store in order (IndexStore): by name, and by what features look them up by. An entry is written with its user
-// (stored-users.ts). Users of an older version on the same store, or whose entry a failover lost, get theirs by a look through all names, by
-// one process, at first and once a day.
+// The indexes of the store's users (IndexStore): by name, and by the values that features look them up by. An entry is written with
+// its user (stored-users.ts). Entries that an older version on the same store didn't write, or that a failover lost, are added by a
+// look through all names, by one process, at first and once a day.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRecord, parseJsonObject } from '../config/parse-fields.ts';
 import { canonicalUsername } from '../config/text.ts';
@@ -16,17 +16,17 @@ import {
   StoreUnavailable,
 } from '../store/store.ts';
 
-/** The index, and the collection of documents that lead from a name to an id. */
+/** The name of the index, and of the collection of documents that lead from a username to an id. */
 export const USERNAMES = 'usernames';
 /** The collection of users, by id. */
 export const PEOPLE = 'people';
 const MARK = { collection: 'index-marks', id: USERNAMES, what: 'the mark of the index of usernames' };
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** `leaseMs`: then another process takes over. `pauseMs`: after each page, because requests go first. */
+/** `leaseMs`: after this time, another process takes over. `pauseMs`: a pause after each page, because requests go first. */
 const TIMES = { lookEveryMs: 5000, leaseMs: 5000, pauseMs: 20 };
 const REPORT_EVERY = 20_000;
 
-/** A canonical name may be longer than a key of the store: of two with one beginning, the id decides. */
+/** A canonical name may be longer than a key of the store. If two names begin alike, the id decides their order. */
 export const usernameSort = (typed: string): string => canonicalUsername(typed).slice(0, 250).toWellFormed();
 
 const SORTS: NonNullable<Declaration['userIndexes']> = {
@@ -37,7 +37,7 @@ const ALL = Object.keys(SORTS).join(' ');
 
 export type UserEntries = readonly (IndexEntry & { readonly index: string })[];
 
-/** One in each index at most. */
+/** At most one entry in each index. */
 export const indexEntriesOf = (id: string, user: IndexedUser): UserEntries =>
   Object.entries(SORTS)
     .map(([index, sortOf]) => ({ index, sort: sortOf(user), id }))
@@ -45,22 +45,22 @@ export const indexEntriesOf = (id: string, user: IndexedUser): UserEntries =>
 
 type Parts = Pick<Store, 'documents' | 'index' | 'counters' | 'clock'>;
 
-/** Whether there was a look lately, or ever, for every index. */
+/** Whether every index was filled, within the last `withinMs` or ever. */
 async function isFilled({ documents, clock }: Parts, withinMs = Infinity): Promise<boolean> {
   const mark = await documents.get(MARK.collection, MARK.id);
   const { indexes, filledAt } = parseJsonObject(mark?.value ?? '') ?? {};
-  // A clock may have been set back since.
+  // The clock may have been set back since then.
   return indexes === ALL && Math.abs(clock.now() - Number(filledAt)) < withinMs;
 }
 
-/** Those of the document of a user. What is damaged has none. */
+/** The entries for the document of a user. A damaged document has none. */
 function storedEntries(document: StoredDocument | undefined): UserEntries {
   const { username, claims } = parseJsonObject(document?.value ?? '') ?? {};
   if (document === undefined || typeof username !== 'string' || !isRecord(claims)) return [];
   return indexEntriesOf(document.id, { username, claims });
 }
 
-/** What is there already costs a look: one that was cut off is begun anew. `goesOn` is asked after each page. */
+/** Adds missing entries. Existing ones only cost a read, so an interrupted run starts anew. `goesOn` is called after each page. */
 async function fill({ documents, index, clock }: Parts, goesOn: (users: number) => Promise<boolean>) {
   const sum = { users: 0, added: 0 };
   let page: DocumentPage | undefined;
@@ -80,7 +80,7 @@ async function fill({ documents, index, clock }: Parts, goesOn: (users: number) 
   return sum;
 }
 
-/** Before a list of everybody, where no service has been started since there is the index. */
+/** Fills the indexes before a list of all users, if no service that knows them has been started yet. */
 export async function ensureUsernameIndex(parts: Parts): Promise<void> {
   if (!(await isFilled(parts))) await fill(parts, async () => true);
 }
