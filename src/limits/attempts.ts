@@ -1,22 +1,22 @@
-// Attempts with a secret or a password: counted in the shared counters before anything is compared, taken back when they
-// were right. Several counters are one attempt, and all of them are asked in one round trip.
+// Counts attempts with a secret or a password in the shared counters before the comparison, and takes them back if it was
+// right. One attempt can count in several counters, in one round trip.
 import { type Add, giveBack, type Quota } from './counters.ts';
 
 /** The name of the quota that is used up, and how long to wait. */
 export type LimitRefusal = { readonly name: string; readonly waitMs: number };
 
 type CountedAttempt = Readonly<{
-  /** What stands in each counter, this attempt included; empty where it is refused. */
+  /** The count of each counter, including this attempt. Empty if it is refused. */
   used: readonly number[];
   refused?: LimitRefusal | undefined;
-  /** It was right, or nothing was compared. */
+  /** Called if the attempt was right, or nothing was compared. */
   takeBack: () => void;
 }>;
 
 export type BeginAttempt = ReturnType<typeof createAttempts>;
 
 export function createAttempts(add: Add) {
-  /** To all or to none: where one is used up or can't be asked, nothing is compared, and the others must not keep the attempt. */
+  /** Counts in all quotas or in none: if one is used up or fails, nothing is compared, and the others must not keep the attempt. */
   return async function beginAttempt(quotas: readonly Quota[]): Promise<CountedAttempt> {
     const asked = await Promise.allSettled(
       quotas.map(async (quota) => ({ quota, ...(await add(quota, 1)) })),

@@ -1,6 +1,6 @@
-// What a process remembers of its callers, and of what they send, without letting them decide how much.
+// Bounds what a process remembers of its callers and their data, so that they can't decide how much.
 
-/** Any entry may be gone at any time: above the bound, what was added longest ago makes room. */
+/** A map in which any entry may be gone at any time: above the bound, the oldest is removed. */
 export class Remembered<Value> {
   readonly #values = new Map<string, Value>();
   readonly #most: number;

@@ -1,40 +1,40 @@
-// The store's counters by what they count. All processes share them, and count alone while the store is away.
+// The store's counters by quota. All processes share them. While the store is unavailable, each process counts alone.
 import type { Rate } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, Count, CounterStore } from '../store/store.ts';
 import { Remembered } from './bounded-map.ts';
 
-/** `subject` may have what `rate` says, under `name`. */
+/** The `rate` of a `subject` for the limit `name`. */
 export type Quota = Readonly<{
   name: string;
   rate: Rate;
   subject: string;
-  /** Each point makes the window end as long from then as it takes. */
+  /** Whether each new point restarts the window. */
   isRenewed?: boolean;
 }>;
 
 export type Counters = ReturnType<typeof createCounters>;
 export type Add = Counters['add'];
 
-/** How long the store isn't asked after it failed: an outage costs one request its patience and not every one. */
+/** How long the store isn't asked after a failure, so that an outage delays one request and not every one. */
 const PAUSE_MS = 1000;
 
 export const windowOf = ({ rate }: Quota) => rate.windowSeconds * 1000;
 
 export function createCounters(store: CounterStore, hash: KeyedHash) {
-  // Hashed: what a caller sends never becomes a name in the store, and a name never says who was counted.
+  // Hashed, so that caller input never becomes a name in the store, and a name doesn't reveal who was counted.
   const keyOf = ({ name, subject }: Quota) => hash(`limit:${name}:${subject}`);
   return {
     /** Adds `points`, which may be negative, in one atomic step. Never refuses: the count may be more than the limit. */
     add: (quota: Quota, points: number): Promise<Count> =>
       store.increment(keyOf(quota), points, windowOf(quota), quota.isRenewed),
-    /** What stands there, or undefined where no window is open. */
+    /** Resolves the count, or undefined if no window is open. */
     read: (quota: Quota) => store.read(keyOf(quota)),
     clear: (quota: Quota) => store.remove(keyOf(quota)),
   };
 }
 
-/** As `add`; where the store can't be asked the process counts for itself, so there is always a limit. */
+/** As `add`, but if the store is unavailable, the process counts alone, so that there is always a limit. */
 export function orAlone(add: Add, now: Clock): Add {
   const windows = new Remembered<{ count: number; endsAt: number }>();
   let pausedUntil = -Infinity;
@@ -58,7 +58,7 @@ export function orAlone(add: Add, now: Clock): Add {
   };
 }
 
-/** Takes one point back, in the background: nobody waits for it, and a lost one only counts once too often. */
+/** Takes one point back in the background. No request waits for it, and a lost one only means one count too many. */
 export function giveBack(add: Add, quota: Quota): void {
   add(quota, -1).catch(() => undefined);
 }

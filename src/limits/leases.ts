@@ -1,6 +1,6 @@
-// Requests pass from a lease: a process takes a hundredth of a quota in one atomic step and counts it down by itself, so nearly
-// no request asks the store. What is left of a lease when its window ends is lost. Together the processes never let more pass
-// than the limit says.
+// Counts requests against leases: a process takes a hundredth of a quota in one atomic step and counts it down alone, so almost
+// no request asks the store. The rest of a lease is lost when its window ends. Together, the processes never allow more requests
+// than the limit.
 import type { Clock } from '../store/store.ts';
 import { Remembered } from './bounded-map.ts';
 import { type Add, type Quota, windowOf } from './counters.ts';
@@ -8,7 +8,7 @@ import { type Add, type Quota, windowOf } from './counters.ts';
 type Lease = {
   /** Requests that may still pass. */
   left: number;
-  /** No process may take more until then. */
+  /** Whether no process may take more until `endsAt`. */
   isUsedUp: boolean;
   endsAt: number;
   asking: Promise<void> | undefined;
@@ -32,13 +32,13 @@ export function createLeases(add: Add, now: Clock) {
     }
   }
 
-  /** Counts one request. 0: it may pass; else the milliseconds to wait before another one may. */
+  /** Counts one request. Resolves 0 if it may pass, otherwise the milliseconds until the next one may. */
   return async function take(quota: Quota): Promise<number> {
     const { name, rate, subject } = quota;
     const lease = leases.getOrAdd(`${name}\n${rate.limit}/${rate.windowSeconds}\n${subject}`, newLease);
     for (;;) {
       const leftMs = lease.endsAt - now();
-      // More is left than a window has where the clock was set back.
+      // If the clock was set back, more time is left than a window has.
       const isOpen = leftMs > 0 && leftMs <= windowOf(quota);
       if (isOpen && lease.left > 0) {
         lease.left -= 1;

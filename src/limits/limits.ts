@@ -1,10 +1,10 @@
 // Every limit of the service by name: what is counted, for whom, and what happens without a store.
 //
-// Requests must be cheap to count, so they pass from leases (leases.ts). Guesses must be counted exactly: in the shared counter,
-// before anything is compared (attempts.ts).
+// Requests must be cheap to count, so they count against leases (leases.ts). Guesses must be counted exactly: in the shared
+// counter, before anything is compared (attempts.ts).
 //
-// Nothing that somebody can say without proving it counts against anybody else: not the name of a client (secrets count
-// for client *and* address, requests after authentication), nor of an account (see sign-in-attempts.ts).
+// A claim without proof never counts against others: neither the name of a client (secrets count for client *and* address,
+// requests after authentication) nor that of an account (see sign-in-attempts.ts).
 import type { Client, Rate, RateLimits } from '../config/config.ts';
 import { HOUR, MINUTE } from '../config/notation.ts';
 import type { LimitRow } from '../config/schema-limits.ts';
@@ -31,19 +31,19 @@ export class TooManyRequests extends Error {
   }
 }
 
-/** Endpoints where a client shows its secret. */
+/** Endpoints where a client presents its secret. */
 export type ClientEndpoint = 'token' | 'introspection' | 'revocation';
 
 const per = (limit: number, windowSeconds: number): Rate => ({ limit, windowSeconds });
 
 /**
- * Every limit that has a rate by its name in logs, metrics and docs/hardening.md: fixed, or a rate of the file and what
- * it is multiplied by; a client's own rate takes the place of that rate itself.
+ * Every limit that has a rate, by its name in logs, metrics and docs/hardening.md: a fixed rate, or a rate of the file and
+ * a factor. A client's own rate replaces the rate of the file where the factor is 1.
  */
 export const LIMITS = {
-  // Requests of one client that has authenticated; those of it that came to nothing; wrong credentials for it from one address: a wrong
-  // deployment is noticed, guessing 128 bits isn't helped; and all without valid credentials of one address. Introspection and
-  // revocation are called by few, trusted hosts: one address may do what one client may.
+  // `client`: requests of an authenticated client. `unknown`: those that failed. `failures`: wrong credentials for it from one address,
+  // enough to notice a wrong deployment, too few to guess 128 bits. `address`: all requests of an address without valid credentials.
+  // Few, trusted hosts call introspection and revocation, so one address may do there what one client may.
   'token.client': ['token', 1],
   'token.unknown': ['token', 1],
   'token.failures': per(20, MINUTE),
@@ -58,7 +58,7 @@ export const LIMITS = {
   'revocation.address': ['revocation', 1],
   'userinfo.address': ['userinfo', 1],
   'userinfo.unknown': ['userinfo', 1],
-  // For what a browser opens without credentials, networks count, too: a /24 or a /48 is cheap to rent.
+  // What a browser opens without credentials also counts by network, because a /24 or a /48 is cheap to rent.
   'authorization.address': ['authorization', 1],
   'authorization.network': ['authorization', 10],
   'logout.address': ['logout', 1],
@@ -66,18 +66,18 @@ export const LIMITS = {
   // A sign-in is one authorization request and, with a mistyped password, up to ten others.
   'pages.address': ['authorization', 10],
   'pages.network': ['authorization', 100],
-  // Wrong passwords: of one account and address, and of an address and a network over all accounts.
+  // Wrong passwords: for one account from one address, and from an address or a network for all accounts.
   'sign_in.account_failures': ['signIn', 1],
   'sign_in.address_failures': ['signIn', 6],
   'sign_in.network_failures': ['signIn', 60],
-  // Codes of a second factor. A million of them are few, and who guesses has the password already. `account` counts browsers where the
-  // user has not signed in before together, and each of the others by itself; a sign-in that used up `interaction` is over.
+  // Codes of a second factor. There are only a million, and an attacker has the password already. `account` counts each known browser
+  // of the user separately, and all others together. A sign-in that has used up `interaction` is over.
   'second_factor.account': per(20, HOUR),
   'second_factor.interaction': per(5, HOUR),
-  // One-time links that don't work can't be guessed. Each is looked up, and recorded in the audit trail.
+  // One-time links that don't work. They can't be guessed, but each is looked up and recorded in the audit trail.
   'links.address': per(60, 10 * MINUTE),
   'links.network': per(600, 10 * MINUTE),
-  // Hashing one is slow, and is done one at a time.
+  // Hashing a password is slow, and runs one at a time.
   new_passwords: per(10, HOUR),
   ...fold('limits'),
 } satisfies Record<string, LimitRow>;
@@ -88,7 +88,7 @@ const isLimit = (name: string): name is LimitName => name in LIMITS;
 /** Every name that is reported. */
 export const LIMIT_NAMES: readonly string[] = [...Object.keys(LIMITS), ...SIGN_IN_LIMITS];
 
-/** Whose request met a limit. The client is one of the configuration. */
+/** The caller that exceeded a limit. The client is one of the configuration. */
 type LimitedRequest = { readonly address?: string | undefined; readonly client_id?: string };
 
 export type Limits = ReturnType<typeof limitsOf>;
@@ -96,8 +96,8 @@ export type Limits = ReturnType<typeof limitsOf>;
 type LimitsParts = Telemetry & Readonly<{ counters: CounterStore; hash: KeyedHash; now: Clock }>;
 
 /**
- * Once for each process. The result makes the limits of one configuration; leases, known clients and what is counted during
- * an outage are common to all of them, so that a reload neither renews nor takes away what a caller has left.
+ * Called once for each process. The result creates the limits of one configuration. All of them share leases, known clients and
+ * the counts of an outage, so that a reload neither renews nor reduces what a caller has left.
  */
 export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits {
   const shared = sharedOf(parts);
@@ -105,8 +105,8 @@ export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits 
 }
 
 /**
- * Each hit of a limit is counted in the metrics. The log and the audit trail have a limit once and then at most every ten seconds, so that
- * a flood of requests doesn't flood them; they name the request that met it last.
+ * Counts each hit of a limit in the metrics. Reports a limit in the log and the audit trail once, then at most every ten seconds, so
+ * that a flood of requests doesn't flood them. A report names the last request that exceeded the limit.
  */
 function createReport({ log, audit, metrics, now }: LimitsParts) {
   const timesToSay = createSparse(now);
@@ -129,7 +129,7 @@ function sharedOf(parts: LimitsParts) {
     takeFromLease: createLeases(add, now),
     secrets: createSecretAttempts(exact, add, now),
     exact,
-    // A user's password is worth guessing: where attempts can't be counted, nobody signs in.
+    // A user's password is worth guessing: if attempts can't be counted, no user can sign in.
     signIn: { counters, beginAttempt: createAttempts(counters.add) },
     report: createReport(parts),
   };
@@ -153,7 +153,7 @@ type Shared = ReturnType<typeof sharedOf>;
 type QuotaOf = ReturnType<typeof createQuotaOf>;
 type Refuse = (refusal: LimitRefusal, request: LimitedRequest) => never;
 type CodeAttempt = Readonly<Record<'accountId' | 'address' | 'interaction', string>> & {
-  /** The browser, where the user has signed in from it before. */
+  /** The browser, if the user has signed in from it before. */
   readonly device: string | undefined;
 };
 
@@ -171,7 +171,7 @@ function limitsOf(rates: RateLimits, shared: Shared) {
     if (waitMs > 0) refuse({ name: quota.name, waitMs }, request);
   }
 
-  /** What a wrong secret counts against. */
+  /** The quota that a wrong secret counts against. */
   const secretQuota = (endpoint: ClientEndpoint, clientId: string, address: string) =>
     quotaOf(`${endpoint}.failures`, `${clientId}\n${address}`);
 
@@ -179,8 +179,8 @@ function limitsOf(rates: RateLimits, shared: Shared) {
 
   return {
     /**
-     * Counts one request of this address at `endpoint`; `userinfo.unknown` is userinfo without a valid token. As each of these, throws
-     * TooManyRequests.
+     * Counts one request of this address at `endpoint`. `userinfo.unknown`: userinfo without a valid token. Throws TooManyRequests, as
+     * all functions here do.
      */
     async takeAddress(endpoint: string, address: string): Promise<void> {
       const name = endpoint === 'userinfo.unknown' ? endpoint : `${endpoint}.address`;
@@ -190,8 +190,8 @@ function limitsOf(rates: RateLimits, shared: Shared) {
       if (isLimit(ofNetwork)) await take(quotaOf(ofNetwork, networkOf(address)), { address });
     },
     /**
-     * Counts one request of a client that has authenticated, or of a public one from that address. `unknown`: one that came to nothing,
-     * with a made-up code or a token that isn't live.
+     * Counts one request of an authenticated client, or of a public client from that address. `unknown`: a request that failed, with
+     * a made-up code or a token that isn't live.
      */
     async takeClient(
       endpoint: ClientEndpoint,
@@ -200,17 +200,17 @@ function limitsOf(rates: RateLimits, shared: Shared) {
       kind: 'client' | 'unknown' = 'client',
     ): Promise<void> {
       const { clientId, tokenEndpointAuthMethod, rateLimits } = client;
-      // Anybody can name a public client, so what one address does isn't counted against the others.
+      // Anyone can name a public client, so requests of one address don't count against the others.
       const subject = tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
       await take(quotaOf(`${endpoint}.${kind}`, subject, rateLimits), { address, client_id: clientId });
     },
     /**
-     * Whether this client has been right from this address, and nothing was wrong there since. Only then may a secret be
-     * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
+     * Whether this client has presented a right secret from this address, and no wrong one since. Only then may a secret be
+     * compared before `attemptSecret`; otherwise, that would be a guess that isn't counted.
      */
     isKnownClient: (endpoint: ClientEndpoint, clientId: string, address: string) =>
       secrets.isKnown(secretQuota(endpoint, clientId, address)),
-    /** Resolves what `compare` returns, and counts it as an attempt unless it is true; throws before it runs. */
+    /** Resolves the result of `compare`, and counts an attempt unless it is true. Throws before `compare` runs. */
     async attemptSecret(
       endpoint: ClientEndpoint,
       clientId: string,
@@ -221,7 +221,7 @@ function limitsOf(rates: RateLimits, shared: Shared) {
       const request = { address, client_id: clientId };
       return secrets.attempt(quota, (refusal) => refuse(refusal, request), compare);
     },
-    /** Counts an attempt before the password is looked at. Throws StoreUnavailable where it can't be counted. */
+    /** Counts an attempt before the password is compared. Throws StoreUnavailable if it can't be counted. */
     takeSignInAttempt: signIns.begin,
     finishSignIn: signIns.finish,
     quotaOf,
@@ -229,31 +229,31 @@ function limitsOf(rates: RateLimits, shared: Shared) {
   };
 }
 
-/** Each counts before anything is looked up or compared. What some resolve takes the count back. */
+/** Limits that count before anything is looked up or compared. Some resolve a function that takes the count back. */
 function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refuse) {
   async function take(begin: BeginAttempt, request: LimitedRequest, quotas: readonly Quota[]) {
     const { refused, ...taken } = await begin(quotas);
     return refused === undefined ? taken : refuse(refused, request);
   }
-  /** Throws StoreUnavailable where it can't count. */
+  /** Throws StoreUnavailable if it can't count. */
   const guess = async (address: string | undefined, quotas: readonly Quota[]) =>
     (await take(signIn.beginAttempt, { address }, quotas)).takeBack;
 
   return {
-    /** One attempt in all quotas or in none; during an outage by this process alone. `used`: what is in each now. */
+    /** Counts one attempt in all quotas or in none; during an outage, in this process alone. `used`: the new counts. */
     takeExactly: (request: LimitedRequest, quotas: readonly Quota[]) => take(exact, request, quotas),
 
-    /** The same of one that may be a guess: throws StoreUnavailable where it can't count. */
+    /** The same for an attempt that may be a guess: throws StoreUnavailable if it can't count. */
     guess,
 
-    /** A one-time link that doesn't work: made up, used or ended. */
+    /** Counts a one-time link that doesn't work: made up, used, expired or revoked. */
     takeDeadLink: (address: string) =>
       guess(address, [quotaOf('links.address', address), quotaOf('links.network', networkOf(address))]),
 
-    /** One new password that has to be checked; `by` is the link or the user. */
+    /** Counts a new password that has to be checked. `by`: the link or the user. */
     takeNewPassword: (by: string, address: string) => guess(address, [quotaOf('new_passwords', by)]),
 
-    /** One code of a second factor. Undefined: this sign-in has had its attempts, and is over. */
+    /** Counts a code of a second factor. Resolves undefined if this sign-in has used up its attempts, and is over. */
     async takeCode({ accountId, address, device = '', interaction }: CodeAttempt) {
       const ofSignIn = quotaOf('second_factor.interaction', interaction);
       const ofAccount = quotaOf('second_factor.account', `${accountId}\n${device}`);
@@ -262,7 +262,7 @@ function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refu
       return refused === undefined ? takeBack : refuse(refused, { address });
     },
 
-    /** A passkey of nobody is a failed sign-in of its address. */
+    /** Counts a passkey of no user as a failed sign-in of the address. */
     takePasskey: (address: string) => guess(address, placesOf(address, quotaOf)),
   };
 }

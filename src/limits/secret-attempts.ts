@@ -1,9 +1,9 @@
-// When a client shows its secret. A client that hasn't been right from an address before is counted in the shared counters
-// before the comparison, one attempt at a time. One that has is known there, and doesn't ask the store:
+// Counts attempts with client secrets. A client that hasn't been right from an address yet is counted in the shared counters
+// before the comparison, one attempt at a time. After that, it is known there and needs no request to the store:
 //
-//   - Who guesses without the secret never becomes known, so every guess is counted first, over all processes.
-//   - From the address of a known client somebody else may guess, too. The first comparison that fails there is counted before
-//     it is answered, and the client is no longer known.
+//   - An attacker without the secret never becomes known, so every guess is counted first, over all processes.
+//   - An attacker may share the address of a known client. The first failed comparison there is counted before the response,
+//     and the client is no longer known.
 //
 // So a known client never waits, and a burst of a new one is not mistaken for guessing.
 import type { Clock } from '../store/store.ts';
@@ -11,7 +11,7 @@ import type { BeginAttempt, LimitRefusal } from './attempts.ts';
 import { Remembered } from './bounded-map.ts';
 import type { Add, Quota } from './counters.ts';
 
-/** Machines ask for a token every few minutes: they stay known in between. */
+/** Machines request a token every few minutes, so they stay known in between. */
 const KNOWN_MS = 60 * 60 * 1000;
 
 type Shown = { knownUntil: number; last: Promise<unknown> };
@@ -23,7 +23,7 @@ export function createSecretAttempts(begin: BeginAttempt, add: Add, now: Clock) 
   const isKnown = ({ knownUntil }: Shown) => now() < knownUntil;
 
   return {
-    /** Whether the client has been right from this address, and nothing was wrong there since. */
+    /** Whether the client has presented a right secret from this address, and no wrong one since. */
     isKnown: (quota: Quota) => isKnown(shownBy(quota)),
 
     /** `refuse` throws when the attempt is refused. */
@@ -47,7 +47,7 @@ export function createSecretAttempts(begin: BeginAttempt, add: Add, now: Clock) 
         if (refused !== undefined) refuse(refused);
         const isRight = compare();
         if (isRight) takeBack();
-        // With failures in the counter every attempt goes on being counted, right ones too.
+        // While the counter has failures, every attempt is still counted, even a right one.
         if (isRight && used[0] === 1) client.knownUntil = now() + KNOWN_MS;
         return isRight;
       }

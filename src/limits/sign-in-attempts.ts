@@ -1,12 +1,12 @@
-// Which password attempts are compared and which have to wait. Every attempt is counted in the shared counters before the
+// Decides which password attempts are compared and which must wait. Every attempt is counted in the shared counters before the
 // comparison. There are three kinds of places to sign in from:
 //
-//   - A trusted browser, which carries a proof that this user signed in from it: ten failures in a row of its own, whatever
+//   - A trusted browser, which has proof that this user signed in from it: ten failures in a row of its own, whatever
 //     happens to the account or at the same address.
-//   - A known address, from which the user signed in before: ten failures in a row as well, within what the address and
-//     its network may fail with over all accounts.
-//   - Unknown places, which is everything else and a place above that has used up its ten. They share one row of failures for
-//     the account: from the twentieth on attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
+//   - A known address, from which the user signed in before: also ten failures in a row, within the limits of the address
+//     and its network for all accounts.
+//   - Unknown places: everything else, and a place above that has used up its ten. They share one row of failures for the
+//     account: from the twentieth on, attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
 import type { Rate } from '../config/config.ts';
 import { DAY, HOUR, MINUTE } from '../config/notation.ts';
 import type { Count } from '../store/store.ts';
@@ -15,24 +15,24 @@ import { type Counters, giveBack, type Quota } from './counters.ts';
 import { networkOf } from './network.ts';
 
 const YEAR = 365 * DAY;
-/** With ten of a trusted browser and ten of a known address that makes 100 in a row. */
+/** With ten of a trusted browser and ten of a known address, this makes 100 in a row. */
 export const CAP = 80;
-/** From this failure on the row is paced. It is more than one address may fail with (`account_failures`) in its first window. */
+/** From this failure on, the row is paced. One address can't reach it in its first window (`account_failures`). */
 export const PACED_FROM = 20;
-/** From this failure on the pace slows down again. */
+/** From this failure on, the pace slows down again. */
 const SLOWED_FROM = 60;
 const FIVE_MINUTES = 5 * MINUTE;
 export const KNOWN: Rate = { limit: 10, windowSeconds: YEAR };
 const KNOWN_ADDRESS: Rate = { limit: 1, windowSeconds: 90 * DAY };
 
 export type SignInAttempt = Readonly<{
-  /** The id of the user, or the name where no user has it. */
+  /** The id of the user, or the typed name if no user has it. */
   account: string;
-  /** Changes with the password and when an operator enables the account; failures from before don't count. */
+  /** As in Found (users/accounts.ts): failures from before it changes don't count. */
   since: string;
   exists: boolean;
   address: string;
-  /** The browser's name, where the user has signed in from it before. */
+  /** The browser's name, if the user has signed in from it before. */
   device: string | undefined;
 }>;
 
@@ -47,7 +47,7 @@ export type BegunSignIn = {
   takeBack(): void;
 };
 
-/** What follows from `rate_limits.sign_in` (limits.ts). */
+/** The quotas that follow from `rate_limits.sign_in` (limits.ts). */
 type SignInQuotaOf = (
   name: `sign_in.${'account' | 'address' | 'network'}_failures`,
   subject: string,
@@ -68,25 +68,25 @@ export function waitAfter(failures: number): number {
   return Math.min(HOUR, FIVE_MINUTES * 2 ** Math.min(20, failures - SLOWED_FROM + 1));
 }
 
-/** The limits that an attempt can meet besides. */
+/** The limits of attempts that aren't in LIMITS. */
 export const SIGN_IN_LIMITS: readonly string[] = ['sign_in.consecutive_failures', 'sign_in.wait'];
 
 const of = (name: string, rate: Rate, subject: string): Quota => ({ name: `sign_in.${name}`, rate, subject });
 
 function quotasOf({ account, since, exists, address, device }: SignInAttempt, quotaOf: SignInQuotaOf) {
-  // A name that no user has may be spelled like the id of one. No id begins like this.
+  // A name that no user has may look like an id. No id begins with a newline.
   const counted = exists ? account : `\n${account}`;
   const guessed = `${counted}\n${since}`;
   return {
-    // Only the row of a real user outlives a day. Made-up names have the same counters, so that both cost the same.
+    // Only the row of a real user lasts longer than a day. Made-up names have the same counters, so that both cost the same.
     row: of('consecutive_failures', { limit: CAP, windowSeconds: exists ? YEAR : DAY }, guessed),
-    /** The same row as far as it paces; ends a day after the last failure, for every name. */
+    /** The same row for the pace. It ends a day after the last failure, for every name. */
     pace: {
       ...of('paced_failures', { limit: CAP, windowSeconds: DAY }, guessed),
-      // Which says when the last one was.
+      // The rest of the window then shows when the last failure was.
       isRenewed: true,
     },
-    /** Since the last sign-in from there. */
+    /** Runs from the last sign-in from the address. */
     knownAddress: { ...of('known_address', KNOWN_ADDRESS, `${counted}\n${address}`), isRenewed: true },
     known: of('known_failures', KNOWN, `${guessed}\n${device === undefined ? address : `device ${device}`}`),
     pair: quotaOf('sign_in.account_failures', `${guessed}\n${address}`),
@@ -94,13 +94,13 @@ function quotasOf({ account, since, exists, address, device }: SignInAttempt, qu
   };
 }
 
-/** What an address and its network may fail with over all accounts. */
+/** The quotas of failures from an address and its network for all accounts. */
 export const placesOf = (address: string, quotaOf: SignInQuotaOf): readonly Quota[] => [
   quotaOf('sign_in.address_failures', address),
   quotaOf('sign_in.network_failures', networkOf(address)),
 ];
 
-/** Where no window is open; what paces would last a day. */
+/** The count if no window is open. That of the pace would last a day. */
 const NONE: Count = { count: 0, resetsInMs: DAY * 1000 };
 
 const wait = (waitMs: number): LimitRefusal => ({ name: 'sign_in.wait', waitMs: Math.max(1, waitMs) });
@@ -133,12 +133,12 @@ export function createSignInAttempts({ counters, beginAttempt, quotaOf, refuse }
     }
 
     async function takeAsUnknown(): Promise<LimitRefusal | undefined> {
-      // The row of a real user ends later than that of a made-up name, and the answer must not say so.
+      // The row of a real user ends later than that of a made-up name, which the response must not reveal.
       const atCap = { name: row.name, waitMs: paced.resetsInMs };
       if (Math.max(paced.count, all.count) >= CAP) return atCap;
       const endsInMs = waitAfter(paced.count) * 1000 - (DAY * 1000 - paced.resetsInMs);
       if (endsInMs > 0) return wait(endsInMs);
-      // An attempt that one of these refuses must not make the next one wait: then the pace is counted after them.
+      // An attempt that one of these refuses must not delay the next one. So if one is full, the pace is counted after them.
       const isFull = shared.some(({ rate }, index) => (ofShared[index]?.count ?? 0) >= rate.limit);
       const used: number[] = [];
       for (const quotas of isFull ? [[row, ...shared], [pace]] : [[row, ...shared, pace]]) {
@@ -148,16 +148,16 @@ export function createSignInAttempts({ counters, beginAttempt, quotaOf, refuse }
       }
       const count = used.at(-1) ?? 0;
       failures = Math.max(count, used[0] ?? 0);
-      // Another one came at the same moment, and has the turn.
+      // Another attempt came at the same time, and goes first.
       const isSecond = count > PACED_FROM && count > paced.count + 1;
       return isSecond ? wait(waitAfter(count - 1) * 1000) : undefined;
     }
 
-    /** What refuses the attempt; else it is counted. */
+    /** Counts the attempt, or resolves why it is refused. */
     async function takeAll(): Promise<LimitRefusal | undefined> {
       if (!isDevice && address === undefined) return takeAsUnknown();
       const { refused } = await take(known, ...(isDevice ? [] : places));
-      // Where the ten are used up, the attempt is one of an unknown place.
+      // If the ten are used up, the attempt counts as one from an unknown place.
       return refused?.name === known.name ? takeAsUnknown() : refused;
     }
 
