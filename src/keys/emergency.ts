@@ -5,9 +5,9 @@ import { withReserve } from './schedule.ts';
 import type { Timing } from '../config/key-times.ts';
 
 /**
- * Takes `kid` out of the ring for ever, and starts a new timetable: where no other key may be signing, the reserve that verifiers have
- * known longest signs at once; `newKey` becomes the reserve when none is left. The same ring when the kid is compromised or gone already.
- * Throws for an unknown kid.
+ * Removes `kid` from the ring for good, and starts a new schedule: if no other key may be signing, the reserve that verifiers have
+ * known longest signs at once. `newKey` becomes the reserve if none is left. Returns the same ring if the kid is already compromised
+ * or gone. Throws KeyringError for an unknown kid.
  */
 export function compromise(ring: Ring, kid: string, now: number, timing: Timing, newKey?: NewKey): Ring {
   const leaked = ring.keys.find((key) => key.kid === kid);
@@ -27,7 +27,7 @@ export function compromise(ring: Ring, kid: string, now: number, timing: Timing,
 
 function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): readonly RingKey[] {
   const reach = now + ms(timing.skew);
-  // Dated back by the skew: every node that reads this ring obeys at once, whatever its clock.
+  // Backdated by the skew, so that every node that reads this ring applies it at once, whatever its clock.
   const at = now - ms(timing.skew);
   const isAhead = (key: RingKey): boolean => key.activateAt === undefined || key.activateAt > reach;
   const live = keys.filter(({ sealed }) => sealed !== undefined);
@@ -45,7 +45,7 @@ function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): r
     if (key === successor)
       return { ...unplanned, activateAt: isAhead(key) ? at : Math.min(key.activateAt ?? at, at) };
     if (isAhead(key)) return unplanned;
-    // A slow clock may still sign with the key before the leaked one. removeAt stays: its tokens are good.
+    // A node with a slow clock may still sign with the key before the leaked one. removeAt stays, because its tokens are good.
     return { ...key, retireAt: Math.min(key.retireAt ?? at, at) };
   });
 }

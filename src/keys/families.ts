@@ -1,11 +1,11 @@
-// The keys of one algorithm are a family: each has an active key, a reserve and a timetable of its own, by the same rules. The ring holds
-// all families, and what is done to one leaves the others as they are.
+// The keys of one algorithm are a family. Each family has its own active key, reserve and schedule, by the same rules. The ring has
+// all families, and a change of one leaves the others as they are.
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
 import { canSign, ms, reserveKeys, type Ring, stateOf } from './ring.ts';
 import { begin, bury, plannedSteps, type Step, verifiesUntil } from './schedule.ts';
 import type { Timing } from '../config/key-times.ts';
 
-/** The ring as its rules see it (ring.ts, schedule.ts, emergency.ts). */
+/** The ring with one family only, as the rules need it (ring.ts, schedule.ts, emergency.ts). */
 export const familyOf = (ring: Ring, alg: Algorithm): Ring => ({
   ...ring,
   keys: ring.keys.filter((key) => key.alg === alg),
@@ -15,7 +15,7 @@ export const familyOf = (ring: Ring, alg: Algorithm): Ring => ({
 export const familiesIn = (ring: Ring): readonly Algorithm[] =>
   ALGORITHMS.filter((alg) => ring.keys.some((key) => key.alg === alg));
 
-/** The same ring where `change` resolves the same family. */
+/** Returns the same ring if `change` returns the same family. */
 export function changeFamily(ring: Ring, alg: Algorithm, change: (family: Ring) => Ring): Ring {
   const family = familyOf(ring, alg);
   const changed = change(family);
@@ -27,7 +27,7 @@ export function changeFamily(ring: Ring, alg: Algorithm, change: (family: Ring) 
 
 type FamilyStep = Step & { readonly alg: Algorithm };
 
-/** The step of all families that comes first. `wanted`: what the file names. */
+/** The earliest step of all families. `wanted`: the algorithms of the file. */
 export function nextFamilyStep(
   ring: Ring,
   wanted: readonly Algorithm[],
@@ -37,14 +37,14 @@ export function nextFamilyStep(
   function stepsOf(alg: Algorithm): readonly Step[] {
     const family = familyOf(ring, alg);
     const isWanted = wanted.includes(alg);
-    // No key signs in this algorithm, or will: its first key signs at once, as at a first start. Of RS256 there always is one.
+    // No key of this algorithm signs, or will: its first key signs at once, as at a first start. RS256 always has one.
     if (isWanted && alg !== ALGORITHMS[0] && !canSign(family, now)) {
       const at = Math.max(0, ...ring.keys.map((key) => key.publishedAt));
       return [{ kind: 'begin', at, needsKey: true, take: (newKey) => begin(family, now, timing, newKey) }];
     }
     const planned = family.keys.length === 0 ? [] : plannedSteps(family, now, timing);
     if (isWanted) return planned;
-    // No new key of the family will sign. Its existing keys end at their times.
+    // No new key of the family will sign. Its existing keys end as scheduled.
     return planned.flatMap((step): readonly Step[] => {
       if (step.kind === 'publish') return [];
       if (step.kind !== 'activate') return [step];
@@ -61,10 +61,10 @@ export function nextFamilyStep(
   return steps.toSorted((a, b) => a.at - b.at)[0];
 }
 
-/** No new key of the family will sign. Keys that signed still verify; others are removed. */
+/** Ends a family: no new key of it will sign. Keys that signed still verify; others are removed. */
 export function drop(family: Ring, now: number, timing: Timing): Ring {
   const left = reserveKeys(family).reduce((ring, { kid }) => bury(ring, kid, now), family);
-  // Dated back by the skew: it signs by no node's clock once its ring is read there.
+  // Backdated by the skew, so that no node signs with it after reading the ring, whatever its clock.
   const end = { retireAt: now - ms(timing.skew), removeAt: verifiesUntil(now, timing) };
   const keys = left.keys.map((key) =>
     stateOf(key, now) === 'active' && key.retireAt === undefined ? { ...key, ...end } : key,

@@ -1,4 +1,4 @@
-// Makes signing keys.
+// Generates signing keys.
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { PublicJwk } from './ring.ts';
@@ -11,8 +11,8 @@ export type KeyMaterial = Readonly<{
 }>;
 
 /**
- * A new key; its kid is its RFC 7638 thumbprint, and never one that a command line would take for an option.
- * `modulus` in bits, of an RSA key; jose takes none below 2048 (RFC 7518 §3.3).
+ * Generates a key. Its kid is its RFC 7638 thumbprint, and never looks like an option of a command line.
+ * `modulus`: bits of an RSA key. jose accepts none below 2048 (RFC 7518 §3.3).
  */
 export async function generateKey(modulus: number, alg: Algorithm = 'RS256'): Promise<KeyMaterial> {
   for (;;) {
@@ -25,7 +25,7 @@ export async function generateKey(modulus: number, alg: Algorithm = 'RS256'): Pr
   }
 }
 
-/** Only these members of `jwk`. */
+/** Copies only the public members of `jwk`. */
 export function toPublicJwk({ n = '', e = '', x = '', y = '' }: JWK, kid: string, alg: Algorithm): PublicJwk {
   if (alg === 'ES256') return { kty: 'EC', use: 'sig', kid, alg, crv: 'P-256', x, y };
   if (alg === 'EdDSA') return { kty: 'OKP', use: 'sig', kid, alg, crv: 'Ed25519', x };

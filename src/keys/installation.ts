@@ -1,4 +1,4 @@
-// What belongs together in a store: the ring, the pepper (the secret under which bearer values are hashed before they are stored)
+// The parts of a store that belong together: the ring, the pepper (the secret under which bearer values are hashed before storage)
 // and the issuer. The ring names the other two.
 import { createHmac } from 'node:crypto';
 import type { DocumentStore } from '../store/store.ts';
@@ -12,7 +12,7 @@ const SEAL_NAME = 'the pepper';
 export const belongsTo = ({ installation }: Ring, pepper: Buffer): boolean =>
   installation?.pepper === pepperId(pepper);
 
-/** Throws KeyStoreError `foreign`. */
+/** Throws KeyStoreError `foreign` if the store belongs to another issuer. */
 export function assertIssuer({ installation }: Ring, issuer: string | undefined): void {
   const stored = installation?.issuer;
   if (stored === undefined || issuer === undefined || stored === issuer) return;
@@ -28,7 +28,7 @@ export const sealPepper = (pepper: Buffer, vault: Vault): string => vault.seal(p
 /** Throws VaultError. */
 export const openPepper = (sealed: string, vault: Vault): Buffer => vault.open(sealed, SEAL_NAME);
 
-/** The pepper, where it is sealed with another encryption key than the first. */
+/** Resolves the pepper if it isn't sealed with the first encryption key. */
 export async function findOutdatedPepper(documents: DocumentStore, vault: Vault) {
   const stored = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   return stored !== undefined && vault.needsRewrap(stored.value) ? stored : undefined;
@@ -38,7 +38,7 @@ export async function findOutdatedPepper(documents: DocumentStore, vault: Vault)
 export async function rewrapPepper(documents: DocumentStore, vault: Vault): Promise<void> {
   const stored = await findOutdatedPepper(documents, vault);
   if (stored === undefined) return;
-  // If another process was first, it wrote the same value.
+  // If another process was first, it wrote the same pepper.
   const rewrapped = vault.rewrap(stored.value, SEAL_NAME);
   await documents.put(KEYS_COLLECTION, PEPPER_ID, rewrapped, stored.version);
 }

@@ -1,5 +1,5 @@
-// The signing keys as the rest of the service sees them: which one signs now, and which ones verify. A private part is sealed and
-// opened here, bound to its kid.
+// The signing keys as the rest of the service sees them: which one signs now, and which ones verify. Seals and opens private
+// parts, bound to their kid.
 import type { JWK } from 'jose';
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
 import { familyOf } from './families.ts';
@@ -18,20 +18,20 @@ import {
 import { KeyStoreError, type Vault } from './vault.ts';
 
 type PrivateKey = { readonly kid: string; readonly privateJwk: JWK };
-/** Signs what is not an access token. */
+/** A key that doesn't sign access tokens. */
 type FamilyKey = PrivateKey & { readonly alg: Algorithm };
 
-/** A consistent picture of the ring at one moment. */
+/** A consistent view of the ring at one time. */
 export type KeySet = Readonly<{
   /** Grows by one with every change of the ring. */
   generation: number;
   /** The key that signs access tokens: RS256. */
   active: PrivateKey;
-  /** Those that sign in the other algorithms of the ring, one each. */
+  /** The keys that sign in the other algorithms, one each. */
   others: readonly FamilyKey[];
   /** Keys that will sign access tokens, opened now so that a failure is found early. */
   reserve: readonly PrivateKey[];
-  /** Active first, then reserve, then retired. What JWKS shows and verification accepts. */
+  /** The keys that JWKS shows and verification accepts: active first, then reserve, then retired. */
   published: readonly PublicJwk[];
 }>;
 
@@ -68,7 +68,7 @@ export function sealKey(material: KeyMaterial, createdAt: number, vault: Vault):
   return { kid, alg, createdAt, public: publicJwk, sealed };
 }
 
-/** The same key with its private part under the first encryption key. Throws VaultError. */
+/** Seals the private part of a key with the first encryption key. Throws VaultError. */
 export function rewrapKey<Key extends NewKey>(key: Key, vault: Vault): Key {
   const { sealed } = key;
   if (sealed === undefined || !vault.needsRewrap(sealed)) return key;
@@ -83,6 +83,6 @@ function openKey(key: SealedKey, vault: Vault): PrivateKey {
   return { kid, privateJwk };
 }
 
-/** Everything about a key that never changes: its sealed private part opens under no other name. */
+/** All of a key that never changes: its private part can't be opened under another name. */
 const sealName = ({ kid, alg, createdAt }: Pick<NewKey, 'kid' | 'alg' | 'createdAt'>): string =>
   `signing key ${JSON.stringify([kid, alg, createdAt])}`;

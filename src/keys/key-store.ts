@@ -1,4 +1,4 @@
-// The signing keys of an installation in its store: reads ring and pepper, refuses what was lost, altered or put back, and changes
+// The signing keys of an installation in its store: reads ring and pepper, rejects lost, altered or rolled-back ones, and changes
 // the ring by compare-and-set.
 import { randomBytes } from 'node:crypto';
 import type { Clock, DocumentStore } from '../store/store.ts';
@@ -20,7 +20,7 @@ import type { Timing } from '../config/key-times.ts';
 import { KeyStoreError, type Vault } from './vault.ts';
 
 const PEPPER_BYTES = 32;
-/** After this many lost races, give up: writers don't pause. */
+/** The most lost races before giving up: writers don't pause. */
 const MAX_ATTEMPTS = 50;
 
 const GONE = 'the key ring is gone from the store';
@@ -31,7 +31,7 @@ const PUT_BACK = 'restore the whole backup, or empty the store to start over';
 export type KeySettings = Readonly<{
   timing: Timing;
   generateKey: (alg: Algorithm) => Promise<KeyMaterial>;
-  /** Which families the ring is to have; by itself RS256 alone. */
+  /** The families that the ring must have. Default: RS256 only. */
   algorithms?: readonly Algorithm[] | undefined;
 }>;
 
@@ -43,7 +43,7 @@ export type KeyStoreOptions = KeySettings & {
   readonly issuer?: string | undefined;
 };
 
-/** `version`: of the ring's document. */
+/** `version`: the version of the ring's document. */
 type Found = Readonly<{ ring: Ring; version: number; sealedPepper: string | undefined }>;
 
 export class KeyStore {
@@ -51,7 +51,7 @@ export class KeyStore {
   /** The newest generation that was read or written here. */
   #highest = 0;
   #pepper: Buffer | undefined;
-  /** `ensure` found an empty store, and made ring and pepper. */
+  /** Whether `ensure` found an empty store, and created ring and pepper. */
   isNew = false;
 
   constructor(options: KeyStoreOptions) {
@@ -78,9 +78,9 @@ export class KeyStore {
   }
 
   /**
-   * For the start: makes the first ring and the pepper of a new installation, else loads them and opens what signs. A new
-   * process takes the ring that it finds, so that a backup can be put back. Throws KeyStoreError rather than make one of the
-   * two beside the other.
+   * For startup: creates the first ring and pepper of a new installation, otherwise loads them and opens what signs. A new process
+   * accepts the ring that it finds, so that a backup can be restored. Throws KeyStoreError if only one of the two exists, and never
+   * creates the other.
    */
   async ensure(): Promise<Ring> {
     const opened = await this.#open();
@@ -89,22 +89,22 @@ export class KeyStore {
     return opened.ring;
   }
 
-  /** Whether `ensure` would work, without a change: rejects as it would. */
+  /** Checks, without a change, whether `ensure` would work: rejects as it would. */
   async check(): Promise<void> {
     await this.#open();
   }
 
   /**
-   * The ring that is stored. Throws KeyStoreError: `missing`, `rolled_back` when it is older than what this process has seen;
-   * `foreign` when it is another issuer's or, after `ensure`, isn't the one of this process's pepper.
+   * Resolves the stored ring. Throws KeyStoreError: `missing`; `rolled_back` if it is older than what this process has seen;
+   * `foreign` if it belongs to another issuer or, after `ensure`, to another pepper than this process's.
    */
   async load(): Promise<Ring> {
     return (await this.#read()).ring;
   }
 
   /**
-   * Stores what `change` makes of the ring, one generation on; the same ring means no change. A lost race reads again and calls
-   * `change` again. Resolves with the ring that is then stored.
+   * Stores the ring that `change` returns, one generation later; the same ring means no change. After a lost race, reads again and
+   * calls `change` again. Resolves the ring that is then stored.
    */
   async update(change: (ring: Ring) => Ring | Promise<Ring>): Promise<Ring> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -117,7 +117,7 @@ export class KeyStore {
     throw new KeyStoreError('busy', 'other nodes changed the key ring at the same time: try again');
   }
 
-  /** A new key, sealed, not yet in any ring. */
+  /** Generates a sealed key that isn't in a ring yet. */
   async newKey(alg: Algorithm = 'RS256'): Promise<NewKey> {
     const { generateKey, now, vault } = this.#options;
     return sealKey(await generateKey(alg), now(), vault);
@@ -128,7 +128,7 @@ export class KeyStore {
     return toKeySet(ring, at, this.#options.vault);
   }
 
-  /** Undefined when there is neither ring nor pepper, and never was. */
+  /** Resolves undefined if neither ring nor pepper exists, or ever did. */
   async #open(): Promise<{ readonly ring: Ring; readonly pepper: Buffer } | undefined> {
     const found = await this.#find(`: ${PUT_BACK}`);
     if (found === undefined) return undefined;
@@ -149,7 +149,7 @@ export class KeyStore {
     const installation = { pepper: pepperId(pepper), issuer: this.#options.issuer };
     const empty = { generation: 1, keys: [], gone: [], installation };
     const ring = withReserve(begin(empty, now, this.timing, active), now, reserve);
-    // Another process was first.
+    // If another process was first, its ring is used.
     if (!(await this.#write(ring, 0, pepper))) return this.ensure();
     this.#pepper = pepper;
     this.isNew = true;
@@ -164,14 +164,14 @@ export class KeyStore {
   }
 
   /**
-   * Undefined when there is neither ring nor pepper, and never was. `advice` for an operator, where the ring is gone. Throws KeyStoreError,
-   * `foreign` when what is stored belongs to another issuer, or to another pepper than this process's.
+   * Resolves undefined if neither ring nor pepper exists, or ever did. `advice`: for an administrator, if the ring is gone. Throws
+   * KeyStoreError, `foreign` if the stored ones belong to another issuer, or to another pepper than this process's.
    */
   async #find(advice = ''): Promise<Found | undefined> {
     const { documents, vault, issuer } = this.#options;
-    // Before the read: a write during it must not make it look like a rollback.
+    // Taken before the read, so that a write during the read doesn't look like a rollback.
     const highest = this.#highest;
-    // Both at once, as they were written.
+    // Read at once, as they are written.
     const [document, pepper] = await documents.getAll(KEYS_COLLECTION, [RING_ID, PEPPER_ID]);
     const sealedPepper = pepper?.value;
     const decoded = document && decodeRing(document.value, document.version, vault);
@@ -198,7 +198,7 @@ export class KeyStore {
     );
   }
 
-  /** With `pepper`, which must not be stored yet, both or none. False: another process was first. */
+  /** Writes the ring, with `pepper` (which must not be stored yet) both or none. Resolves false if another process was first. */
   async #write(ring: Ring, version: number, pepper?: Buffer): Promise<boolean> {
     const { documents, vault } = this.#options;
     const writes = [{ id: RING_ID, value: encodeRing(ring, version + 1, vault), expectedVersion: version }];

@@ -8,7 +8,7 @@ import { Vault } from './vault.ts';
 
 export type KeyConfig = TimingSettings & {
   readonly encryptionKeys: readonly Buffer[];
-  /** Undefined: also a store of another issuer. */
+  /** Undefined accepts a store of any issuer. */
   readonly issuer: string | undefined;
 };
 

@@ -1,5 +1,5 @@
-// What can be done to the stored ring, each as one compare-and-set: the step that is due, a rotation by hand, an emergency,
-// a rewrap. For the rotation job and the command line.
+// The changes of the stored ring, each as one compare-and-set: the step that is due, a manual rotation, an emergency, a rewrap. For
+// the rotation job and the command line.
 import type { Clock } from '../store/store.ts';
 import { compromise } from './emergency.ts';
 import { changeFamily, drop, familiesIn, familyOf, nextFamilyStep } from './families.ts';
@@ -9,12 +9,12 @@ import { canSign, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
 import { appoint, withReserve } from './schedule.ts';
 import type { Vault } from './vault.ts';
 
-/** A ring has few keys with few steps each, so more steps at once are a bug. */
+/** A ring has few keys with few steps each, so more steps at once would be a bug. */
 const MAX_STEPS = 100;
 
 /**
- * Does everything that is due, one generation for each step. `known`: the ring as it was just loaded, if it was. Resolves with
- * the ring that is then stored.
+ * Takes all steps that are due, one generation for each. `known`: the ring, if it was just loaded. Resolves the ring that is then
+ * stored.
  */
 export async function runDueSteps(
   keyStore: KeyStore,
@@ -37,7 +37,7 @@ export async function runDueSteps(
   return ring;
 }
 
-/** `keys rotate`: the earliest change of each family that all verifiers will know. A family that isn't configured anymore ends. */
+/** `keys rotate`: the earliest change of each family that all verifiers will know. Families that aren't configured end. */
 export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
   return keyStore.update(async (ring) => {
     let rotated = ring;
@@ -63,14 +63,14 @@ export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
 /** `keys compromise`. Throws for an unknown kid. */
 export function compromiseKey(keyStore: KeyStore, kid: string, now: Clock): Promise<Ring> {
   return keyStore.update(async (ring) => {
-    // A removed or unknown key gets the same checks.
+    // A removed or unknown key passes the same checks.
     const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
     const newKey = keyStore.algorithms.includes(alg) ? await keyStore.newKey(alg) : undefined;
     return changeFamily(ring, alg, (family) => compromise(family, kid, now(), keyStore.timing, newKey));
   });
 }
 
-/** Wraps every private part, and the ring's checksum, under the first encryption key. */
+/** Seals every private part, and computes the ring's checksum, with the first encryption key. */
 export async function rewrapRing(keyStore: KeyStore, vault: Vault): Promise<void> {
   await keyStore.update((ring) => ({ ...ring, keys: ring.keys.map((key) => rewrapKey(key, vault)) }));
 }

@@ -1,5 +1,5 @@
-// The ring as text: what a store keeps of it, with a checksum that shows whether it was altered, and the version that shows whether
-// an older one was put back.
+// The stored text of the ring, with a checksum that shows whether it was altered, and the version that shows whether an older one
+// was restored.
 import type { Ring } from './ring.ts';
 import { KeyStoreError, type Vault } from './vault.ts';
 import { parseJsonObject } from '../config/parse-fields.ts';
@@ -12,11 +12,11 @@ const PURPOSE = 'signing key ring';
 
 type Body = { readonly writtenAs: number; readonly ring: Ring };
 
-/** `version`: the one the document will have once it is written. An older text put back through the store then has another. */
+/** `version`: the version of the document after the write. An older text that is put back through the store then has another one. */
 export function encodeRing(ring: Ring, version: number, vault: Vault): string {
-  // Text inside the text, so that the checksum covers exactly the bytes that are read.
+  // JSON inside JSON, so that the checksum covers exactly the bytes that are read.
   const body = JSON.stringify({ writtenAs: version, ring } satisfies Body);
-  // 2: with keys that an earlier version would take for RS256.
+  // 2: has keys that an earlier version would take for RS256.
   const v = ring.keys.every(({ alg }) => alg === 'RS256') ? 1 : 2;
   return JSON.stringify({ v, body, checksum: vault.checksum(PURPOSE, body) });
 }

@@ -1,10 +1,10 @@
-// The ring of signing keys as plain data, and what each key is at a moment. All times are epoch milliseconds.
+// The ring of signing keys as plain data, and the state of each key at a time. All times are epoch milliseconds.
 import type { JWK } from 'jose';
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
 
 export type KeyState = 'published' | 'active' | 'retired' | 'removed' | 'compromised';
 
-/** A key as JWKS shows it. `kid` is its RFC 7638 thumbprint, or that of a key that an earlier version imported. */
+/** A key as JWKS shows it. `kid` is its RFC 7638 thumbprint, or the kid of a key that an earlier version imported. */
 export type PublicJwk = JWK & {
   readonly kid: string;
   readonly alg: Algorithm;
@@ -17,7 +17,7 @@ export type NewKey = Readonly<{
   alg: Algorithm;
   createdAt: number;
   public: PublicJwk;
-  /** The private JWK, sealed by the vault. Absent: destroyed. */
+  /** The private JWK, sealed by the vault. Absent if destroyed. */
   sealed?: string | undefined;
 }>;
 
@@ -37,7 +37,7 @@ export type SealedKey = RingKey & { readonly sealed: string };
 export type Ring = Readonly<{
   /** 1 for the first ring, then +1 for each change. */
   generation: number;
-  /** Published keys, and compromised ones until they become a tombstone. Reserves sign in this order. */
+  /** Published keys, and compromised ones until they become tombstones. Reserves sign in this order. */
   keys: readonly RingKey[];
   /** Removed keys, so that a kid is never used again. */
   gone: readonly { readonly kid: string; readonly at: number }[];
@@ -59,7 +59,7 @@ export function stateOf(key: RingKey, now: number): KeyState {
 const MOST_EARLY_MS = 30 * 86_400_000;
 
 /**
- * The key that signs at `now`: the one whose time to sign came last. If there is none, because a clock was ahead when the ring was changed,
+ * The key that signs at `now`: the one that was activated last. If there is none, because a clock was ahead when the ring was changed,
  * the key that signed by that clock, although its time hasn't come. Undefined only if this clock is far behind the ring.
  */
 export function activeKey(ring: Ring, now: number): SealedKey | undefined {
@@ -95,7 +95,7 @@ export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {
   });
 }
 
-/** Whether a key signs, or will. */
+/** Whether a key of the ring signs, or will sign. */
 export const canSign = (ring: Ring, now: number): boolean =>
   ring.keys.some((key) => ['published', 'active'].includes(stateOf(key, now)));
 

@@ -1,5 +1,5 @@
-// The rotation job of one node: reads the ring, does the step that is due, and hands the service a new key set when the ring or the
-// clock calls for one. It also knows whether this node is up to date and may sign.
+// The rotation job of one node: reads the ring, takes the steps that are due, and gives the service a new key set when the ring or
+// the clock requires one. It also knows whether this node is up to date and may sign.
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { Clock } from '../store/store.ts';
 import type { KeySet } from './key-set.ts';
@@ -9,9 +9,9 @@ import { runDueSteps } from './ring-actions.ts';
 import { KeyStoreError } from './vault.ts';
 import { PROPAGATION_SECONDS, SKEW_SECONDS } from '../config/key-times.ts';
 
-/** Below the 5 s in which a compromised key must be gone everywhere, with room for the swap. */
+/** Less than the 5 s in which a compromised key must be gone everywhere, with time for the swap. */
 const POLL_MS = 4000;
-/** How long a node may sign without the store. A retired key outlives its last token by an hour at least, so it must be less. */
+/** How long a node may sign without the store. Less than an hour, the least time that a retired key outlives its last token. */
 const LEASE_MS = 600_000;
 
 /** Calls `fire` once after `delayMs`; the result cancels it. */
@@ -20,7 +20,7 @@ export type Timer = (fire: () => void, delayMs: number) => () => void;
 type RotationOptions = Readonly<{
   keyStore: KeyStore;
   now: Clock;
-  /** Called, one at a time, with each new picture of the ring; the swap counts once it resolves. Rejecting keeps the old set. */
+  /** Called with each new view of the ring, one at a time. The swap counts once it resolves. If it rejects, the old set stays. */
   onKeySet: (keySet: KeySet) => Promise<void> | void;
   onError: (error: unknown) => void;
   timer?: Timer | undefined;
@@ -36,13 +36,13 @@ export class Rotation {
   #ring: Ring | undefined;
   /** The key set that the service uses. */
   #served: { readonly keySet: KeySet; readonly view: string } | undefined;
-  /** When `#ring` was what the store has. */
+  /** When `#ring` was equal to the stored ring. */
   #readAt = Number.NEGATIVE_INFINITY;
-  /** When `#served` was. */
+  /** When `#served` matched the stored ring. */
   #confirmedAt = Number.NEGATIVE_INFINITY;
-  /** When the sets before it were: requests that have begun with one still end with it. */
+  /** The same for the sets before it: requests that began with one still end with it. */
   readonly #replaced = new WeakMap<KeySet, number>();
-  /** Why the stored keys can't be used; undefined also while the store can't be asked. */
+  /** Why the stored keys can't be used. Undefined also while the store is unavailable. */
   #problem: string | undefined;
   #isRunning = false;
   #cancelTimer: (() => void) | undefined;
@@ -63,21 +63,21 @@ export class Rotation {
     this.#arm();
   }
 
-  /** Starts no further turn. Resolves when the current one has ended. */
+  /** Stops polling. Resolves when the current turn has ended. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#cancelTimer?.();
     await this.#lastTurn;
   }
 
-  /** The key set in which each of these has a key that signs. Throws as the store does. */
+  /** Resolves a key set with a signing key for each of these. Throws as the store does. */
   async begin(algorithms: readonly Algorithm[]): Promise<KeySet> {
     const { keyStore, now } = this.#options;
     const wanted = [...keyStore.algorithms, ...algorithms];
     return keyStore.toKeySet(await runDueSteps(keyStore, now, undefined, wanted), now());
   }
 
-  /** As it was last read. Throws before `start`. */
+  /** The ring as last read. Throws before `start`. */
   ring(): Ring {
     if (!this.#ring) throw new Error('the rotation job has not started');
     return this.#ring;
@@ -92,7 +92,7 @@ export class Rotation {
     return now - confirmedAt <= LEASE_MS && !wasSetBack(confirmedAt, now);
   }
 
-  /** Why this node should be sent no requests, one line each; empty while its keys are up to date. */
+  /** Why this node should get no requests, one line each. Empty while its keys are up to date. */
   problems(): readonly string[] {
     const now = this.#options.now();
     const problems = this.#problem === undefined ? [] : [`the stored keys can't be used: ${this.#problem}`];
@@ -120,11 +120,11 @@ export class Rotation {
       } while (now() - this.#readAt > LEASE_MS);
       this.#problem = undefined;
     });
-    // Before the steps, so that a compromise never waits for a new key. Also without the store, because scheduled keys start
+    // Swaps before the steps, so that a compromise never waits for a new key. Also without the store, because scheduled keys start
     // to sign by the clock.
     const isSwapped = await this.#attempt(() => this.#swap());
     if (!isRead) return;
-    // A set that can't be swapped in isn't confirmed: the one that serves may hold a key that others have removed.
+    // A set that can't be swapped in isn't confirmed: the served one may have a key that others have removed.
     if (isSwapped) this.#confirmedAt = this.#readAt;
     await this.#attempt(async () => {
       this.#ring = await runDueSteps(keyStore, now, this.#ring);
@@ -179,7 +179,7 @@ export class Rotation {
   }
 }
 
-/** All that a key set depends on: the ring's generation, and what the clock makes of its keys. */
+/** Everything that a key set depends on: the ring's generation, and the state of its keys by the clock. */
 const viewOf = (ring: Ring, now: number): string =>
   JSON.stringify([ring.generation, ...ring.keys.map((key) => [key.kid, stateOf(key, now)])]);
 

@@ -1,5 +1,5 @@
-// The planned life of a family of keys (families.ts): which step is due next, the ring after it, and what becomes of each key. Pure. Emergencies are in
-// emergency.ts.
+// The planned life of a family of keys (families.ts): which step is due next, the ring after it, and the end of each key. Pure.
+// Emergencies are in emergency.ts.
 import {
   activeKey,
   KeyringError,
@@ -14,19 +14,19 @@ import type { Timing } from '../config/key-times.ts';
 
 export type Step = Readonly<{
   /**
-   * `publish`: a reserve is missing. `activate`: make the appointment at which the reserve takes over, and publish the one after
-   * it. `extend`: tokens live longer than when the key was retired. `retire`: destroy a private part. `remove`: leave a tombstone.
+   * `publish`: a reserve is missing. `activate`: set the time when the reserve takes over, and publish the next reserve.
+   * `extend`: tokens live longer than when the key was retired. `retire`: destroy a private part. `remove`: leave a tombstone.
    * `begin` and `drop`: families.ts.
    */
   kind: 'begin' | 'publish' | 'activate' | 'extend' | 'retire' | 'remove' | 'drop';
-  /** Epoch milliseconds; not after now: due. It depends on the ring alone, so a step that isn't taken is overdue ever longer. */
+  /** Epoch milliseconds; due unless later than now. Depends only on the ring, so a step that isn't taken stays overdue. */
   at: number;
   needsKey?: boolean;
-  /** The ring after it. */
+  /** Returns the ring after the step. */
   take: (newKey?: NewKey) => Ring;
 }>;
 
-/** All that is planned, in no order. */
+/** All planned steps, in no order. */
 export function plannedSteps(ring: Ring, now: number, timing: Timing): readonly Step[] {
   const steps: Step[] = [];
   if (reserveKeys(ring).length === 0) {
@@ -59,12 +59,12 @@ function stepsOf(key: RingKey, ring: Ring, now: number, timing: Timing): readonl
   }
   if (retireAt === undefined || removeAt === undefined) return [];
   const steps: Step[] = [{ kind: 'remove', at: removeAt, take: remove }];
-  // After the skew: on a slower clock this key still signs, and a restart there needs its private part.
+  // After the skew: on a node with a slower clock, this key still signs, and a restart there needs its private part.
   if (sealed !== undefined) {
     const at = retireAt + ms(timing.skew);
     steps.push({ kind: 'retire', at, take: () => edit({ sealed: undefined }) });
   }
-  // Never shortened: two versions of the configuration may run at once, and the longer one has live tokens.
+  // Never shortened: two versions of the configuration may run at once, and tokens of the longer one may be live.
   const last = verifiesUntil(retireAt, timing);
   if (removeAt > now && removeAt < last) {
     steps.push({ kind: 'extend', at: Math.min(retireAt, now), take: () => edit({ removeAt: last }) });
@@ -72,14 +72,14 @@ function stepsOf(key: RingKey, ring: Ring, now: number, timing: Timing): readonl
   return steps;
 }
 
-/** The ring, with `newKey` published when it has no reserve. */
+/** Publishes `newKey` if the ring has no reserve. */
 export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined): Ring {
   return reserveKeys(ring).length > 0 ? ring : publish(ring, newKey, { publishedAt: now });
 }
 
 /** `newKey` signs at once: verifiers fetch the key set when they meet a kid that they don't know. */
 export function begin(ring: Ring, now: number, timing: Timing, newKey: NewKey | undefined): Ring {
-  // Dated back by the skew, so that a node with a slower clock also has a key at once.
+  // Backdated by the skew, so that a node with a slower clock also has a key at once.
   return publish(ring, newKey, { publishedAt: now, activateAt: now - ms(timing.skew) });
 }
 
@@ -91,7 +91,7 @@ function publish(ring: Ring, key: NewKey | undefined, times: Omit<RingKey, keyof
   return { ...ring, keys: [...ring.keys, { ...key, ...times }] };
 }
 
-/** Lets the first reserve sign from `wished` on, or as soon as all verifiers will know it, and the key before it until then. */
+/** Schedules the first reserve to sign from `wished`, or once all verifiers will know it, and the key before it until then. */
 export function appoint(
   ring: Ring,
   wished: number,
@@ -115,7 +115,7 @@ export function appoint(
 const earliestActivation = (key: RingKey, now: number, timing: Timing): number =>
   Math.max(key.publishedAt + ms(timing.publishToActivate), now + ms(timing.propagation + timing.skew));
 
-/** When the last token of a key that retires then has ended, with all that differs. */
+/** When the last token of a key that retires at `retireAt` has expired for all verifiers, caches and clock skew included. */
 export const verifiesUntil = (retireAt: number, timing: Timing): number =>
   retireAt + ms(timing.retireToRemove);
 

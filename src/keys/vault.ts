@@ -10,9 +10,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * `missing`: there is no ring, or no pepper, where one must be. `foreign`: the ring, or the pepper, is another installation's.
- * `empty`: no key in it could sign. `unreadable`: an encryption key is needed that isn't configured. `tampered`: altered.
- * `rolled_back`: older than what was there. `unsupported`: of a newer version. `clock`: this machine's clock is far behind.
+ * `missing`: a required ring or pepper is missing. `foreign`: the ring or the pepper belongs to another installation.
+ * `empty`: no key in the ring could sign. `unreadable`: a required encryption key isn't configured. `tampered`: altered.
+ * `rolled_back`: older than before. `unsupported`: from a newer version. `clock`: this machine's clock is far behind.
  * `busy`: too many lost races.
  */
 type KeyStoreErrorCode =
@@ -37,7 +37,7 @@ export class KeyStoreError extends Error {
   }
 }
 
-/** A sealed value that can't be opened, or a checksum that doesn't hold. Holds no secret. */
+/** A sealed value can't be opened, or a checksum is wrong. Contains no secret. */
 export class VaultError extends KeyStoreError {
   /** The KEK that sealed it, when the value names one. */
   readonly kekId: string | undefined;
@@ -74,7 +74,7 @@ export class Vault {
     this.#byId = new Map(keks.map((kek) => [toKekId(kek), kek]));
   }
 
-  /** Encrypts under a fresh data key. `aad` is bound, not stored: the same text is needed to open. */
+  /** Encrypts under a fresh data key. `aad` is bound, but not stored: opening requires the same text. */
   seal(plaintext: Buffer, aad: string): string {
     const dataKey = randomBytes(KEY_BYTES);
     const ciphertext = encrypt(dataKey, plaintext, dataAad(aad));
@@ -83,7 +83,7 @@ export class Vault {
     return [VERSION, this.kekId, wrapped, ciphertext].join('.');
   }
 
-  /** Throws VaultError, in which it is called `what`. The caller zeroes the result when it is done with it. */
+  /** Opens a sealed value. Throws VaultError, which names it `what`. The caller zeroes the result after use. */
   open(sealed: string, aad: string, what = aad): Buffer {
     const [version, kekId, wrapped, ciphertext, ...rest] = sealed.split('.');
     if (version !== VERSION || !kekId || !wrapped || !ciphertext || rest.length > 0) {
@@ -115,12 +115,12 @@ export class Vault {
     return resealed;
   }
 
-  /** Keyed checksum of `text`, under a key of its own for each purpose. */
+  /** Keyed checksum of `text`, with a separate key for each purpose. */
   checksum(purpose: string, text: string): string {
     return checksumOf(this.#first, purpose, text);
   }
 
-  /** Throws VaultError unless `checksum` was made for exactly this purpose and text under a configured KEK. */
+  /** Throws VaultError unless `checksum` is for exactly this purpose and text under a configured KEK. */
   verify(purpose: string, text: string, checksum: string, what = purpose): void {
     const kekId = checksum.split('.')[1];
     if (!kekId || !isSameHash(checksumOf(this.#pick(kekId, what), purpose, text), checksum)) {
@@ -163,13 +163,13 @@ function decrypt(key: Buffer, encoded: string, aad: Buffer): Buffer {
   }
 }
 
-/** Undefined for anything but the one canonical spelling: base64url has spare bits at its end. */
+/** Returns undefined unless the text is in canonical form: base64url has spare bits at its end. */
 function decode(encoded: string): Buffer | undefined {
   const bytes = Buffer.from(encoded, 'base64url');
   return bytes.toString('base64url') === encoded ? bytes : undefined;
 }
 
-// RFC 5869: a key of its own, so that no checksum is ever computed with a key that also encrypts.
+// RFC 5869: a separate key, so that no checksum is ever computed with a key that also encrypts.
 function checksumOf(kek: Buffer, purpose: string, text: string): string {
   const key = Buffer.from(hkdfSync('sha256', kek, '', `postern ${VERSION} checksum ${purpose}`, KEY_BYTES));
   const sum = createHmac('sha256', key).update(text).digest('base64url');
