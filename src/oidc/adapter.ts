@@ -1,5 +1,5 @@
-// The engine's adapter over the store, in the unit of work of a request: keyed hashes for names, one winner for a code or a
-// refresh token. What stands in a record is record-payload.ts.
+// The engine's adapter to the store, within the unit of work of a request. It names records by keyed hash, and only one request can
+// use a code or a refresh token. record-payload.ts defines the content of a record.
 import { type Adapter, errors } from 'oidc-provider';
 import { GRANT } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
@@ -8,15 +8,15 @@ import { createRecordForm, recordKey, type RecordParts } from './record-payload.
 
 export type AdapterParts = RecordParts & {
   readonly records: UnitOfWork;
-  /** Undefined where nobody asks for what a user has. */
+  /** Undefined when nothing reads the lists (user-lists.ts). */
   readonly lists?: UserLists | undefined;
 };
 
-/** Another one finished it, or went on with its result. */
+/** Rejects because another request finished the interaction or resumed with its result. */
 export const interactionGone = () =>
   Promise.reject(new errors.SessionNotFound('interaction session not found'));
 
-/** A record of a form that only a newer version knows throws NewerForm. */
+/** The adapter throws NewerForm for a record whose form only a newer version knows. */
 export function createAdapter(model: string, parts: AdapterParts): Adapter {
   const { records, hash, tombstoneSeconds, lists } = parts;
   const { keyOf, toRecord, payloadOf } = createRecordForm(model, parts);
@@ -30,24 +30,24 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 
   return {
     async upsert(id, payload, expiresIn) {
-      // An interaction saved in its last second has nothing left to live for.
+      // An interaction saved in its last second has no lifetime left.
       if (expiresIn !== undefined && expiresIn <= 0) return void (await records.destroy(model, keyOf(id)));
       if (model === GRANT) await lists?.addGrant(keyOf(id), payload, expiresIn ?? 0);
-      // The engine gives every model here a lifetime; without one the store refuses.
+      // The engine gives every model here a lifetime; the store refuses a record without one.
       await records.save(toRecord(id, payload, expiresIn ?? Number.NaN));
-      // 'grant_revoked' is not an error: a replayed code or token leads to what is dead already.
+      // 'grant_revoked' is not an error: everything from a replayed code or token is already revoked.
       return undefined;
     },
 
     find: async (id) => payloadOf(await records.find(model, keyOf(id)), id),
-    // Sessions are found by session-records.ts.
+    // session-records.ts finds sessions.
     findByUid: () => Promise.resolve(undefined),
     findByUserCode: () => Promise.resolve(undefined),
 
     async consume(id) {
       await records.use(model, keyOf(id), async (result) => {
-        // RFC 6749 §4.1.2, RFC 9700 §4.14.2: a second use is an attack signal whether it comes late or in parallel, so
-        // the loser of the race ends the family just as a later replay does: one result, never one by timing.
+        // RFC 6749 §4.1.2, RFC 9700 §4.14.2: a second use signals an attack, whether late or in parallel. So the loser of the race
+        // revokes the grant just as a later replay does, and the result doesn't depend on timing.
         if (result === 'already_consumed') await revokeGrantOf(id);
         throw new errors.InvalidGrant('already used');
       });
@@ -55,12 +55,12 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 
     async destroy(id) {
       if (model === GRANT) return revokeGrant(id);
-      // The engine ends an interaction to go on with its result: a second one at the same time would get a code too. Where what comes
-      // of it can't be saved, the browser goes on with the same address.
+      // The engine destroys an interaction to resume with its result, and a parallel resume must not get a code too. If the outcome
+      // can't be saved, the browser can retry the same URL.
       if (model === 'Interaction')
         return void (await records.use(model, keyOf(id), interactionGone, { destroys: true, isLock: true }));
-      // Only a revocation destroys one of the others, and it ends the grant: the tombstone first, so that an outage in between
-      // leaves nothing of the family alive that a repeat would no longer find.
+      // Only a revocation destroys records of other models, and it revokes the grant. The tombstone is written first: after an outage
+      // in between, no token of the grant stays valid that a repeated revocation could no longer find.
       await revokeGrantOf(id);
       return void (await records.destroy(model, keyOf(id)));
     },

@@ -1,5 +1,5 @@
-// What is corrected in the engine's answers to programs, each with the rule that asks for it. What is answered in front of the
-// engine has the same headers.
+// Corrects the engine's answers to programs, each with the rule that requires it. Answers given in front of the engine have the
+// same headers.
 import type { Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { callerOf } from '../config/endpoints.ts';
@@ -8,19 +8,19 @@ import { userScopes, type Config } from '../config/config.ts';
 import { joinParts } from '../features/index.ts';
 import type { Parts } from '../features/parts.ts';
 
-/** RFC 6749 §5.1 wants both on token answers; the other answers to clients are as private. */
+/** RFC 6749 §5.1 requires both for token answers; other answers to clients are just as private. */
 export const CLIENT_ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
 
 type EngineContext = KoaContextWithOIDC & { body: unknown };
 
-/** Faults leave as exceptions; http/errors.ts turns them into 503, 429 or 500. */
+/** Throws the engine's faults; http/errors.ts turns them into 503, 429 or 500. */
 export function adjustAnswers(
   config: Pick<Config, 'issuer' | 'groups' | 'scopes'>,
   features: readonly Parts[],
 ): Middleware {
   /**
-   * RFC 8414 §2: what is offered. The engine names response modes that aren't, members that are defaults, and the scopes of all
-   * resources, which needn't be advertised.
+   * RFC 8414 §2: only what is offered. The engine lists response modes that aren't offered, members with default values, and the
+   * scopes of all resources, which needn't be advertised.
    */
   const discovered = {
     claims_parameter_supported: undefined,
@@ -49,21 +49,21 @@ export function adjustAnswers(
           error_description: 'the client is not allowed to use this grant type',
         };
       }
-      // RFC 9110 §15.5.2: a 401 names the scheme to use. The engine does so only for a caller that used the header.
+      // RFC 9110 §15.5.2: a 401 names the scheme to use. The engine does so only if the caller sent the header.
       if (ctx.status === 401 && ctx.response.headers['www-authenticate'] === undefined)
         ctx.set('WWW-Authenticate', `Basic realm="${config.issuer}"`);
-      // RFC 7009 §2.2: the body says nothing. Single-page apps by oidc-client-ts fail on one that is text/plain.
+      // RFC 7009 §2.2: the body is meaningless. Single-page apps with oidc-client-ts fail if it is text/plain.
       if (route === 'revocation' && ctx.status === 200) ctx.remove('Content-Type');
       ctx.set(CLIENT_ANSWER_HEADERS);
     }
   };
 }
 
-/** RFC 6749 §5.2: no client authentication in a well-formed request is invalid_client; the engine says invalid_request. */
+/** RFC 6749 §5.2: a well-formed request without client authentication is invalid_client; the engine says invalid_request. */
 function isUnauthenticated(ctx: EngineContext): boolean {
   const { params, body, client } = ctx.oidc;
   const namesNone = params !== undefined && params['client_id'] === undefined;
-  // RFC 6749 §3.2: one that is there twice is invalid_request.
+  // RFC 6749 §3.2: a repeated client_id is invalid_request.
   const isTwice = Array.isArray(body?.['client_id']);
   return (
     ctx.status === 400 && namesNone && !isTwice && ctx.get('authorization') === '' && client === undefined
@@ -75,7 +75,7 @@ export const isGrantType = (asked: unknown): asked is string => GRANT_TYPES.some
 const FOREIGN_GRANT = 'unauthorized_client';
 const errorOf = ({ body }: EngineContext) => (body as { readonly error?: string } | undefined)?.error;
 
-/** RFC 6749 §5.2: what a client is told where the engine says `error`, for a grant type that is offered, but not to this client. */
+/** RFC 6749 §5.2: replaces the engine's `error` when the grant type is offered, but not to this client. */
 export function tokenErrorOf<Code>({ oidc }: Pick<KoaContextWithOIDC, 'oidc'>, error: Code) {
   const { params, client, route } = oidc;
   const asked = route === 'token' ? params?.['grant_type'] : grantBegunAt(route)?.type;

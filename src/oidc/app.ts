@@ -1,5 +1,5 @@
-// One application, from top to bottom: what its engine, its pages and its fast path are made of, as one flat object that is passed
-// whole. A module below takes what its own type names. It is immutable; server/replace.ts puts another one in its place.
+// Opens an application: all parts of its engine, pages and fast path, as one flat object that is passed whole. Each module takes only
+// the parts that its own type names. The object is immutable; server/replace.ts replaces it.
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Client, ClientSecret, Config, RateLimits } from '../config/config.ts';
 import { levelsOf } from '../config/sign-in-levels.ts';
@@ -34,7 +34,7 @@ import { createFindDefault, createFindRefusal } from './policies/scopes.ts';
 import { createMachineTokenFinder } from './seam/client-credentials.ts';
 import { createHearOfUser, userListsOf } from './user-lists.ts';
 
-/** What outlives every application of a process: counters and leases are here, so that a reload doesn't reset them. */
+/** The parts that outlive every application of a process. They include counters and leases, so that a reload doesn't reset them. */
 export interface Process extends Telemetry, OpenUsers {
   readonly now: Clock;
   readonly store: Store;
@@ -43,14 +43,14 @@ export interface Process extends Telemetry, OpenUsers {
   readonly limitsOf: (rates: RateLimits) => Limits;
   readonly onSecretUsed: (client: Client, secret: ClientSecret) => void;
   readonly openViews: (config: Config) => Views;
-  /** What asks other hosts, by the settings of a configuration. */
+  /** Outbound requests, limited by the settings of a configuration. */
   readonly outgoingOf: (config: Config) => Outgoing;
-  /** False: these keys may be out of date, and nothing may be signed with them. */
+  /** False when these keys may be out of date, so that nothing may be signed with them. */
   readonly maySign: (keySet: KeySet) => boolean;
   readonly userEvents: UserEvents;
-  /** Seconds; never shortened while running, because older tokens may live that long. */
+  /** Seconds; never less than before in this process, because older tokens may live that long. */
   readonly tombstoneSecondsOf: (config: Config) => number;
-  /** Seconds that access tokens have been given, by audience. */
+  /** The longest lifetime of access tokens so far, in seconds, by audience. */
   readonly longestLifetimes: Map<string, number>;
 }
 
@@ -78,7 +78,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   const factors = { ...process.factors, get: remembered.factors.get };
   const trustedBrowsers = createTrustedBrowsers(hash, now);
 
-  // Clients, and what they and users may have.
+  // Clients, and the access rules for clients and users.
   const clients = createClientLookup(config.clients);
   const { accessToken } = config.lifetimes;
   const audiences = createAudienceRules(issuer, config.resources, accessToken, process.longestLifetimes);
@@ -86,12 +86,12 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   const claims = createClaims(config, audiences, rules);
   const stillAllowed = createStillAllowed(clients);
 
-  // What is stored of users, and the lists of it.
+  // The stored data of users, and its lists.
   const ended = createEndedSessions(ends);
   const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds, audit, ended };
   const held = userListsOf(config, store, stored);
 
-  // Tokens. An ID token is only ever signed after an access token, in the same request: this guards both.
+  // Tokens. An ID token is only ever signed after an access token of the same request, so this guards both.
   const accessTokens = createAccessTokens(issuer, keySet, now, audiences.isPossible);
   const maySign = () => process.maySign(keySet);
   const tokens = signOnlyWhile(maySign, accessTokens, process.metrics);
@@ -121,23 +121,23 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
     }),
     noteSignIn: createNoteSignIn(states, remembered.states, clock.now),
     makePassword: createMakePassword(config, limits),
-    // Of the store itself: whether a link was saved is known before it is handed out.
+    // Uses the store itself, so that a link is saved before it is handed out.
     links: createOneTimeLinks({ ...process, records: store.records, now: clock.now }),
     clients,
     ...createClientAuthentication({ ...process, clients, limits }),
     audiences,
     rules,
     claims,
-    /** Undefined where the file says nothing of sign-ins. */
+    /** Undefined when the configuration has no `sign_in`. */
     levels: levelsOf(config),
     stillAllowed,
     findDefault: createFindDefault(audiences),
     findRefusal: createFindRefusal(config, audiences),
     lists: held?.lists,
     consents: createRememberedConsents(stored, config.lifetimes.consent),
-    /** What a user has, in lists; undefined where nobody asks for them. */
+    /** The lists of users' sessions and grants; undefined when nothing reads them. */
     held,
-    /** Undefined while users can't look. */
+    /** Undefined without the account page. */
     activity: config.account ? held?.index : undefined,
     areNotesHeard: areNotesHeard(config),
     hearOfUser: createHearOfUser(store, storedUsers, held?.userSessions),
@@ -149,7 +149,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   };
 }
 
-/** One request may read the same record several times. */
+/** Reports each record once, because one request may read it several times. */
 function reportDamaged({ log, metrics }: Telemetry) {
   const reported = new WeakSet<StoredRecord>();
   return (kind: string, record: StoredRecord): void => {

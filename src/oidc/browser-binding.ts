@@ -1,19 +1,19 @@
-// Which browser began a sign-in: one cookie for each that is open, named after its interaction. The engine's own cookies of an
-// interaction have a path, so they can't be `__Host-`: a neighbour of a parent domain could plant those of its own sign-in, and the
-// browser that is led there would be signed in as somebody else.
+// Binds each open sign-in to the browser that began it, by a cookie named after the interaction. The engine's own cookies of an
+// interaction have a path, so they can't be `__Host-`: a sibling domain could plant the cookies of its own sign-in, and a browser
+// that is led there would be signed in as another user.
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import { cookieNames, cookieOptions, cookiesOf } from './cookie-names.ts';
 
-/** Per browser. */
+/** Open sign-ins per browser. */
 const MAX_OPEN = 10;
 
-/** The cookie context of a request; the engine's and the host's are the same. */
+/** The cookie context of a request, the same in the engine and the host. */
 export type Cookies = Pick<Context, 'cookies' | 'get' | 'response'>;
 
-/** `browser`: the keyed hash of its cookie. */
+/** `browser`: the keyed hash of the cookie. `exp`: epoch seconds. */
 type Bound = { readonly uid: string; readonly exp?: number; readonly browser?: string };
 
 export type BrowserBinding = ReturnType<typeof createBrowserBinding>;
@@ -23,30 +23,30 @@ export function createBrowserBinding(issuer: string, hash: KeyedHash, now: Clock
   const options = cookieOptions(issuer);
   const nameOf = (uid: string) => `${prefix}.${uid}`;
   const markOf = (value: string) => hash(`browser:${value}`);
-  // Read here, as a name that a neighbour planted behind a blank other than a space isn't ours, and the library keeps a pattern per name.
+  // Parsed here: the library caches a pattern per name, and a name behind any blank but a space was planted by a sibling domain.
   const pattern = new RegExp(`(?:^|;) *(${nameOf('').replaceAll('.', '\\.')}[\\w-]{43})=([^;]*)`, 'g');
 
-  /** The newest that the browser sent, by name. The others go, a few with each answer: its headers have a limit too. */
+  /** Returns the browser's newest cookies by name. Removes the others, a few per answer, because headers have a size limit. */
   function keepNewest(ctx: Cookies, most: number): ReadonlyMap<string, string> {
     const ended = cookiesOf(ctx).join();
     const open = [...ctx.get('Cookie').matchAll(pattern)]
       .map(([, name = '', value = '']) => [name, value] as const)
       .filter(([name]) => !ended.includes(`${name}=`))
-      // Each value begins with its time.
+      // Each value begins with the time of its creation.
       .toSorted(([, one], [, other]) => (one < other ? 1 : -1));
     for (const [name] of open.slice(most, most + MAX_OPEN)) ctx.cookies.set(name, null, options);
     return new Map(open.slice(0, most));
   }
 
   return {
-    /** Gives the browser the cookie of a sign-in that begins, which is to be kept with the result. */
+    /** Sets the cookie of a new sign-in. Returns its keyed hash, which must be saved with the interaction. */
     bind(ctx: Cookies, { uid, exp = 0 }: Bound): string {
       keepNewest(ctx, MAX_OPEN - 1);
       const value = `${now().toString(36)}.${randomBytes(32).toString('base64url')}`;
       ctx.cookies.set(nameOf(uid), value, { ...options, expires: new Date(exp * 1000) });
       return markOf(value);
     },
-    /** Whether this browser began it. */
+    /** Whether this browser began the sign-in. */
     isOf(ctx: Cookies, { uid, browser }: Bound): boolean {
       const value = keepNewest(ctx, MAX_OPEN).get(nameOf(uid));
       return value !== undefined && markOf(value) === browser;

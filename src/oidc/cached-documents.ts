@@ -12,20 +12,20 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   [ENDPOINTS.jwks, 'application/jwk-set+json'],
 ]);
 
-/** How long a caller may keep one. */
+/** How long a caller may cache a document. */
 const MAX_AGE_SECONDS = 300;
 
 type CachedDocument = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
-/** Those that the engine has rendered. */
+/** The documents that the engine has rendered. */
 export type CachedDocuments = Pick<ReturnType<typeof createCachedDocuments>, 'find'>;
 
-/** Of one engine instance; the next one comes with documents of its own. */
+/** Caches the documents of one engine instance; the next instance has its own. */
 export function createCachedDocuments() {
   const rendered = new Map<string, CachedDocument>();
 
   return {
-    /** What the engine has rendered already. */
+    /** Finds a document that the engine has rendered already. */
     find: (path: string) => rendered.get(path),
     serve: async (ctx: Context, next: Next): Promise<void> => {
       const { path, method } = ctx;
@@ -35,7 +35,7 @@ export function createCachedDocuments() {
         await next();
         if (ctx.status !== 200) return undefined;
         document = render(path, ctx.body);
-        // Nothing is kept of a HEAD, for which the engine needn't make a body.
+        // A HEAD isn't cached, because the engine needn't render a body for it.
         if (method === 'GET') rendered.set(path, document);
       }
       ctx.status = 200;

@@ -1,4 +1,4 @@
-// Which claims of a user a client and an API get: by scope (OIDC Core §5.4), in access tokens and at introspection.
+// The user's claims that clients and APIs get: by scope (OIDC Core §5.4), in access tokens and at introspection.
 import type { AccessRules } from '../config/access-rules.ts';
 import { claimsOfScopes, isTooLong } from '../config/claims-of-scopes.ts';
 import type { Client, ScopeSettings } from '../config/config.ts';
@@ -6,14 +6,14 @@ import type { User } from '../users/user.ts';
 import type { Audience, AudienceRules } from '../tokens/audience.ts';
 import type { GivenToken } from './guard.ts';
 
-/** A scope and its one claim. */
+/** The name of a scope and of its only claim. */
 const GROUPS = 'groups';
 
 type Values = Readonly<Record<string, unknown>>;
 
 export type Claims = ReturnType<typeof createClaims>;
 
-/** What else is put into an access token (options.ts). No claim of a user has such a name. */
+/** Claims of the sign-in in an access token (options.ts). No claim of a user has such a name. */
 const OF_SIGN_IN: ReadonlySet<string> = new Set(['auth_time', 'acr', 'amr']);
 
 export function createClaims(config: ScopeSettings, audiences: AudienceRules, rules: AccessRules) {
@@ -37,19 +37,19 @@ export function createClaims(config: ScopeSettings, audiences: AudienceRules, ru
   return {
     byScope,
     forClient,
-    /** What of them an ID token has by `scope`: without the groups where it would be too long with them; userinfo has them then. */
+    /** Selects the claims of an ID token by `scope`. Omits groups when they would make it too long; userinfo has them then. */
     inIdToken(all: Values, scope: string): Values {
       const names = given(scope.split(' '));
       const inside = Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
       return names.has(GROUPS) && isTooLong(inside) ? { ...inside, [GROUPS]: undefined } : inside;
     },
     /**
-     * The claims that an access token for this audience has besides its own (RFC 9068 §2.2.3.1). null: the user has no such claim yet;
+     * The user's claims in an access token for this audience (RFC 9068 §2.2.3.1). null: the user has no such claim yet;
      * introspection shows it as soon as they do.
      */
     inAccessToken: (audience: Audience, scopes: Iterable<string>, all: Values): Values =>
       Object.fromEntries(wantedAt(audience, scopes).map((name) => [name, all[name] ?? null])),
-    /** What introspection shows of these claims: as they are now, with what else was put into the token. `client`: the token's own. */
+    /** The current values of these claims for introspection, with the other claims of the token. `client`: the token's client. */
     now(token: GivenToken, account: User, client: Pick<Client, 'scopes'>): Values {
       const { clientId, aud = [], extra = {} } = token;
       const names = Object.keys(extra).filter((name) => !OF_SIGN_IN.has(name));

@@ -1,9 +1,9 @@
-// What happens when a client says who it is: an attempt with a secret is counted, then every live hash is compared in constant time. The
-// client's own request is counted after that, so that a guess is never free and only the client itself can use up its limit.
+// Client authentication. An attempt with a secret is counted first, then every live hash is compared in constant time. The client's own
+// request is counted afterwards, so that no guess is free and only the client itself can use up its limit.
 //
-// Strangers send an app or an API codes and tokens that are made up, and it passes them on. So only what is real counts against the client's
-// own limit: machine tokens, what is exchanged or revoked, and live tokens at introspection. Everything else counts against a second limit
-// of the client, which also stops a client that looks for tokens by trying (RFC 7662 §4).
+// Anyone can send an app or an API made-up codes and tokens, which it passes on. So only real ones count against the client's own limit:
+// machine tokens, codes and tokens that are exchanged or revoked, and live tokens at introspection. Everything else counts against a
+// second limit of the client, which also stops a client that guesses tokens (RFC 7662 §4).
 import { timingSafeEqual } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -14,7 +14,7 @@ import type { Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
 import type { Clients } from './clients.ts';
 
-/** Where and from where a client says who it is. */
+/** The endpoint and the address of a client authentication. */
 export const shownAt = ({ oidc, state }: KoaContextWithOIDC) => ({
   endpoint: clientLimitsOf(oidc.route)[0],
   address: String(state['clientAddress'] ?? ''),
@@ -31,7 +31,7 @@ type ClientAuthenticationParts = Readonly<{
   clients: Clients;
   limits: Limits;
   now: Clock;
-  /** Gets the secret that was right, on the request's path, so it must only take a note. */
+  /** Receives the matching secret. Delays the request, so it must only take a note. */
   onSecretUsed: (client: Client, secret: ClientSecret) => void;
 }>;
 
@@ -46,14 +46,14 @@ export function createClientAuthentication({
     await limits.takeClient(request.endpoint, request.client, request.address);
   }
 
-  /** The client has authenticated, or is a public one that named itself. */
+  /** Admits a client that has authenticated, or a public one that named itself. */
   async function admitClient(ctx: KoaContextWithOIDC, client: Client): Promise<void> {
     const { oidc } = ctx;
     const request = { client, ...shownAt(ctx), isCounted: false };
     const { endpoint, address } = request;
     (ctx.state as State).clientRequest = request;
-    // Anybody can name a public client: it is counted before anything is looked up, and by address as well. At introspection, what isn't
-    // its own counts as a wrong secret.
+    // Anyone can name a public client, so it is counted before any look-up, and by address as well. At introspection, a token that
+    // isn't its own counts as a wrong secret.
     if (isPublic(client)) await limits.takeAddress(clientLimitsOf(oidc.route)[1], address);
     const isMachine = oidc.params?.['grant_type'] === 'client_credentials';
     if (isMachine || (isPublic(client) && endpoint !== 'introspection')) await take(request);
@@ -62,7 +62,7 @@ export function createClientAuthentication({
   return {
     admitClient,
 
-    /** Counts the attempt, in constant time, and a right one as a request of the client; throws what the host answers (429, 503). */
+    /** Counts the attempt, compares in constant time, and admits the client on a match. Throws what the host answers (429, 503). */
     compareSecret: async (ctx: KoaContextWithOIDC, clientId: string, secret: string): Promise<boolean> => {
       const client = await clients.load(clientId);
       if (client === undefined) return false;
@@ -76,15 +76,15 @@ export function createClientAuthentication({
       return isRight;
     },
 
-    /** A code or a token is real and about to be used up. A refusal leaves it as it is. */
+    /** Counts the request before it uses up a real code or token. A refusal leaves the code or token unused. */
     takeBeforeUse: async (ctx: Pick<Context, 'state'> | undefined): Promise<void> => {
       const request = (ctx?.state as State | undefined)?.clientRequest;
       if (request?.isCounted === false) await take(request);
     },
 
-    /** Counts by the answer what wasn't counted before. */
+    /** Counts, by their answer, the requests that weren't counted before. */
     countAnswers: async (ctx: Context, next: Next): Promise<void> => {
-      // An outage passes as an exception and isn't counted: 503 says nothing about the token.
+      // An outage throws and isn't counted: 503 says nothing about the token.
       await next();
       const request = (ctx.state as State).clientRequest;
       if (request === undefined || request.isCounted) return;
@@ -101,7 +101,7 @@ const isPublic = ({ tokenEndpointAuthMethod }: Client) => tokenEndpointAuthMetho
 const isActive = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'active' in body && body.active === true;
 
-/** The live secret that has this digest; `at` in epoch seconds. Looks at every one, whichever matches. */
+/** Finds the live secret with this digest; `at` in epoch seconds. Compares with every live secret, even after a match. */
 export function findSecret(
   secrets: readonly ClientSecret[],
   digest: Buffer,

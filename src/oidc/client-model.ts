@@ -3,7 +3,7 @@ import { isUrlClient } from '../config/client-id-url.ts';
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../views/models.ts';
 
-/** Users never meet a service, so no page names it to a caller that sends its id. */
+/** Undefined for a service, which users never see: no page may reveal its name to a caller that sends its id. */
 export function toUsersClient(client: Client | undefined, issuer: string): ClientModel | undefined {
   return client && client.redirectUris.length > 0 ? toClientModel(client, issuer) : undefined;
 }
@@ -20,11 +20,11 @@ export function toClientModel(client: Client, issuer: string): ClientModel {
   };
 }
 
-/** A document may say any name, so its host is what users are shown. */
+/** A client's document may claim any name, so users see its host instead. */
 const nameOf = ({ clientId, clientName = clientId }: Client): string =>
   isUrlClient(clientId) ? new URL(clientId).host : clientName;
 
-/** OIDC Core §4: the app begins a sign-in itself when it is given the issuer. */
+/** OIDC Core §4: an app that receives the issuer starts the sign-in itself. */
 function startOf({ initiateLoginUri, clientUri }: Client, issuer: string): string | undefined {
   if (initiateLoginUri === undefined) return clientUri;
   const url = new URL(initiateLoginUri);

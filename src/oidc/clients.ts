@@ -1,17 +1,17 @@
-// The look-up of a client: one of the file, or one that a feature knows. To the engine a client is metadata (RFC 7591) without secrets,
-// of which it would keep one in the clear (see client-authentication.ts).
+// Looks up clients: those of the configuration, and those that a feature knows. The engine gets a client's metadata (RFC 7591) without
+// secrets, because it would keep one in the clear (see client-authentication.ts).
 import type { ClientMetadata } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { joinParts } from '../features/index.ts';
 
-/** Undefined for a client that it doesn't know. Throws what the host answers: ClientUnavailable, TooManyRequests, StoreUnavailable. */
+/** Resolves undefined for an unknown client. Throws what the host answers: ClientUnavailable, TooManyRequests, StoreUnavailable. */
 export type ClientSource = (clientId: string) => Promise<Client | undefined>;
 
 export type ClientMetadataOf = (client: Client) => Partial<ClientMetadata>;
 
 export type Clients = ReturnType<typeof createClientLookup>;
 
-/** Who the client is can't be had right now: the answer is 503. The message says why, for operators. */
+/** The client can't be looked up right now: the answer is 503. The message gives administrators the reason. */
 export class ClientUnavailable extends Error {
   /** For metrics. */
   readonly why: string;
@@ -30,9 +30,9 @@ export function createClientLookup(clients: readonly Client[]) {
   const sources: ClientSource[] = [];
 
   return {
-    /** One of the file: for the fast path, for hooks of the engine that can't wait, and where nothing may be asked. */
+    /** Finds a configured client: for the fast path, for hooks of the engine that can't wait, and where no source may be asked. */
     find: (clientId: string) => ofFile.get(clientId),
-    /** Also one that a source knows. Throws what it does. */
+    /** Resolves a client of the configuration or of a source. Throws what the source throws. */
     load: async (clientId = '') => {
       const known = ofFile.get(clientId);
       if (known) return known;
@@ -42,18 +42,18 @@ export function createClientLookup(clients: readonly Client[]) {
       }
       return undefined;
     },
-    /** Once, before any is looked up. */
+    /** Adds sources. Called once, before the first look-up. */
     alsoFrom: (more: readonly ClientSource[]) => void sources.push(...more),
   };
 }
 
-/** The clients, and what the engine is told of each. */
+/** The clients, and the metadata that the engine gets for each. */
 export type KnownClients = Readonly<{ clients: Clients; metadataOf: (client: Client) => ClientMetadata }>;
 
-/** Never compared: the engine only wants to see that a confidential client has a secret. */
+/** Never compared: the engine only requires that a confidential client has a secret. */
 const PLACEHOLDER_SECRET = 'kept-elsewhere';
 
-/** With what the features say of it. */
+/** The engine's metadata of a client, with the members that features add. */
 export const clientMetadataOf =
   (features: readonly { readonly clientMetadata?: ClientMetadataOf }[]) =>
   (client: Client): ClientMetadata => ({
@@ -73,7 +73,7 @@ function toClientMetadata(client: Client): ClientMetadata {
     response_types: usesCode ? ['code'] : [],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
-    // No `scope`: what a client may ask for, and in which order it is refused, is decided in scopes.ts alone.
+    // No `scope`: scopes.ts alone decides what a client may ask for, and in which order it is refused.
     id_token_signed_response_alg: client.idTokenSignedResponseAlg,
   };
 }

@@ -1,21 +1,21 @@
-// What every cookie of one issuer is called, and the attributes of those that aren't the engine's.
+// The names and attributes of an issuer's cookies.
 import type { Context } from 'koa';
 
-/** RFC 6265bis §4.1.3: the prefixes make a browser refuse a cookie that a neighbour or plain http planted. */
+/** RFC 6265bis §4.1.3: the prefixes make a browser refuse a cookie that a sibling domain or plain http planted. */
 export function cookieName(
   issuer: string,
   name: string,
   prefix: '__Host-' | '__Secure-' = '__Host-',
 ): string {
   const { protocol, pathname } = new URL(issuer);
-  // A cookie with __Host- is sent to the whole host: issuers at other paths of it need names of their own.
+  // A __Host- cookie is sent to the whole host, so issuers at other paths need their own names.
   const own = pathname === '/' ? '' : `-${pathname.slice(1).replaceAll(/[^\w-]/g, toHex)}`;
   return `${protocol === 'https:' ? prefix : ''}postern_${name}${own}`;
 }
 
 export const cookieNames = (issuer: string) => ({
   session: cookieName(issuer, 'session'),
-  // Their paths end with the interaction, which no other issuer has.
+  // The paths of these two end with the interaction's id, which no other issuer has.
   interaction: cookieName(issuer, 'interaction', '__Secure-'),
   resume: cookieName(issuer, 'resume', '__Secure-'),
   browser: cookieName(issuer, 'browser'),
@@ -23,10 +23,10 @@ export const cookieNames = (issuer: string) => ({
   language: cookieName(issuer, 'language'),
 });
 
-/** Attributes of the engine's. */
+/** Attributes of the engine's cookies. */
 export const SIGNED = { signed: true, httpOnly: true, sameSite: 'lax' } as const;
 
-/** Without a signature, for what proves itself or grants nothing. */
+/** Attributes of cookies without a signature, which carry their own proof or grant nothing. */
 export function cookieOptions(issuer: string) {
   return {
     signed: false,
@@ -36,7 +36,7 @@ export function cookieOptions(issuer: string) {
   };
 }
 
-/** Those that the answer sets. */
+/** The cookies that the answer sets. */
 export const cookiesOf = ({ response }: Pick<Context, 'response'>): readonly string[] =>
   [response.headers['set-cookie'] ?? []].flat();
 

@@ -1,4 +1,4 @@
-// Which sessions of apps end, in a request or by an act on a user, and who has to hear of it.
+// Collects the sessions at apps that end, in a request or by a change to a user, for the apps that must be notified.
 import type { Context, Next } from 'koa';
 import type { Session } from 'oidc-provider';
 
@@ -6,11 +6,11 @@ import type { Session } from 'oidc-provider';
 export type EndedSession = Readonly<{
   clientId: string;
   accountId: string;
-  /** As in the app's ID tokens. Names the session there, and is no credential. */
+  /** From the app's ID tokens. Identifies the session there, and is no credential. */
   sid: string;
 }>;
 
-/** What has to hear of the sessions of some clients. */
+/** Receives the ended sessions of some clients. */
 export type SessionEnds = Readonly<{
   clientIds: ReadonlySet<string>;
   add: (ended: readonly EndedSession[]) => Promise<void>;
@@ -33,12 +33,12 @@ export function createEndedSessions(ends: SessionEnds | undefined) {
     ends?.add(ended.filter(({ clientId }) => clientIds.has(clientId)));
 
   return {
-    /** The clients of which anything hears. */
+    /** The clients that are notified of ended sessions. */
     clientIds,
     add: async (ending: Ending) => addAll(toEach(ending)),
     note: (ctx: object, ending: Ending) =>
       void noted.set(ctx, [...(noted.get(ctx) ?? []), ...toEach(ending)]),
-    /** Adds what was noted before the session itself ends: nothing is forgotten. */
+    /** Adds the noted sessions before the end of the session itself is saved, so that none is lost. */
     queue: async (ctx: Context, next: Next): Promise<void> => {
       await next();
       await addAll(noted.get(ctx) ?? []);

@@ -1,5 +1,5 @@
-// The engine's events in the audit trail (tokens issued and refused, wrong client credentials, grants and sessions that ended) and in
-// the log (what was refused).
+// Records the engine's events in the audit trail (tokens issued and refused, wrong client credentials, ended grants and sessions), and
+// logs refusals.
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -10,17 +10,17 @@ import { clip } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
 import type { App } from './app.ts';
 
-/** Nothing was issued, and what the client sent may be used up. */
+/** Nothing was issued, and the client's code or token may be used up. */
 export const UNCONFIRMED = 'unconfirmed';
 
-/** By the engine or by the fast path. */
+/** Records a token that the engine or the fast path issued. */
 export const recordIssued = (audit: Audit, state: Context['state'], token: AuditFields) =>
   audit.record('token_issued', 'success', { ...originOf(state), ...token });
 
-/** The engine's events `….error` of requests that a user or an app developer may report. */
+/** The engine's events `….error` that a user or an app developer may report. */
 const REFUSALS = 'authorization grant userinfo introspection revocation end_session end_session_confirm';
 
-/** What has happened is recorded once everything is stored: the engine speaks of success before that. */
+/** Records successes only once everything is stored: the engine emits them earlier. */
 export function followEvents(provider: Provider, { audit, log, records: { afterwards } }: App): void {
   // The engine reports the real error of a `server_error` here and nowhere else.
   provider.on('server_error', (ctx, error) => {
@@ -42,9 +42,9 @@ export function followEvents(provider: Provider, { audit, log, records: { afterw
   });
 
   for (const event of REFUSALS.split(' ')) {
-    // The types know each of these events by its own overload, with the same listener.
+    // The types have an overload for each of these events, with the same listener.
     provider.on(`${event}.error` as 'grant.error', (ctx, error) => {
-      // Whoever asks waits for a user (RFC 8628 §3.5).
+      // The device still waits for its user (RFC 8628 §3.5).
       if (error instanceof errors.AuthorizationPending) return;
       log.info(toLine(ctx, error), `${event} refused`);
       if (callerOf(ctx.oidc.route) === 'client') recordRefused(audit, ctx, error);
@@ -52,7 +52,7 @@ export function followEvents(provider: Provider, { audit, log, records: { afterw
   }
 
   provider.on('grant.revoked', (ctx) => {
-    // It has ended already, whatever becomes of this request.
+    // The grant has already ended, even if this request fails.
     audit.record('grant_ended', 'success', {
       ...originOf(ctx.state),
       client_id: ctx.oidc.client?.clientId,
@@ -62,7 +62,7 @@ export function followEvents(provider: Provider, { audit, log, records: { afterw
   });
 
   provider.on('end_session.success', (ctx) => {
-    // An answer of "stay signed in" also ends here.
+    // The engine also emits this when the user chooses to stay signed in.
     if (ctx.oidc.params?.['logout'] === undefined) return;
     afterwards(() => recordSignOut(audit, ctx));
   });
@@ -70,7 +70,7 @@ export function followEvents(provider: Provider, { audit, log, records: { afterw
 
 type Refusal = errors.OIDCProviderError;
 
-/** No token, or at any endpoint for clients wrong credentials. */
+/** Records a refused token, or wrong credentials at any endpoint for clients. */
 function recordRefused(audit: Audit, ctx: KoaContextWithOIDC, error: Refusal): void {
   const { route, client } = ctx.oidc;
   const isClient = error.error === 'invalid_client';
@@ -93,11 +93,11 @@ export function recordSignOut(audit: Audit, { state, oidc }: KoaContextWithOIDC,
   });
 }
 
-/** Whose token a client revoked; the engine looks at no account there. */
+/** The user whose token a client revoked; the engine loads no account there. */
 const revokedFrom = ({ oidc: { entities } }: KoaContextWithOIDC): string | undefined =>
   (entities.AccessToken ?? entities.RefreshToken)?.accountId;
 
-/** What was asked for, where it is something that exists. */
+/** The requested grant type, if it exists. */
 function grantTypeOf(ctx: KoaContextWithOIDC): string | undefined {
   const asked: unknown = ctx.oidc.params?.['grant_type'];
   return isGrantType(asked) ? asked : undefined;
@@ -108,10 +108,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   invalid_redirect_uri: 'add redirectUri to redirect_uris of the client',
 };
 
-/** Characters of a client_id that nobody has: enough to see a slip of the pen, and too few of a token in the wrong place. */
+/** Logged characters of an unknown client_id: enough to spot a typo, too few to leak a token in the wrong place. */
 const SHOWN = 12;
 
-/** For the log. Never a token, a code or a secret, and of a URI only what is before the query. */
+/** The fields of a log line: never a token, a code, a secret or the query of a URI. */
 function toLine({ oidc: { client, params = {} }, state }: KoaContextWithOIDC, error: Refusal): object {
   return {
     requestId: state['requestId'] as unknown,
@@ -127,7 +127,7 @@ function toLine({ oidc: { client, params = {} }, state }: KoaContextWithOIDC, er
 
 const clientNamed = (id: unknown) => (typeof id === 'string' ? clip(id, SHOWN) : undefined);
 
-/** What an app developer compares with the configuration; nothing of what isn't a URI at all. */
+/** The URI that an app developer compares with the configuration; undefined for anything else. */
 function toAddress(uri: unknown): string | undefined {
   if (typeof uri !== 'string' || !URL.canParse(uri)) return undefined;
   const { protocol, host, pathname } = new URL(uri);

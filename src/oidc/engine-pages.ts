@@ -1,4 +1,4 @@
-// The engine's own pages (sign out, signed out, error) through our templates. interaction/ has sign-in and consent.
+// Renders the engine's own pages (sign out, signed out, error) with our templates. interaction/ has sign-in and consent.
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { callerOf, ENDPOINTS } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
@@ -11,11 +11,11 @@ import { toUsersClient } from './client-model.ts';
 import type { Clients } from './clients.ts';
 import { showPage } from './send-page.ts';
 
-/** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
+/** Errors of an authorization request that only a page can answer, because its client or redirect URI is unknown. */
 const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
 const UNMATCHED_TEXT = 'the client is unknown, or the redirect_uri is not registered for it';
 
-/** The same for everything that is wrong with a sign-out: no page tells which clients there are, but on the developer's own machine. */
+/** The error for every fault of a sign-out: except with a loopback issuer, no page reveals which clients exist. */
 const SIGN_OUT_REFUSED = {
   error: 'invalid_request',
   description: 'the app, its ID token or the address to return to is not known here',
@@ -28,7 +28,7 @@ export function createEnginePages(pages: Pages, clients: Clients, issuer: string
   const clientModel = async ({ oidc: { client } }: KoaContextWithOIDC) =>
     toUsersClient(await clients.load(client?.clientId), issuer);
 
-  /** Only the developer in front of the machine learns here which of the two it is. The log has it too. */
+  /** Says which of the two is wrong only with a loopback issuer, to the developer. The log always says it. */
   function unmatched(ctx: KoaContextWithOIDC, description: string | undefined): Partial<PageModels['error']> {
     if (!isLoopbackUrl(issuer)) {
       return { appFault: true, error: 'invalid_request', description: UNMATCHED_TEXT, client: undefined };
@@ -49,20 +49,20 @@ export function createEnginePages(pages: Pages, clients: Clients, issuer: string
       showPage(ctx, pages, ['logout', model]);
     },
 
-    // The engine doesn't say here what the user answered; the browser's session does.
+    // The engine doesn't pass on what the user chose; the browser's session shows it.
     postLogoutSuccessSource: async (ctx: KoaContextWithOIDC): Promise<void> => {
       const { accountId } = await ctx.oidc.provider.Session.get(ctx);
       const outcome = accountId === undefined ? 'signed_out' : 'stayed';
       showPage(ctx, pages, ['logged-out', { client: await clientModel(ctx), outcome }]);
     },
-    /** There was nobody to sign out. The engine is done with the request: no document is asked for. */
+    /** Shows that no user was signed in. The engine has finished the request, so no client document is fetched. */
     nobodyToSignOut: (ctx: KoaContextWithOIDC): void => {
       const client = clients.find(ctx.oidc.client?.clientId ?? '');
       showPage(ctx, pages, ['logged-out', { client: toUsersClient(client, issuer), outcome: 'nobody' }]);
     },
 
     renderError: async (ctx: KoaContextWithOIDC, out: ErrorOut, cause: Error): Promise<void> => {
-      // RFC 6749 §5.2: what programs call answers in JSON, whatever the Accept header says.
+      // RFC 6749 §5.2: endpoints for programs answer in JSON, whatever the Accept header says.
       if (isForPrograms(ctx.oidc.route)) {
         ctx.body = out;
         return;
@@ -73,7 +73,7 @@ export function createEnginePages(pages: Pages, clients: Clients, issuer: string
         throw new FormRefusal('csrf', 'the form was not sent from this browser, or is too old');
       const model = {
         status: ctx.status,
-        // A sign-in that is over, as http/errors.ts calls it too.
+        // A sign-in that is over; http/errors.ts uses the same name.
         error: cause.name === 'SessionNotFound' ? 'expired' : error,
         description,
         requestId: String(ctx.state['requestId'] ?? ''),

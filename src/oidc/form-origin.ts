@@ -1,14 +1,14 @@
-// Where a form or a link comes from, as the browser itself says.
+// Checks where a form or a link comes from, by the browser's own headers.
 import type { Context, Middleware } from 'koa';
 import { findEndpoint } from '../config/endpoints.ts';
 import { FormRefusal } from '../views/refusal.ts';
 
-/** Of this site or the user, and for a window. */
+/** Whether this site or the user started the navigation, for a whole page. */
 export const isOwnNavigation = (ctx: Pick<Context, 'get'>): boolean =>
   ['', 'same-origin', 'none'].includes(ctx.get('Sec-Fetch-Site')) &&
   ['', 'document'].includes(ctx.get('Sec-Fetch-Dest'));
 
-/** OWASP CSRF "verifying origin". What any site may send has become a query by now (http/form-as-query.ts). */
+/** OWASP CSRF "verifying origin". http/form-as-query.ts has already turned the forms that any site may send into queries. */
 export function refuseForeignForms(issuer: string): Middleware {
   const { origin: own } = new URL(issuer);
   return function refuseForeignForm(ctx, next) {

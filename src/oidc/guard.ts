@@ -1,4 +1,4 @@
-// Whether a user may have what is asked for, and may still use what they were given: decided by features.
+// Hooks for features that decide what a user may be granted, and whether they may still use it.
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Grouped } from '../config/access-rules.ts';
 import type { Client } from '../config/config.ts';
@@ -14,45 +14,45 @@ export type Wanted = Readonly<{
   aud?: unknown;
 }>;
 
-/** What is looked at in a code or a token of the engine. */
+/** The members of an engine's code or token that are checked. */
 export type GivenToken = Readonly<{
   kind?: string;
-  /** Of a refresh token this is a credential. */
+  /** A credential, if the token is a refresh token. */
   jti?: string | undefined;
   clientId?: string | undefined;
   accountId?: string | undefined;
   scope?: string | undefined;
   resource?: string | readonly string[] | undefined;
   aud?: Audience | undefined;
-  /** Of codes and refresh tokens; access tokens have it among their claims. */
+  /** Only in codes and refresh tokens; access tokens have it among their claims. */
   amr?: Amr | undefined;
-  /** Claims. Introspection shows them as they are. */
+  /** Claims that introspection shows unchanged. */
   extra?: Readonly<Record<string, unknown>> | undefined;
 }>;
 
 export type Guard = Readonly<{
-  /** At an endpoint of the engine. Removes lost scopes from a code or a refresh token; or revokes its grant and throws. */
+  /** For endpoints of the engine. Removes lost scopes from a code or a refresh token, or revokes its grant and throws. */
   admit?: (ctx: KoaContextWithOIDC, user: Grouped, token: GivenToken) => Promise<boolean>;
-  /** At introspection and on the fast path. Removes lost scopes from a refresh token. */
+  /** For introspection and the fast path. Removes lost scopes from a refresh token. */
   sees?: (user: Grouped, token: GivenToken) => Promise<boolean>;
-  /** Whether the fast path answers for this client as the engine would, with no more than `sees`. */
+  /** Whether `sees` is all that the fast path needs to answer for this client as the engine would. */
   isPlain: (client: Client) => boolean;
-  /** Whether a session is enough for a page for signed-in users. */
+  /** Whether a session is enough for the account pages. */
   isEnough?: (session: { readonly amr: Amr; readonly sessionsSince: number }, own: Factors) => boolean;
 }>;
 
-/** What users may not have of what an app asks for. */
+/** Limits what an app asks for to what its user may have. */
 export type Narrowing = Readonly<{
   isDenied: (user: Grouped, wanted: Wanted) => boolean;
   /** Removes from a request what the signed-in user may not have. False: nothing is left, or they may not use the app. */
   narrow: (ctx: KoaContextWithOIDC) => boolean;
-  /** What an interaction stores for `restore`. */
+  /** Members that an interaction stores for `restore`. */
   kept: (ctx: KoaContextWithOIDC) => object;
-  /** Gives a resumed request its first scope again: another user may have signed in since. */
+  /** Restores the original scope of a resumed request, because another user may have signed in since. */
   restore: (ctx: KoaContextWithOIDC) => void;
 }>;
 
-/** Allows what all guards allow. */
+/** Joins guards into one that allows only what all of them allow. */
 export function joinGuards(guards: readonly Guard[]): Required<Guard> {
   return {
     async admit(...args) {

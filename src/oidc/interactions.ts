@@ -1,4 +1,4 @@
-// What the sign-in pages may do with the engine: read an open interaction and finish it, once.
+// Lets the sign-in pages read an open interaction of the engine and finish it, once.
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
@@ -20,27 +20,27 @@ import type { Engine } from './provider.ts';
 
 const DECLINED = 'the user declined the request';
 
-/** Who proved to be whom, when, and how; `proved` is for where the file says something of sign-ins. */
+/** A sign-in: the user, its time and its proof. `proved` is only set when the configuration has `sign_in`. */
 export type Login = Issued & {
   readonly accountId: string;
-  /** What the browser remembered (users/trusted-browsers.ts). */
+  /** The trusted-browser cookie (users/trusted-browsers.ts). */
   readonly device: string;
   readonly proved?: Proved | undefined;
 };
 
 export type Proved = Readonly<{
   amr: Amr;
-  /** Epoch seconds of the second factor. */
+  /** Time of the second factor, in epoch seconds. */
   factorAt?: number | undefined;
-  /** That of the user's factors. */
+  /** The `sessionsSince` of the user's factors. */
   sessionsSince: number;
 }>;
 
-/** By the engine, in this request. */
+/** The engine has answered this request already. */
 export const ANSWERED = 'answered';
 
 type Result = Parameters<Provider['interactionResult']>[2];
-/** Made only where it counts. */
+/** A function runs once this request has the lock, so that a loser saves nothing. */
 type GivenResult = Result | (() => Promise<Result>);
 
 export type Interactions = ReturnType<typeof createInteractions>;
@@ -48,15 +48,15 @@ export type Interactions = ReturnType<typeof createInteractions>;
 export function createInteractions(engine: Engine) {
   const finish = (ctx: Context, { uid }: OpenInteraction, result: GivenResult, spends?: CollectionWrite) =>
     orGone(finishOnce(engine, ctx, uid, result, { spends }));
-  /** Not where this request has changed what the engine looks at. */
+  /** Also resumes in this request if possible. Not after changes in this request to data that the engine reads. */
   const finishAndGoOn = (ctx: Context, { uid, isRedirected }: OpenInteraction, result: GivenResult) =>
     orGone(finishOnce(engine, ctx, uid, result, { goesOn: isRedirected && engine.lists === undefined }));
   const deny = (ctx: Context, interaction: OpenInteraction, description: string) =>
     finishAndGoOn(ctx, interaction, { error: 'access_denied', error_description: description });
 
-  // `finish…`: the URL to go on with, or ANSWERED; undefined when somebody else finished the interaction first.
+  // `finish…` resolves the URL to redirect to, or ANSWERED; undefined when another request finished the interaction first.
   return {
-    /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
+    /** Undefined when the interaction isn't this browser's, has expired, was finished, or its session changed. */
     async find(ctx: Context, uid: string): Promise<OpenInteraction | undefined> {
       const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res));
       // The cookie names the interaction; the path must name the same one.
@@ -64,7 +64,7 @@ export function createInteractions(engine: Engine) {
       return engine.browsers.isOf(ctx, details) ? toOpenInteraction(engine, details) : undefined;
     },
 
-    /** `spends`: written together with it; throws DocumentChanged where that is of an older version. */
+    /** Writes `spends` together with the result. Throws DocumentChanged when `spends` has an outdated version. */
     async finishLogin(ctx: Context, interaction: OpenInteraction, login: Login, spends?: CollectionWrite) {
       const isNew = engine.areNotesHeard && (await isNewBrowser(engine, login));
       await engine.records.beside(() => engine.noteSignIn(login.accountId));
@@ -79,19 +79,19 @@ export function createInteractions(engine: Engine) {
       return destination;
     },
 
-    /** The signed-in user proved more. The session goes on, and ends when it would have. */
+    /** The signed-in user proved more. The session continues and keeps its end. */
     async finishStepUp(ctx: Context, interaction: OpenInteraction, proved: Proved, spends?: CollectionWrite) {
       const { accountId, issued } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
-      // Without `login` the engine leaves the session as it is, and asks again.
+      // Without `login` the engine doesn't change the session and prompts again.
       const login = toLogin(engine, ctx, { accountId, ...issued, proved, device: '' });
       return finish(ctx, interaction, { second_factor: {}, login }, spends);
     },
 
-    /** The user has read it. */
+    /** The user has read the notice. */
     finishNotice: (ctx: Context, interaction: OpenInteraction) => finish(ctx, interaction, { notice: {} }),
 
-    /** Goes on with the user who is signed in. */
+    /** Continues as the signed-in user. */
     finishSelection: (ctx: Context, interaction: OpenInteraction) =>
       finishAndGoOn(ctx, interaction, { select_account: {} }),
 
@@ -116,12 +116,12 @@ export function createInteractions(engine: Engine) {
       return destination;
     },
 
-    /** By the service: the app gets access_denied. The caller records why. */
+    /** Denies for the service: the app gets access_denied. The caller records the reason. */
     deny,
 
-    /** By the user: the same (RFC 6749 §4.1.2.1). */
+    /** Denies for the user, with the same error (RFC 6749 §4.1.2.1). */
     async decline(ctx: Context, interaction: OpenInteraction) {
-      // That they had none was recorded when it was decided.
+      // Missing access was recorded when it was decided.
       const hadAccess = interaction.prompt !== 'access';
       const destination = await deny(ctx, interaction, hadAccess ? DECLINED : NO_ACCESS);
       if (destination !== undefined && hadAccess)
@@ -131,13 +131,13 @@ export function createInteractions(engine: Engine) {
   };
 }
 
-/** The user has signed in before, elsewhere. */
+/** Whether the user has signed in before, but not in this browser. */
 async function isNewBrowser({ states, trustedBrowsers }: Engine, { accountId, device }: Login) {
   const { lastSignIn } = await states.get(accountId);
   return lastSignIn !== undefined && trustedBrowsers.find(device, accountId) === undefined;
 }
 
-/** While the page was open: nothing is stored then, and the way back says so. */
+/** Whether the user lost access while the page was open. Nothing is stored then, and the resumed request says so. */
 async function hasLostAccess(
   { narrowing, accounts }: Engine,
   { accountId = '', issued, settings: { clientId }, asked }: OpenInteraction,
@@ -147,11 +147,11 @@ async function hasLostAccess(
   return account !== undefined && narrowing?.isDenied(account, request) === true;
 }
 
-/** What the engine takes as a sign-in, with what keepSignIn looks for in it. */
+/** The engine's login result, with the members that keepSignIn reads. */
 function toLogin({ levels, activity }: Engine, ctx: Context, { accountId, at, generation, proved }: Login) {
   return {
     accountId,
-    // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
+    // By default the engine takes the time when the browser returns, which may be after a new password was set.
     ts: at,
     generation,
     ...(proved && levels && { ...proved, amr: [...proved.amr], acr: levels.nameOf(levelOf(proved.amr)) }),
@@ -171,9 +171,9 @@ function recordConsent(
 }
 
 /**
- * Resolves when everything is durable. Of parallel posts the store picks the winner; a loser leaves nothing behind. Rejects with
- * SessionNotFound where the interaction was finished before, or its session has ended since it was found. `goesOn`: here, where one
- * transaction holds everything.
+ * Resolves when everything is durable. The store lets one of several parallel posts win; the others leave nothing behind. Rejects with
+ * SessionNotFound when the interaction was finished before, or its session has ended since it was found. `goesOn`: resumes in this
+ * request if one transaction holds everything.
  */
 async function finishOnce(
   engine: Engine,
@@ -197,10 +197,10 @@ async function finishOnce(
   return spends !== undefined && used === 'done' ? failingAs(true, save()) : save();
 }
 
-/** As if the browser had been sent there. */
+/** Runs the engine as if the browser had followed the redirect to `to`. */
 async function resume({ provider, issuer, handle }: Engine, ctx: Context, uid: string, to: string) {
   const { method, url, cookies } = ctx;
-  // The browser has shown the other cookie of the interaction.
+  // The browser has already sent the interaction's other cookie.
   const get: typeof cookies.get = (name, options) =>
     name === provider.cookieName('resume') ? uid : cookies.get(name, options);
   const sent: unknown = Object.create(cookies, { get: { value: get } });
@@ -215,7 +215,7 @@ async function resume({ provider, issuer, handle }: Engine, ctx: Context, uid: s
 const lose = (result: string) =>
   result === 'changed' ? Promise.reject(new DocumentChanged()) : interactionGone();
 
-/** Undefined where the interaction is not there any more, or its session is another one. */
+/** Resolves undefined when the interaction is gone, or its session has changed. */
 async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;

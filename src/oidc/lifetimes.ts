@@ -1,17 +1,17 @@
-// How long each artefact of the engine lives, in seconds. A function for each, because the engine prints a notice when
-// one of its own defaults runs.
+// Lifetimes of the engine's artefacts, in seconds. Each is a function, because the engine prints a notice when one of its
+// own defaults runs.
 import type { Configuration } from 'oidc-provider';
 import type { Lifetimes } from '../config/config.ts';
 import { ID_TOKEN_SECONDS, type TimingSettings, toTimingInput } from '../config/key-times.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import type { Clock } from '../store/store.ts';
 
-/** A tombstone outlives every token of its grant by what clocks may differ: two minutes, each way. */
+/** A tombstone outlives every token of its grant by the tolerated clock difference: two minutes each way. */
 const SKEW_SECONDS = 240;
 
 /** A client redeems a code at once (RFC 6749 §4.1.2). */
 const CODE_SECONDS = 60;
-/** Of a page that waits for a user. */
+/** Lifetime of a page that waits for a user. */
 const INTERACTION_SECONDS = 600;
 
 export function createLifetimes(
@@ -23,7 +23,7 @@ export function createLifetimes(
     const { aud, scope } = token as { readonly aud?: string; readonly scope?: string };
     return audiences.lifetimeOf(aud ?? audiences.audienceOf(scope?.split(' ') ?? []));
   };
-  /** Idle and absolute life at once (RFC 9700 §2.2.2, ASVS 7.3), of what began at this time: now, where it is new. */
+  /** The shorter of the idle and the remaining absolute lifetime (RFC 9700 §2.2.2, ASVS 7.3). `since`: the start, default now. */
   const left = (idle: number, absolute: number, since?: number) => {
     const seconds = Math.floor(now() / 1000);
     return Math.max(1, Math.min(idle, absolute - seconds + (since ?? seconds)));
@@ -38,13 +38,13 @@ export function createLifetimes(
     RefreshToken: (_ctx, { iiat, iat }) =>
       left(lifetimes.refreshToken, lifetimes.refreshTokenAbsolute, iiat ?? iat),
     Interaction: () => INTERACTION_SECONDS,
-    // A new sign-in begins anew.
+    // A new sign-in restarts the absolute lifetime.
     Session: (_ctx, { loginTs }) => left(lifetimes.session, lifetimes.sessionAbsolute, loginTs),
     Grant: () => Math.max(lifetimes.refreshTokenAbsolute, lifetimes.session),
   };
 }
 
-/** How long a revoked grant is remembered: never shorter than under a configuration that ran before in this process. */
+/** Seconds that a revoked grant is remembered: never less than under an earlier configuration of this process. */
 export function createTombstoneSeconds(): (config: TimingSettings) => number {
   let longest = 0;
   return (config) => {

@@ -1,4 +1,4 @@
-// The models that the engine asks its adapter for, and their traits: the only list of them.
+// The only list of the models that have an adapter in the engine, with their traits.
 import type { KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
 import type { Model, Trait } from '../config/model-rows.ts';
 import { fold } from '../features/index.ts';
@@ -28,7 +28,7 @@ export function modelOf(name: string): Model {
 
 const USED_ONCE = modelNames.filter((name) => modelOf(name).traits.includes('usedOnce'));
 
-/** What tokens are issued for: a code or a refresh token. The one that is issued beside them comes last. */
+/** The code or refresh token that is exchanged. Codes come first, because their exchange may issue a refresh token. */
 export function sourceOf(ctx: KoaContextWithOIDC | undefined): RefreshToken | undefined {
   if (ctx?.oidc?.route !== 'token') return undefined;
   const { entities } = ctx.oidc;

@@ -9,58 +9,58 @@ import { scopesIn } from './policies/scopes.ts';
 import { issuedBySession } from './seam/session-sign-in.ts';
 
 export const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'access', 'consent'] as const;
-/** What the user is asked for. */
+/** The step that the user has to take. */
 export type Prompt = (typeof PROMPTS)[number];
 
 export type OpenInteraction = NonNullable<Awaited<ReturnType<typeof toOpenInteraction>>>;
 
 type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 
-/** Reasons of the engine that the same user can answer with their password. */
+/** The engine's reasons for a prompt that the same user can answer with their password. */
 const CONFIRMATIONS = new Set(['login_prompt', 'max_age']);
-/** Reasons to ask a user for what they may have allowed before. */
+/** Reasons to ask the user again for what they may have allowed before. */
 const ASKS_AGAIN = new Set(['consent_prompt', 'native_client_prompt']);
 
-/** Undefined for an app that was removed meanwhile: there is nobody to send the user back to. */
+/** Undefined when the app was removed meanwhile, so that the user can't be sent back to it. */
 export async function toOpenInteraction({ clients, provider, issuer }: Engine, details: Details) {
   const settings = await clients.load(String(details.params['client_id']));
   const { name, reasons, details: prompted } = details.prompt;
   const prompt = PROMPTS.find((one) => one === name);
   if (settings === undefined || prompt === undefined) return undefined;
-  // The engine has just looked for it.
+  // The engine has just looked this session up.
   const session = details.session && (await provider.Session.findByUid(details.session.uid));
   const scopes = scopesIn(details.params['scope']);
   return {
     uid: details.uid,
-    /** Where its pages are. */
+    /** The URL of its pages. */
     pageUrl: `${issuer}/interaction/${details.uid}`,
     prompt,
     client: toClientModel(settings, issuer),
     settings,
-    /** The signed-in user, where there is one. */
+    /** The signed-in user, if there is one. */
     accountId: details.session?.accountId,
     session: details.session,
-    /** When they signed in. */
+    /** The sign-in of that user's session. */
     issued: session && issuedBySession(session),
     amr: session?.amr ?? BY_PASSWORD,
-    /** Epoch seconds of the second factor. */
+    /** Time of the second factor, in epoch seconds. */
     factorAt: session?.factorAt,
-    /** What a `second_factor` prompt asks for. */
+    /** The level that a `second_factor` prompt asks for. */
     needed: prompted['level'] as Level | undefined,
-    /** What the user has granted the app in this session so far. */
+    /** The grant that the app has in this session so far. */
     grantId: details.grantId,
     loginHint: textOf(details.params['login_hint']),
     uiLocales: textOf(details.params['ui_locales']),
-    /** Whether the signed-in user is only asked to prove again that it is them. */
+    /** Whether the signed-in user only has to confirm their identity. */
     isConfirmation: reasons.every((reason) => CONFIRMATIONS.has(reason)),
     redirectUri: String(details.params['redirect_uri']),
-    /** Whether the app is answered by a redirect, and not by a page of ours. */
+    /** Whether the app is answered by a redirect instead of one of our pages. */
     isRedirected:
       details.params['redirect_uri'] !== undefined &&
       (details.params['response_mode'] ?? 'query') === 'query',
     /** What the app asks for, granted or not. */
     asked: { scopes, resource: textOf(details.params['resource']) },
-    /** What is still to be granted, or everything where the app has the user asked again; the only source of what a consent grants. */
+    /** What is still to be granted, or everything when the app wants the user asked again. A consent grants this and nothing else. */
     missing: missingOf(details.prompt, scopes),
   };
 }

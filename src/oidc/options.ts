@@ -1,4 +1,4 @@
-// Every engine option of the core. What is off is off here; features add theirs by `engine` of their run.ts.
+// Every engine option of the core, including those that are off. Features add theirs with `engine` in their run.ts.
 import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import { joinParts } from '../features/index.ts';
@@ -46,7 +46,7 @@ function openAdapter(name: string, app: Hooked): Adapter {
 
 type Hooked = ReturnType<typeof withFeatures>;
 
-/** An application with what its features decide in it. */
+/** Adds the decisions of its features to an application. */
 export function withFeatures(app: App, features: readonly Parts[]) {
   const guard = joinGuards(features.map(({ guard: own }) => own));
   const { narrowing } = features.find((one) => one.narrowing !== undefined) ?? {};
@@ -72,25 +72,25 @@ export function createConfiguration(app: Hooked): Configuration {
     cookies: { names: cookieNames(issuer), long: SIGNED, short: SIGNED, keys: [...config.cookieKeys] },
     routes: ENGINE_PATHS,
     ...claimsAndLevels(app),
-    // What an ID token holds is decided for each client, below.
+    // createFindAccount decides the claims of an ID token for each client.
     conformIdTokenClaims: false,
     scopes: [...knownScopes(config)],
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     enabledJWA: { idTokenSigningAlgValues: [...config.signingKeys.algorithms] },
     ttl: joinParts([createLifetimes(config.lifetimes, audiences, now), ...engines.map(({ ttl }) => ttl)]),
-    // RFC 9700 §2.1.1: PKCE for every client; only a confidential one can be let off, and only where the file says so.
+    // RFC 9700 §2.1.1: PKCE for every client; the configuration can exempt only a confidential one.
     pkce: { required: (_ctx, { clientId }) => clients.find(clientId)?.requirePkce ?? true },
-    // RFC 9700 §4.14.2: always.
+    // RFC 9700 §4.14.2: always rotate.
     async rotateRefreshToken(ctx) {
       await checkRefresh(ctx);
       return true;
     },
     issueRefreshToken: async (_ctx, client, source) =>
       client.grantTypeAllowed('refresh_token') && isLasting(source, clients),
-    // Otherwise a code and its tokens end with the session.
+    // Without lasting access, a code and its tokens end with the session.
     expiresWithSession: async (_ctx, source) => !(await isLasting(source, clients)),
-    // A tombstone never comes back to life, so the grant itself goes too and the next sign-in makes a new one.
+    // A revoked grant stays revoked, so the grant itself is destroyed too and the next sign-in creates a new one.
     revokeGrantPolicy: () => true,
     clientBasedCORS: () => true, // http/cors.ts decides, in front of everything
     acceptQueryParamAccessTokens: false, // RFC 9700 §4.3.2
@@ -98,7 +98,7 @@ export function createConfiguration(app: Hooked): Configuration {
     allowOmittingSingleRegisteredRedirectUri: false,
     interactions: {
       async url(ctx, interaction) {
-        // The engine has just saved it; what a request saves goes out at its end.
+        // The engine has just saved it; both saves become one write at the end of the request.
         await Object.assign(interaction, {
           browser: browsers.bind(ctx, interaction),
           ...narrowing?.kept(ctx),
@@ -127,7 +127,7 @@ export function createConfiguration(app: Hooked): Configuration {
   };
 }
 
-/** OIDC Core §2: in every ID token, asked for or not, where the file says something of sign-ins. */
+/** OIDC Core §2: `acr` and `amr` are in every ID token, requested or not, when the configuration has `sign_in`. */
 function claimsAndLevels({ claims: { byScope }, levels }: App) {
   if (levels === undefined) return { claims: byScope };
   const { offered, nameOf } = levels;
@@ -162,7 +162,7 @@ function createFindAccount({
   };
 }
 
-/** Whether it outlives the session. */
+/** Whether this access outlives the session. */
 async function isLasting({ scopes, clientId }: Scoped, clients: Clients): Promise<boolean> {
   if (scopes.has('offline_access')) return true;
   const client = await clients.load(clientId);
@@ -172,15 +172,15 @@ async function isLasting({ scopes, clientId }: Scoped, clients: Clients): Promis
 type Scoped = { readonly scopes: ReadonlySet<string>; readonly clientId?: string | undefined };
 
 /**
- * OIDC Core §5.4: claims of scopes are for userinfo, where an access token is issued that works there; with `resource` none
- * does. And for a client that reads the ID token alone, as it says in the configuration.
+ * OIDC Core §5.4: userinfo has the claims of scopes, so an ID token has them only if no access token works there, as with
+ * `resource`, or for a client that reads only the ID token (`id_token_claims: full`).
  */
 async function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: Clients): Promise<boolean> {
   const settings = await clients.load(oidc.client?.clientId);
   return settings?.idTokenClaims === 'full' || oidc.entities.AccessToken?.aud !== undefined;
 }
 
-/** What is offered besides the core; everything that is not named is off. */
+/** The engine's features; those that aren't named are off. */
 function featuresOf(app: Hooked, restoreScope: RestoreScope): NonNullable<Configuration['features']> {
   const { disclose, enginePages } = app;
   return {

@@ -1,12 +1,12 @@
-// The client of the service's own pages for users, which is the only way from them to the sign-in. Its codes are worthless: it has no
-// secret, so nobody can say to be it at the token endpoint.
+// The internal client with which the service's own pages for users start a sign-in; they have no other way. Its codes are worthless:
+// it has no secret, so no caller can authenticate as this client at the token endpoint.
 import { randomBytes } from 'node:crypto';
 import type { Branding, Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { toClient } from '../config/resolve.ts';
 import { clientSchema } from '../config/schema-client.ts';
 
-/** No client of a file can have it: a colon is refused there. */
+/** No configured client can have this id: the configuration refuses a colon. */
 export const OWN_CLIENT_ID = 'postern:account';
 
 export function createOwnClient(
@@ -24,7 +24,7 @@ export function createOwnClient(
   return { ...toClient(form, []), clientId: OWN_CLIENT_ID };
 }
 
-/** Where the user signs in; `again` where they are, though too long ago. `state` comes back to `path`. */
+/** The URL of a sign-in; `again`: the user signed in too long ago. `path` receives `state` back. */
 export function ownSignInUrl(issuer: string, path: string, again: boolean, state?: string): string {
   const url = new URL(`${issuer}${ENDPOINTS.authorization}`);
   const parameters = {

@@ -1,10 +1,10 @@
-// What users know a browser by again. A browser may say anything of itself: this is for their eyes, and decides nothing.
+// Describes a browser so that users recognise it. A browser may send any User-Agent, so this is only shown and decides nothing.
 
 import type { Context } from 'koa';
 import { networkOf } from '../limits/network.ts';
 import type { Place } from '../users/user-index.ts';
 
-/** In this order: most browsers also say that they are another one. */
+/** The order matters: most browsers also name another one. */
 const BROWSERS = [
   ['Edge', /\bEdgi?A?(?:OS)?\//],
   ['Opera', /\bOPR\//],

@@ -1,5 +1,5 @@
 // One instance of the engine for one configuration and one key set, tested before it serves. New keys or a new
-// configuration make a new instance; nothing here changes afterwards.
+// configuration need a new instance; nothing here changes afterwards.
 import compose from 'koa-compose';
 import type { Context, Middleware, Next } from 'koa';
 import type { Parts } from '../features/parts.ts';
@@ -39,9 +39,9 @@ export async function createEngine(opened: App, features: readonly Parts[]) {
   };
 }
 
-/** A bad key set is found here and never by a client. */
+/** Finds a bad key set before any client does. */
 async function assertVerifies({ issuer, keySet, now }: App): Promise<void> {
-  // One moment for both: a clock that jumps meanwhile is no fault of the keys.
+  // Both use the same time: a clock that jumps in between is no fault of the keys.
   const at = now();
   const signer = createAccessTokens(issuer, keySet, () => at);
   const [sub, iat] = ['self-test', Math.floor(at / 1000)];

@@ -1,4 +1,4 @@
-// A record of the engine as it is stored: without the bearer value, and with its times by the clock of the store.
+// The stored form of the engine's records: without the bearer value, and with times by the clock of the store.
 import type { AdapterPayload } from 'oidc-provider';
 import { createReadRecord, FORM_VERSION, type OnDamaged } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -8,9 +8,9 @@ import { modelOf } from './models.ts';
 /** The keyed hash of a model's name and the record's id, so that the store holds no bearer value. */
 export const recordKey = (hash: KeyedHash, model: string, id: string): string => hash(`${model}:${id}`);
 
-/** Stands for the record's own id inside an interaction, its form 2. Nobody can send it: what was sent is stored as an escape. */
+/** Replaces the record's own id inside an interaction, form 2. No request can inject it: it is escaped in what was sent. */
 const OWN_ID = '\u007F';
-/** In form 1, which was no JSON. */
+/** The same in form 1, which wasn't JSON. */
 const OWN_ID_BEFORE = '\u0001';
 
 /** What reading and writing records needs besides the store. */
@@ -22,7 +22,7 @@ export type RecordParts = Readonly<{
   tombstoneSeconds: number;
 }>;
 
-/** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
+/** `payloadOf` passes on members of a newer version, and throws NewerForm for a form that only a newer version knows. */
 export function createRecordForm(model: string, { hash, clock, onDamaged }: RecordParts) {
   const { traits, needs = 'clientId accountId grantId' } = modelOf(model);
   const newest = model === 'Interaction' ? 2 : FORM_VERSION;
@@ -38,7 +38,7 @@ export function createRecordForm(model: string, { hash, clock, onDamaged }: Reco
 
   function toRecord(id: string, payload: AdapterPayload, ttlSeconds: number): NewRecord {
     const stored = { v: newest, ...withoutBearerValues(moved(payload, clock.ahead)) };
-    // The id may stand elsewhere too: an interaction's `returnTo` ends with it. Ids are base64url, so JSON leaves them as they are.
+    // Other members may contain the id: an interaction's `returnTo` ends with it. Ids are base64url, so JSON doesn't escape them.
     const text = JSON.stringify(stored).replaceAll(OWN_ID, '\\u007f').replaceAll(id, OWN_ID);
     return {
       kind: model,
@@ -46,12 +46,12 @@ export function createRecordForm(model: string, { hash, clock, onDamaged }: Reco
       payload: text,
       ttlSeconds,
       grant: grantOf(id, payload),
-      // Lost, it would be unknown to the revocation that ends the access token of the same answer (RFC 7009 §2.2).
+      // If it were lost, revoking it couldn't revoke the access token of the same answer (RFC 7009 §2.2).
       isAwaited: traits.includes('awaited'),
     };
   }
 
-  /** With the id back in its places where the caller knows it (a session found by its uid stays without). Undefined where it is damaged. */
+  /** Restores the id if the caller knows it (not for a session found by its uid). Undefined when the record is damaged. */
   function payloadOf(record: StoredRecord | undefined, id?: string): AdapterPayload | undefined {
     if (record === undefined) return undefined;
     const mark = record.payload.includes(OWN_ID_BEFORE) ? OWN_ID_BEFORE : OWN_ID;
@@ -76,13 +76,13 @@ function withoutBearerValues(payload: AdapterPayload): AdapterPayload {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Epoch seconds, by the clock of the machine that reads them: also within the result of an interaction, and in claims. */
+/** Members in epoch seconds by the clock of the reading machine, also within an interaction's result and in claims. */
 const TIMES = new Set(['iat', 'exp', 'iiat', 'authTime', 'auth_time', 'loginTs', 'listed', 'ts']);
 const WITHIN = new Set(['result', 'login', 'extra']);
 
 /**
- * The engine goes by the clock of its machine: on another one, whose clock is off, a code would be dead or live on, and a sign-in
- * seem newer than the end of all sessions that came after it.
+ * Converts times between clocks. The engine uses the clock of its machine: on another one whose clock is off, a code would expire
+ * too early or too late, and a sign-in would seem newer than a later end of all sessions.
  */
 function moved<T extends Members>(payload: T, seconds: number): T {
   if (seconds === 0) return payload;

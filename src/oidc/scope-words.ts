@@ -1,5 +1,5 @@
-// Scopes in plain words for the consent page, sorted by whom they belong to. A text of the page's language wins
-// (`scope.NAME`), then the words of the configuration, then the name itself.
+// Describes scopes for the consent page, grouped by owner. The text in the page's language (`scope.NAME`) comes first, then
+// the description of the configuration, then the name itself.
 import { type Resource, type ScopeSettings, SPECIFICATION_SCOPES } from '../config/config.ts';
 import type { OpenInteraction } from './open-interaction.ts';
 import type { AskedFor } from './policies/asked-for.ts';
@@ -8,10 +8,10 @@ import type { PageModels, ScopeModel } from '../views/models.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
 
-/** Key of a text -> the text in the page's language, where there is one. */
+/** Finds the text of a key in the page's language, if there is one. */
 type FindText = (key: string) => string | undefined;
 
-/** What an app was allowed before. */
+/** Describes what an app was allowed before. */
 export function toAllowedModels(
   { scopes, resourceScopes }: AskedFor,
   config: ScopeSettings,
@@ -24,7 +24,7 @@ export function toAllowedModels(
   return createDescribe(config, findText)(scopes, apis, allowedAt);
 }
 
-/** Of ours what is still to be granted; of an API everything that is asked for, so that each token's API is on the page. */
+/** Describes our scopes that are still to be granted, and all requested scopes of an API, so that each token's API is shown. */
 export function toScopeModels(
   { asked, missing, settings }: Pick<OpenInteraction, 'asked' | 'missing' | 'settings'>,
   config: ScopeSettings,
@@ -47,12 +47,12 @@ function createDescribe({ scopes: configured, resources }: ScopeSettings, findTe
 
   function describeOwn(name: string): ScopeModel {
     const words = configured[name]?.description;
-    // The built-in text doesn't know what the configuration adds to this scope.
+    // The built-in text doesn't mention what the configuration adds to this scope.
     const isWidened = words !== undefined && SPECIFICATION_SCOPES.some((one) => one === name);
     return isWidened ? { name, description: words } : describe(name, words);
   }
 
-  /** Of `scopes` those that are ours; each API with those of `askedAt` that are its own, in that order. */
+  /** Describes our own scopes among `scopes`, and for each API its own among `askedAt`, in that order. */
   return (
     scopes: readonly string[],
     apis: readonly Resource[],

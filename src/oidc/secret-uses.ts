@@ -1,5 +1,5 @@
-// When each client secret was last used, so that an old one can be removed with confidence. Written in the background: the first
-// use of a secret within a minute, later ones when the note is ten minutes old, so that ten thousand busy clients don't keep the
+// Records when each client secret was last used, so that an old one can be removed safely. Writes in the background: the first use of
+// a secret within a minute, later ones when the stored time is ten minutes old, so that ten thousand busy clients don't keep the
 // store busy.
 import type { Client, ClientSecret } from '../config/config.ts';
 import { secretId } from '../config/secret-strength.ts';
@@ -10,7 +10,7 @@ const COLLECTION = 'secret-uses';
 const WHAT = 'the last use of a secret';
 const FLUSH_EVERY_MS = 60_000;
 const STALE_SECONDS = 600;
-/** Together they are one commit in lmdb and one trip to Redis. */
+/** Writes at once, as one commit in LMDB or one round trip to Redis. */
 const AT_ONCE = 100;
 
 /** `at` and `writtenAt` in epoch seconds. */
@@ -18,7 +18,7 @@ type Use = { readonly clientId: string; readonly id: string; at: number; written
 
 export function createSecretUses(documents: DocumentStore, now: Clock) {
   const uses = new Map<string, Use>();
-  /** A secret's id is a hash, and this is asked with each request. */
+  /** Avoids computing the hash that is a secret's id for each request. */
   const useOf = new WeakMap<ClientSecret, Use>();
   const timer = setInterval(() => void flush(), FLUSH_EVERY_MS).unref();
 
@@ -37,7 +37,7 @@ export function createSecretUses(documents: DocumentStore, now: Clock) {
     const form = stored && parseForm(stored.value, WHAT);
     if (form !== undefined && (usedAt(form) ?? 0) >= at) return;
     const next = JSON.stringify({ ...form, v: FORM_VERSION, at });
-    // Lost the race: another process wrote as fresh a time.
+    // If this loses a race, another process has written as recent a time.
     await documents.put(COLLECTION, key, next, stored?.version ?? 0);
   }
 
@@ -47,11 +47,11 @@ export function createSecretUses(documents: DocumentStore, now: Clock) {
       await write(use, at);
       use.writtenAt = at;
     } catch {
-      // The next turn tries again.
+      // The next flush tries again.
     }
   }
 
-  /** Writes notes that are `staleSeconds` ahead of what is written. Never rejects: what could not be written is tried again. */
+  /** Writes uses that are `staleSeconds` newer than the stored time. Never rejects: the next flush repeats a failed write. */
   async function flush(staleSeconds = STALE_SECONDS): Promise<void> {
     const isStale = ({ at, writtenAt }: Use) => at !== writtenAt && at - writtenAt >= staleSeconds;
     const stale = [...uses.values()].filter(isStale);
@@ -64,7 +64,7 @@ export function createSecretUses(documents: DocumentStore, now: Clock) {
       use.at = Math.floor(now() / 1000);
     },
     flush,
-    /** Writes all notes. */
+    /** Writes all uses. */
     async stop(): Promise<void> {
       clearInterval(timer);
       await flush(0);

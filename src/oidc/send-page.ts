@@ -1,15 +1,15 @@
-// How a page goes out, whichever folder it is of.
+// Sends pages and redirects for all folders.
 import type { Context } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { PageModels, PageName } from '../views/models.ts';
 import type { Pages, RenderContext } from '../views/pages.ts';
 
-/** As http/language.ts has decided. */
+/** The context that http/language.ts has set. */
 export const pageContextOf = ({ state }: Pick<Context, 'state'>) => state['page'] as RenderContext;
 
 type PageAnswer = Pick<Context, 'set'> & { type: string; body: unknown };
 
-/** It is one user's: nobody keeps it, and no other window gets hold of it. */
+/** Sends a page for one user: no cache may keep it, and no other window gets a reference to it. */
 export function sendPage(ctx: PageAnswer, html: string): void {
   ctx.set('Cache-Control', 'no-store');
   ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
@@ -17,7 +17,7 @@ export function sendPage(ctx: PageAnswer, html: string): void {
   ctx.body = html;
 }
 
-/** A page in the language of the request. */
+/** Shows a page in the language of the request. */
 export function showPage<Name extends PageName>(
   ctx: PageAnswer & Pick<Context, 'state' | 'status'>,
   pages: Pages,
@@ -28,13 +28,13 @@ export function showPage<Name extends PageName>(
   sendPage(ctx, pages.render(name, model, pageContextOf(ctx)));
 }
 
-/** RFC 9700 §4.12: 303, so that no browser repeats the password to the next address. */
+/** RFC 9700 §4.12: 303, so that no browser sends the password on to the next URL. */
 export function seeOther(ctx: Pick<Context, 'redirect' | 'status'>, url: string): void {
   ctx.redirect(url);
   ctx.status = 303;
 }
 
-/** Code or error, by the names of the wire. */
+/** The parameters of an authorization response, by their protocol names. */
 export type Answer = Readonly<Record<string, string>>;
 
 export type SendAnswer = (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer) => Promise<void>;

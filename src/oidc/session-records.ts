@@ -1,12 +1,12 @@
-// How a browser's session is saved and ended. The engine saves it at the end of every request, also of one that began before it
-// ended, and gives it a new id when somebody signs in, also in two tabs at once.
+// Saves and ends browser sessions. The engine saves a session at the end of every request, even one that began before the session
+// ended, and gives it a new id at each sign-in, even in two tabs at once.
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
 import type { StoredRecord } from '../store/store.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
 import { createRecordForm } from './record-payload.ts';
 import { SESSION, toEnded } from './user-sessions.ts';
 
-/** `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the user's list has. `usedAt`: now, in seconds. */
+/** `oldId`: the session that this one follows. `listed`: the `loginTs` in the user's list. `usedAt`: last save, in epoch seconds. */
 type SessionPayload = AdapterPayload & {
   readonly oldId?: string;
   readonly listed?: number;
@@ -17,7 +17,7 @@ export function createSessionAdapter(parts: AdapterParts): Adapter {
   const { records, hash, lists, clock } = parts;
   const base = createAdapter(SESSION, parts);
   const { keyOf, toRecord, payloadOf } = createRecordForm(SESSION, parts);
-  // In a request it has been read before.
+  // Within a request, it has already been read.
   const find = (id: string) => records.find(SESSION, keyOf(id));
   const read = (record: StoredRecord | undefined, id?: string) =>
     record?.consumedAt === undefined ? payloadOf(record, id) : undefined;
@@ -28,24 +28,24 @@ export function createSessionAdapter(parts: AdapterParts): Adapter {
     findByUid: async (uid) => read(await records.findByAlias(SESSION, hash(`uid:${uid}`))),
     async upsert(id, { oldId, ...session }: SessionPayload, expiresIn) {
       const ttlSeconds = Number(expiresIn);
-      // Saved in its last second, it has nothing left to live for.
+      // A session saved in its last second has no lifetime left.
       if (ttlSeconds <= 0) return base.upsert(id, session, ttlSeconds);
-      // The engine also saves sessions to which no user has signed in, at a stranger's request. Nothing is read from them.
-      // It also saves one that only opens a page, for a secret that its forms don't use (seam/context.ts).
+      // The engine also saves sessions without a user, at any caller's request. Nothing is read from them.
+      // It also saves one for a request that only opens a page, for a secret that our forms don't use (seam/context.ts).
       const { ctx } = Provider;
       const isOnlyLooking = ctx?.state['formSecret'] !== undefined && ctx.method === 'GET';
       if (session.accountId === undefined || isOnlyLooking) return;
       const shown = { listed: session.loginTs, usedAt: Math.floor(clock.now() / 1000) };
       const payload = lists === undefined ? session : { ...session, ...shown };
       if (payload.listed !== session.listed) await lists?.addSession(session);
-      // What isn't stored can't be followed.
+      // A session that isn't stored can't be followed.
       const old = oldId === undefined ? undefined : await find(oldId);
       await records.save({
         ...toRecord(id, payload, ttlSeconds),
         alias: hash(`uid:${payload.uid}`),
         follows: old?.key,
       });
-      // The engine has ended it already; now it leaves its alias to the new one.
+      // The engine has already ended the old session; this passes its alias to the new one.
       if (old !== undefined) await records.save(toEnded({ ...old, alias: undefined }));
     },
     async destroy(id) {

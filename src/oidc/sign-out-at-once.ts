@@ -1,5 +1,5 @@
-// Answers at once where the engine would send a page that submits itself: a sign-out without a session, and a sign-in as a
-// different user. The engine's page is unstyled, and a dead end of one button without JavaScript.
+// Answers at once where the engine would send a page that submits itself: a sign-out without a signed-in user, and a sign-in as a
+// different user. The engine's page is unstyled, and without JavaScript it shows only a button.
 import type { Middleware } from 'koa';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import { USER_GRANTS } from '../config/grants.ts';
@@ -12,7 +12,7 @@ import { revokeGrantsOf } from './user-sessions.ts';
 
 const POLICY = 'Content-Security-Policy';
 
-/** Where a user comes back from the pages of a sign-in. */
+/** The routes by which a user returns from the sign-in pages. */
 export const RESUMED: ReadonlySet<string> = new Set(USER_GRANTS.map(({ resumes }) => resumes));
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
@@ -31,11 +31,11 @@ export function signOutAtOnce(app: App): Middleware {
       answerNobody(ctx, enginePages);
     } else if (RESUMED.has(ctx.oidc.route)) {
       const resume = ctx.oidc.urlFor(ctx.oidc.route, ctx['params']);
-      // A sign-out page that is open in another tab keeps an address of its own in the session.
+      // A sign-out page that is open in another tab keeps its own URL in the session.
       if ((session.state as SessionState)?.postLogoutRedirectUri !== resume) return;
-      // Of two forms at once, the one that loses ends nothing.
+      // Of two forms sent at once, the one that loses must not end anything.
       await records.flush();
-      // As the engine's confirmation does: what lives with the session ends with it.
+      // Like the engine's confirmation: grants that depend on the session end with it.
       ended.note(ctx, session);
       await revokeGrantsOf(session, app);
       await forget(ctx, session, policy);
@@ -47,14 +47,14 @@ export function signOutAtOnce(app: App): Middleware {
 
 function answerNobody(ctx: KoaContextWithOIDC, enginePages: EnginePages): void {
   const { post_logout_redirect_uri: uri, state } = ctx.oidc.params ?? {};
-  // The engine has left it only when it is registered for the client.
+  // The engine keeps the URI only if it is registered for the client.
   if (typeof uri !== 'string') return enginePages.nobodyToSignOut(ctx);
   return redirectWith(ctx, uri, typeof state === 'string' ? { state } : {});
 }
 
-/** The session, the cookies that this answer would have set for it, and the script that its page would have run. */
+/** Removes the session, the cookies that this answer would have set for it, and the CSP for the script of the engine's page. */
 async function forget(ctx: KoaContextWithOIDC, session: Session, policy: string): Promise<void> {
-  // One to which nobody has signed in was never stored.
+  // A session without a user was never stored.
   if (session.accountId !== undefined) await session.destroy();
   if (policy !== '') ctx.set(POLICY, policy);
   const name = ctx.oidc.provider.cookieName('session');

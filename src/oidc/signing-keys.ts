@@ -6,7 +6,7 @@ import type { KeySet } from '../keys/key-set.ts';
 import type { PublicJwk } from '../keys/ring.ts';
 import { createSignData, type SignData } from '../tokens/sign-data.ts';
 
-/** What signatures are checked with (an id_token_hint); it signs by `signData`, where that is given. */
+/** Verifies signatures (of an id_token_hint), and signs with `signData` if it is given. */
 class EngineKey extends ExternalSigningKey {
   readonly #jwk: PublicJwk;
   readonly #key: KeyObject;
@@ -37,7 +37,7 @@ class EngineKey extends ExternalSigningKey {
   }
 }
 
-/** By algorithm, the active key first: the engine signs with the first that fits. */
+/** Orders keys by algorithm, the active key first, because the engine signs with the first that fits. */
 export function toEngineKeys({ active, others, published }: KeySet): NonNullable<Configuration['jwks']> {
   const signing = [{ ...active, alg: 'RS256' as const }, ...others];
   const signers = new Map(signing.map(({ kid, alg, privateJwk }) => [kid, createSignData(alg, privateJwk)]));

@@ -1,10 +1,10 @@
-// What an access token says of the user besides its scopes: how they signed in, and the claims that an API is given.
+// The claims of an access token about its user: how they signed in, and those that the API is configured to get.
 import type { AccessToken, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
 import type { App } from './app.ts';
 import { sourceOf } from './models.ts';
 import { scopesIn } from './policies/scopes.ts';
 
-/** The claims of `access_token_claims`, where their scope was granted. */
+/** The claims of `access_token_claims` whose scope was granted. */
 export async function claimsForApi(
   ctx: KoaContextWithOIDC,
   token: AccessToken | ClientCredentials,
@@ -12,7 +12,7 @@ export async function claimsForApi(
 ): Promise<Readonly<Record<string, unknown>>> {
   const source = sourceOf(ctx);
   if (token.kind !== 'AccessToken' || source === undefined) return {};
-  // RFC 6749 §6: fewer scopes may be asked for at a refresh.
+  // RFC 6749 §6: a refresh may ask for fewer scopes.
   const asked = scopesIn(ctx.oidc.params?.['scope']);
   const granted = asked.length > 0 ? asked : [...source.scopes];
   const audience = token.aud ?? audiences.audienceOf(token.scopes);
@@ -20,7 +20,7 @@ export async function claimsForApi(
   return claims.inAccessToken(audience, granted, all ?? {});
 }
 
-/** RFC 9068 §2.2.1: when and how the user signed in, where the code or the refresh token knows it; `source` is of a refresh outside of a request. */
+/** RFC 9068 §2.2.1: when and how the user signed in, if the code or refresh token has it. The fast path's refresh sets `source`. */
 export function authenticationClaims(
   ctx: KoaContextWithOIDC | undefined,
   token: object,

@@ -1,5 +1,5 @@
-// Makes each request one unit of work of the store: what was saved is durable before the answer goes out, and an answer that
-// can't be kept isn't given.
+// Makes each request one unit of work of the store: its writes are durable before the answer is sent, and no answer is sent whose
+// writes failed.
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
@@ -11,10 +11,10 @@ import { recordKey } from './record-payload.ts';
 import { issuedBySession } from './seam/session-sign-in.ts';
 import { RESUMED } from './sign-out-at-once.ts';
 
-/** How the engine takes a cookie away. */
+/** How the engine removes a cookie. */
 const ENDS = /expires=Thu, 01 Jan 1970/;
 
-/** A signature that the package made again, as it does where it finds one by an older key. */
+/** A signature that the cookies package renewed, as it does when it finds one by an older key. */
 const isBare = (one: string) => /^[^=]*\.sig=(?!.*samesite)/.test(one) && !ENDS.test(one);
 
 type UnitOfWorkParts = Pick<App, 'records' | 'hash' | 'findLive'> & {
@@ -28,16 +28,16 @@ export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfW
   const find = (id: string) => records.find('Session', recordKey(hash, 'Session', id));
   const attributes = `; samesite=lax${config.issuer.startsWith('https:') ? '; secure' : ''}`;
 
-  /** Found by its cookie, a session is remembered. The engine looks for it by its alias, which saves what is unsaved first. */
+  /** Caches the session by its cookie. The engine's look-up by alias would otherwise write all unsaved records first. */
   async function readSession({ cookies }: Pick<ParameterizedContext, 'cookies'>): Promise<void> {
-    // The engine checks the signature before it believes the cookie.
+    // The engine checks the signature before it trusts the cookie.
     const id = cookies.get(sessionCookie, { signed: false });
     if (id !== undefined) await find(id);
   }
 
   /**
-   * Whether another tab, or the user's state or factors, ended the session of this answer, asked of the store anew. An answer that is
-   * ready isn't held back where that can't be read: it has no cookie then.
+   * Whether another tab, or a change of the user's state or factors, ended the session of this answer, read anew from the store. If it
+   * can't be read, the answer is sent without the session cookie.
    */
   async function isOver(ctx: Partial<KoaContextWithOIDC>): Promise<boolean> {
     const session = sessionOf(ctx);
@@ -51,7 +51,7 @@ export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfW
     return live === undefined || kept === undefined || kept.consumedAt !== undefined || hasOthers;
   }
 
-  /** Its attributes are the package's own, and a browser refuses them. Only the session outlives a change of the keys. */
+  /** Replaces the package's own attributes, which browsers refuse. Only session cookies outlive a change of the cookie keys. */
   function signAgain(ctx: ParameterizedContext): void {
     const cookies = cookiesOf(ctx);
     if (!cookies.some(isBare)) return;
@@ -71,17 +71,17 @@ export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfW
         signAgain(ctx);
       });
       if (saved.has('Session') && !(await isOver(ctx))) return;
-      // The engine names the session in every answer; one that ended meanwhile would take the place of what followed it.
+      // The engine sets the session cookie in every answer; that of an ended session would replace the cookie of its successor.
       setCookies(
         ctx,
         cookiesOf(ctx).filter((one) => !isSession.test(one) || ENDS.test(one)),
       );
     } catch (error) {
-      // They name what isn't stored: a code, a session.
+      // Both refer to a code or a session that isn't stored.
       ctx.remove('Location');
       setCookies(ctx, before);
       const { oidc }: Partial<KoaContextWithOIDC> = ctx;
-      // In the audit trail: what the client sent may be used up, and nothing came of it.
+      // For the audit trail: the client's code or token may be used up although nothing was issued.
       if (error instanceof StoreUnavailable && error.mayBeDone && oidc?.route === 'token')
         oidc.provider.emit('grant.error', ctx, error);
       if (!(error instanceof errors.InvalidGrant) && !(error instanceof errors.SessionNotFound)) throw error;
@@ -90,14 +90,14 @@ export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfW
   };
 }
 
-/** The engine has it, or browser-session.ts. */
+/** The session of the engine or of browser-session.ts. */
 function sessionOf({ oidc, state }: Partial<KoaContextWithOIDC>): Session | undefined {
   if (oidc === undefined) return state?.['session'] as Session | undefined;
-  // The user wasn't there to begin with: the engine asks for another sign-in, which needs the cookie.
+  // The user was already unavailable before: the engine asks for another sign-in, which needs the cookie.
   return RESUMED.has(oidc.route) && oidc.account === undefined ? undefined : oidc.session;
 }
 
-/** Another request used the code, the token or the sign-in while this one was being answered: what is said to a second use. */
+/** The answer when another request used the code, token or sign-in in the meantime. */
 function answerUsed(
   ctx: Partial<KoaContextWithOIDC>,
   error: errors.InvalidGrant | errors.SessionNotFound,

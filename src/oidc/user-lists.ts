@@ -1,4 +1,4 @@
-// The lists of what a user has (user-index.ts), for one application: kept as the adapter saves sessions and grants, read by the account page.
+// The lists of users' sessions and grants (user-index.ts). The adapter updates them, the account page reads them.
 import type { AdapterPayload } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
 import type { Audit } from '../observability/audit.ts';
@@ -20,16 +20,16 @@ type ListsParts = RecordParts & {
 
 export type UserLists = NonNullable<ReturnType<typeof userListsOf>>['lists'];
 
-/** Undefined where nobody asks for them: no account page, and no app that is notified when a session ends. */
+/** Undefined when nothing reads them: no account page, and no app that is notified when a session ends. */
 export function userListsOf({ account, lifetimes }: Config, store: Store, parts: ListsParts) {
   if (!account && parts.ended.clientIds.size === 0) return undefined;
   const { clock, audit, tombstoneSeconds } = parts;
-  // The store itself: looking something up by its second name ends the unit of work of a request.
+  // The store itself, because a look-up by alias would write a request's unit of work early.
   const { records, documents } = store;
   const index = createUserIndex(documents, () => Math.floor(clock.now() / 1000));
   const userSessions = createUserSessions({ ...parts, ...parts.accounts, index, records });
   const lists = {
-    // First the list, then the record: what was never saved is in no page, and what no list has couldn't be ended.
+    // First the list, then the record: a page skips an entry without a record, but a session that isn't listed couldn't be ended.
     async addSession({ accountId, uid, loginTs, place }: AdapterPayload): Promise<void> {
       if (accountId === undefined || uid === undefined || loginTs === undefined) return;
       const entry = { uid, ends: loginTs + clock.ahead + lifetimes.sessionAbsolute };
@@ -38,7 +38,7 @@ export function userListsOf({ account, lifetimes }: Config, store: Store, parts:
         audit.record('sign_out', 'success', { account_id: accountId, reason: 'too_many_sessions' });
       }
     },
-    /** `key`: of the record. */
+    /** `key`: the key of the grant's record. */
     async addGrant(key: string, { accountId, clientId }: AdapterPayload, ttlSeconds: number): Promise<void> {
       if (accountId === undefined || clientId === undefined || clientId === OWN_CLIENT_ID) return;
       const entry = { key, clientId, ends: Math.floor(clock.now() / 1000) + ttlSeconds };
@@ -52,7 +52,7 @@ export function userListsOf({ account, lifetimes }: Config, store: Store, parts:
   return { index, userSessions, lists };
 }
 
-/** `userSessions` undefined: no app has to be told, and no page lists them. */
+/** `userSessions` is undefined when no app must be notified and no page lists sessions. */
 export function createHearOfUser(
   { documents }: Store,
   storedUsers: StoredUsers,

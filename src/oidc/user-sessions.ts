@@ -1,5 +1,5 @@
-// Where a user is signed in, and the end of it in another browser than the one that asks. Ending one does what a sign-out in that
-// browser does: what lives with the session ends with it, and what was allowed to last goes on.
+// The sessions of a user, and how one browser ends the session of another. The effect is that of a sign-out in the other browser:
+// grants that depend on the session end with it, and lasting access remains.
 import type { AdapterPayload } from 'oidc-provider';
 import type { Accounts } from '../users/accounts.ts';
 import { parseForm } from '../store/form.ts';
@@ -9,18 +9,18 @@ import type { UserIndex } from '../users/user-index.ts';
 import { createRecordForm, recordKey, type RecordParts } from './record-payload.ts';
 import { issuedBySession } from './seam/session-sign-in.ts';
 
-/** What the engine calls them. */
+/** The engine's name for the model. */
 export const SESSION = 'Session';
-/** For as long as a request may be under way, and more. */
+/** Longer than any request takes. */
 const ENDED_SECONDS = 3600;
 
-/** What is left of a session that ended. The mark survives a save by a request that began before. */
+/** The record of an ended session. Its mark survives a save by a request that began before. */
 export function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): NewRecord {
   const ended = { kind: SESSION, key, alias, payload: '{}', ttlSeconds: ENDED_SECONDS };
   return { ...ended, isConsumed: true, isConfirmed: true };
 }
 
-/** Revokes the grants of what ends with it. */
+/** Revokes the grants that end with the session. */
 export async function revokeGrantsOf(
   { authorizations = {} }: Pick<AdapterPayload, 'authorizations'>,
   { records, hash, tombstoneSeconds }: Pick<SessionsParts, 'records' | 'hash' | 'tombstoneSeconds'>,
@@ -34,7 +34,7 @@ export async function revokeGrantsOf(
 type SessionsParts = RecordParts & {
   readonly index: Pick<UserIndex, 'sessionsOf'>;
   readonly records: Pick<RecordStore, 'findByAlias' | 'save' | 'revokeGrant'>;
-  /** As `findLive`, with what this request itself has changed. */
+  /** Like `findLive`, but includes the changes of this request. */
   readonly findLiveNow: Accounts['findLive'];
   readonly ended: EndedSessions;
 };
@@ -79,18 +79,18 @@ export function createUserSessions(parts: SessionsParts) {
 
   return {
     findAll,
-    /** False: it is not one of theirs, or has ended. */
+    /** Ends a session. Resolves false if it isn't the user's or has already ended. */
     async end(accountId: string, uid: string): Promise<boolean> {
       let found = await find(accountId, uid);
       const wasThere = found !== undefined;
       while (found !== undefined) {
         await endFound(found);
-        // Its browser may have come back meanwhile, from a page that asked something: the session goes on under another key then.
+        // Its browser may have returned from a sign-in page meanwhile: the session then continues under another key.
         found = await find(accountId, uid);
       }
       return wasThere;
     },
-    /** Ends those whose sign-in doesn't count any more (users/accounts.ts), so that their apps hear of it. */
+    /** Ends sessions whose sign-in is no longer valid (users/accounts.ts), so that their apps are notified. */
     async endVoid(accountId: string): Promise<void> {
       if (ended.clientIds.size === 0) return;
       for (const { record, session } of await findAll(accountId)) {
@@ -99,7 +99,7 @@ export function createUserSessions(parts: SessionsParts) {
         await records.save(toEnded(record));
       }
     },
-    /** The sessions go on, but not at this app; a later sign-in there has another `sid`. */
+    /** Ends the user's sessions at this app only; a later sign-in there has another `sid`. */
     async leave(accountId: string, clientId: string): Promise<void> {
       if (!ended.clientIds.has(clientId)) return;
       for (const { record, session } of await findAll(accountId)) {

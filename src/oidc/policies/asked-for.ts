@@ -1,11 +1,11 @@
 // What an app asks a user for, and what a user allowed it.
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
 
-/** In a grant: the user allowed an API that has no scopes. No scope can have quotes (RFC 6749 §3.3), so none is granted by it. */
+/** Marks in a grant an allowed API without scopes. No scope can contain quotes (RFC 6749 §3.3), so the mark grants none. */
 export const WHOLE_API = '"whole"';
 
 export type AskedFor = Readonly<{
-  /** Those of APIs, too. */
+  /** Includes the scopes of APIs. */
   scopes: readonly string[];
   resourceScopes: Readonly<Record<string, readonly string[]>>;
 }>;
@@ -24,7 +24,7 @@ export function askedFor({ oidc }: KoaContextWithOIDC): AskedFor {
 
 const union = (lists: readonly (readonly string[])[]) => [...new Set(lists.flat())];
 
-/** All of it together, each once. */
+/** Joins all of them, without duplicates. */
 export function joinAsked(all: readonly AskedFor[]): AskedFor {
   const resources = new Set(all.flatMap(({ resourceScopes }) => Object.keys(resourceScopes)));
   const of = (resource: string) => union(all.map(({ resourceScopes }) => resourceScopes[resource] ?? []));
@@ -41,7 +41,7 @@ export function addToGrant(grant: Grant, { scopes, resourceScopes }: AskedFor): 
   }
 }
 
-/** For good, with all that came of it. */
+/** Revokes the request's grant for good, with everything issued from it. */
 export async function endGrantOf(ctx: KoaContextWithOIDC): Promise<void> {
   const { Grant: grant } = ctx.oidc.entities;
   await grant?.destroy();

@@ -1,6 +1,6 @@
-// Which grant an authorization request starts from: the one just consented to, the session's, one made from what the
-// user allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for. And which one ends with that
-// setting.
+// The grant that an authorization request starts from: the one just consented to, the session's, one created from remembered consents,
+// or, for a first-party app with `consent: implicit`, one with everything that is asked for. Also ends implicit grants when that setting
+// is removed.
 import type Provider from 'oidc-provider';
 import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
@@ -8,12 +8,12 @@ import type { Narrowing } from '../guard.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
 import type { App } from '../app.ts';
 
-/** Of whom and for which app, and of which sign-in: what is in a grant of another one has ended, or goes by the second. */
+/** The user, the app and the user's generation at sign-in: a grant of another generation is no longer valid. */
 type GrantOf = Readonly<{
   accountId: string;
   clientId: string;
   generation: string | undefined;
-  /** Who allowed what is in it: the file, or the user; `pinned`: the user, to a document of the file. */
+  /** Who gave the grant: the configuration or the user; `pinned`: the user, to a document that the configuration pins. */
   consent: Client['consent'] | 'pinned';
 }>;
 
@@ -33,14 +33,14 @@ export async function findGrant(
   return isOf && grant.generation === of.generation ? grant : undefined;
 }
 
-/** `existing` or a new one, with what was allowed; not saved. What the user allowed stays apart from what the file does. */
+/** Adds `allowed` to `existing` or a new grant, unsaved. What the user allows stays apart from what the configuration does. */
 export function grantWith(
   provider: Provider,
   existing: Grant | undefined,
   allowed: AskedFor,
   { accountId, clientId, generation, consent }: GrantOf,
 ): Grant {
-  // Undefined of what an earlier version made.
+  // Grants of an earlier version have no `consent`.
   const isOfSame = existing !== undefined && (existing.consent ?? 'explicit') === consent;
   const grant = isOfSame
     ? existing
@@ -49,10 +49,10 @@ export function grantWith(
   return grant;
 }
 
-/** Documents that name the clients which had `consent: implicit` once: there, a grant that doesn't say may be the file's. */
+/** Documents with the clients that once had `consent: implicit`: their grants without `consent` may be the configuration's. */
 export const ONCE_IMPLICIT = 'implicit-clients';
 
-/** Revokes what the file allowed a client that has to ask now, and what a user allowed a document that is no longer pinned. */
+/** Revokes implicit grants of a client that now has to ask, and grants of a user to a document that is no longer pinned. */
 export function endImplicitGrants(adapter: Adapter, { clients, records }: App): Adapter {
   return {
     ...adapter,
@@ -74,11 +74,11 @@ export function endImplicitGrants(adapter: Adapter, { clients, records }: App): 
 
 export function createLoadExistingGrant(
   { clients, consents }: App,
-  /** Undefined where the file has no such rules. */
+  /** Undefined when the configuration has no access rules. */
   narrowing: Narrowing | undefined,
 ) {
   return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
-    // Nothing is stored for a user without access; the prompt shows them the page.
+    // Nothing is stored for a user without access; the prompt `access` shows them a page.
     if (narrowing?.narrow(ctx) === false) return undefined;
     const { client, session, account, result, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;

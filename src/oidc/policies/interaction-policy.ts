@@ -1,4 +1,4 @@
-// When a user must be asked something: the engine's own policy, the choice of an account, and the checks that it lacks.
+// Decides when to prompt a user: the engine's own policy, the choice of an account, and the checks that the engine lacks.
 import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { isUrlClient } from '../../config/client-id-url.ts';
 import type { Parts } from '../../features/parts.ts';
@@ -6,7 +6,7 @@ import { askedFor, WHOLE_API } from './asked-for.ts';
 
 const { Check, Prompt } = interactionPolicy;
 
-/** What the app reads of a user without access, be it from the engine or from the page. */
+/** The error that the app gets for a user without access, from the engine or from the page. */
 export const NO_ACCESS = 'the user may not use this app';
 
 /** The prompts `select_account` and `login`, those of features, and `consent`, in this order. */
@@ -15,7 +15,7 @@ export function createInteractionPolicy(features: readonly Parts[]): interaction
   const [login, consent] = [policy.get('login')?.checks, policy.get('consent')?.checks];
   // OIDC Core §3.1.2.1: only when the app asks for it; the engine's `requestable` is the whole check.
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
-  // They would ask for the password again and again: no password makes a session stronger.
+  // These checks would ask for the password again and again, because a password can't raise a session's level.
   login?.remove('essential_acr');
   login?.remove('essential_acrs');
   // A session whose user was disabled or removed: without this the engine's consent check dereferences a grant that
@@ -29,7 +29,7 @@ export function createInteractionPolicy(features: readonly Parts[]): interaction
     ),
   );
   for (const { prompts } of features) prompts?.(policy);
-  // The engine asks for scopes alone; the user wouldn't be asked about an API that has none.
+  // The engine only checks scopes, so it wouldn't ask the user about an API without scopes.
   consent?.add(
     new Check(
       'api_missing',
@@ -43,9 +43,7 @@ export function createInteractionPolicy(features: readonly Parts[]): interaction
   return policy;
 }
 
-/**
- * A client by document asks each time: a document says any name, and what the session's grant holds may be of another redirect_uri of it.
- */
+/** Asks each time for a client by document: a document may claim any name, and the session's grant may be of another redirect_uri. */
 const documentCheck = () =>
   new Check(
     'document_client_prompt',

@@ -1,15 +1,15 @@
-// Codes and tokens that were issued before a client's scope was narrowed: from then on they give what the client may
-// still ask for, and no more. The engine looks at a client's scope when it is asked for, not when it is used again.
+// Limits codes and tokens that were issued before a client's scope was narrowed to what the client may still ask for. The
+// engine checks a client's scope when it is requested, not when a code or token is used.
 import type { Adapter, AdapterPayload, ClaimsParameter } from 'oidc-provider';
 import type { Clients } from '../clients.ts';
 
-/** What of a scope its client may still ask for. */
+/** Resolves the part of a scope that its client may still ask for. */
 export type StillAllowed = (clientId: string, scope: string) => Promise<string>;
 
 export function createStillAllowed(clients: Clients): StillAllowed {
   return async function stillAllowed(clientId, scope) {
     const allowed = (await clients.load(clientId))?.scopes;
-    // A client that is gone gets nothing anyway; its look-up says so.
+    // A removed client gets nothing anyway, because its look-up fails.
     if (allowed === undefined) return scope;
     return scope
       .split(' ')
@@ -18,7 +18,7 @@ export function createStillAllowed(clients: Clients): StillAllowed {
   };
 }
 
-/** The engine asks for these by itself. An earlier version let an app ask for single claims of the user. */
+/** Keeps the claims that the engine itself requests. An earlier version let an app request single claims of the user. */
 function ofEngine({ id_token: asked = {} }: ClaimsParameter): ClaimsParameter {
   const own = Object.entries(asked).filter(([name]) => name === 'acr' || name === 'auth_time');
   return { id_token: Object.fromEntries(own) };

@@ -1,5 +1,5 @@
-// Which apps get a refresh token (OIDC Core §11), beside what the engine allows: it drops offline_access from a request without
-// prompt=consent before it asks anything here.
+// Which apps get a refresh token (OIDC Core §11) beyond the engine's rules. The engine drops offline_access from a request without
+// prompt=consent before it calls a hook here.
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isUrlClient } from '../../config/client-id-url.ts';
 import type { Client } from '../../config/config.ts';
@@ -7,13 +7,13 @@ import type { Log } from '../../observability/log.ts';
 import { scopesIn } from './scopes.ts';
 
 const OFFLINE_ACCESS = 'offline_access';
-/** Clients by document may be many. */
+/** Bounds the memory, because there may be many clients by document. */
 const MAX_LOGGED = 1000;
 
 export function createRestoreOfflineAccess(log: Log) {
   const logged = new Set<string>();
 
-  /** Nothing in the answer says why there is no refresh token. */
+  /** Logs the reason once per client, because the answer doesn't say why there is no refresh token. */
   function logOnce({ clientId }: Client): void {
     if (logged.has(clientId) || logged.size >= MAX_LOGGED) return;
     logged.add(clientId);
@@ -23,7 +23,7 @@ export function createRestoreOfflineAccess(log: Log) {
     );
   }
 
-  /** Puts the scope back for the operator's own apps, as long as they are that. */
+  /** Restores the scope for first-party apps, as long as they still are at resume. */
   return function restoreOfflineAccess({ query, oidc }: KoaContextWithOIDC, client: Client): void {
     const { route, prompts, params = {} } = oidc;
     if (prompts.has('consent')) return;
@@ -35,15 +35,15 @@ export function createRestoreOfflineAccess(log: Log) {
   };
 }
 
-/** RFC 8252 §8.6: without a secret, anybody can claim to be this client. */
+/** Whether the app is first-party. RFC 8252 §8.6: without a secret, any app can claim to be this client. */
 function isOwn({ consent, tokenEndpointAuthMethod, applicationType, scopes }: Client): boolean {
   const isProven = tokenEndpointAuthMethod !== 'none' && applicationType === 'web';
   return consent === 'implicit' && isProven && scopes.includes(OFFLINE_ACCESS);
 }
 
 /**
- * Whether it gets a refresh token without asking for offline_access. OIDC Core §11 has that scope for requests with openid; clients by
- * document say with their grant types what they need.
+ * Whether the app gets a refresh token without offline_access. OIDC Core §11 defines that scope for requests with openid; clients by
+ * document declare what they need in their grant types.
  */
 export function refreshesUnasked({ clientId, grantTypes }: Client, scopes: readonly string[]): boolean {
   const asks = scopes.includes('openid') || scopes.includes(OFFLINE_ACCESS);

@@ -1,6 +1,6 @@
-// What a user allowed an app, kept beyond the session: one record for each user and app, with an end, and none for a client by document. A
-// sign-out leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever ends
-// everything of a user (disabling, sign-out everywhere), also of the sign-in that it was given in.
+// What a user allowed an app, remembered beyond the session: one record that expires for each user and app, none for a client by document.
+// It survives a sign-out, so that the next sign-in doesn't ask again. Revoking a token of the app withdraws it. Like the sign-in in which
+// it was given, it ends when all sessions of the user end (disabling, sign-out everywhere).
 import { isUrlClient } from '../../config/client-id-url.ts';
 import type { Accounts, Issued } from '../../users/accounts.ts';
 import { createReadRecord, FORM_VERSION, type StoredForm } from '../../store/form.ts';
@@ -20,7 +20,7 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
   const read = createReadRecord(onDamaged, CONSENT, 'scopes resourceScopes at');
   const keyOf = (accountId: string, clientId: string) => hash(`consent:${accountId}\n${clientId}`);
 
-  /** Undefined also when everything of the user has ended since. */
+  /** Undefined also when all sessions of the user have ended since. */
   async function find(accountId: string, clientId: string): Promise<ConsentForm | undefined> {
     if (lifetimeSeconds === 0 || isUrlClient(clientId)) return undefined;
     const record = await records.find(CONSENT, keyOf(accountId, clientId));
@@ -33,7 +33,7 @@ export function createRememberedConsents(parts: ConsentParts, lifetimeSeconds: n
 
   return {
     find,
-    /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */
+    /** Adds to the remembered consent and restarts its lifetime. `issued`: the sign-in in which the user consented. */
     async add(accountId: string, clientId: string, consent: AskedFor, issued: Issued): Promise<void> {
       if (lifetimeSeconds === 0 || isUrlClient(clientId)) return;
       const form = await find(accountId, clientId);

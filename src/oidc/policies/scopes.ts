@@ -1,21 +1,21 @@
-// Which scopes and which resource a request may name (RFC 6749 §3.3, RFC 8707). The engine drops what it doesn't know and takes any
-// resource, so all of it is refused here. Which audience a token has is in tokens/audience.ts.
+// Which scopes and which resource a request may name (RFC 6749 §3.3, RFC 8707). The engine drops unknown scopes and accepts any
+// resource, so they are refused here. tokens/audience.ts decides the audience of a token.
 import { errors, type KoaContextWithOIDC, type RefreshToken, type ResourceServer } from 'oidc-provider';
 import { userScopes, type Client, type Resource, type ScopeSettings } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { Clients } from '../clients.ts';
 import { sourceOf } from '../models.ts';
 
-/** What a token is asked for. */
+/** A request for a token. */
 export type Asked = Readonly<{
   client: Client;
   scopes: readonly string[];
   resource?: string | undefined;
-  /** For a user, or for the client itself (client_credentials). */
+  /** False for a token of the client itself (client_credentials). */
   isForUser: boolean;
 }>;
 
-/** Why there is no such token; undefined when there may be one. */
+/** Returns the error of a token that may not be issued, or undefined. */
 type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
 
 type FindDefault = ReturnType<typeof createFindDefault>;
@@ -27,14 +27,14 @@ type ScopePolicyParts = Readonly<{
   findRefusal: FindRefusal;
 }>;
 
-/** Called for each request with the engine's own view of its scope. */
+/** Runs for each request before its scope is checked, and may change that scope. */
 export type RestoreScope = (ctx: KoaContextWithOIDC, client: Client) => void;
 
 export function createFindRefusal(config: ScopeSettings, audiences: AudienceRules): FindRefusal {
   const known = knownScopes(config);
 
   function scopeRefusal({ client, scopes, isForUser }: Asked, resource: Resource | undefined) {
-    // A user's own scopes are about the ID token, so they may be asked for beside a resource.
+    // A user's own scopes concern the ID token, so a request may name them beside a resource.
     const isBeside = (scope: string) => isForUser && audiences.ownersOf([scope]).length === 0;
     for (const scope of scopes) {
       // RFC 6749 §3.3: an unknown scope is refused, never dropped silently.
@@ -62,7 +62,7 @@ export function createFindRefusal(config: ScopeSettings, audiences: AudienceRule
     const mayHave = resource && audiences.isBacked(resource.resource, client.scopes, client.clientId);
     if (identifier !== undefined && !mayHave)
       return new errors.InvalidTarget('resource is unknown or not allowed for this client');
-    // Only a service may name none, at an API that has none.
+    // Only a service may name no scope, and only at an API without scopes.
     if (scopes.length === 0 && (isForUser || resource?.scopes.length !== 0))
       return new errors.CustomOIDCProviderError('invalid_scope', 'scope is missing');
     return scopeRefusal(asked, resource) ?? audienceRefusal(asked, resource);
@@ -74,31 +74,31 @@ export const knownScopes = (config: ScopeSettings): ReadonlySet<string> =>
   new Set([...userScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
 
 type Wanted = Readonly<{
-  /** Undefined: the file has no such client. */
+  /** Undefined if the configuration has no such client. */
   client: Client | undefined;
   resource?: string | undefined;
   isForUser: boolean;
 }>;
 
 /**
- * What a request without `scope` asks for, where it starts (RFC 6749 §3.3): at the authorization endpoint and at client_credentials. A
- * code and a refresh token have their scope already.
+ * Default scopes of a request without `scope` (RFC 6749 §3.3) where a grant begins: at the authorization endpoints and at
+ * client_credentials. A code and a refresh token already have their scope.
  */
 export function createFindDefault({ findResource, ownersOf }: AudienceRules) {
-  /** All of them, where one token can have them all. */
+  /** All scopes of the client, if one token can have them all. */
   function whole({ scopes }: Client): readonly string[] {
     const isOfApi = (scope: string) => ownersOf([scope]).length > 0;
     return ownersOf(scopes).length === 1 && scopes.every(isOfApi) ? scopes : [];
   }
 
   /**
-   * Empty where there is nothing to fill in. It is refused or granted as if the client had named it, never in part. `isForUser`: else it
-   * is for the client itself (client_credentials).
+   * Empty when there is no default. The default is refused or granted as if the client had named it, never in part. `isForUser`: false
+   * for the client itself (client_credentials).
    */
   return function findDefault({ client, resource: identifier, isForUser }: Wanted): readonly string[] {
     const resource = identifier === undefined ? undefined : findResource(identifier);
     if (resource !== undefined && resource.defaultScopes.length > 0) return resource.defaultScopes;
-    // A service names none at an API that has none.
+    // A service names no scope at an API without scopes.
     if (!isForUser && resource?.scopes.length === 0) return [];
     if (client?.defaultScopes?.length) return client.defaultScopes;
     return isForUser || !client ? [] : whole(client);
@@ -119,7 +119,7 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
     const { params = {} } = ctx.oidc;
     const granted = sourceOf(ctx)?.scopes;
     const isForUser = params['grant_type'] !== 'client_credentials';
-    // Of a user's request it was filled in before the engine looked at it.
+    // The scope of a user's request was filled in before the engine read it (seam/context.ts).
     if (!isForUser && params['scope'] === undefined) {
       params['scope'] = findDefault({ client, resource, isForUser }).join(' ') || undefined;
     }
@@ -131,7 +131,7 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
   }
 
   return {
-    /** No resource was asked for; or, with `oneOf`, several. */
+    /** Runs when the request names no resource or, with `oneOf`, several. */
     async defaultResource(ctx: KoaContextWithOIDC, client: EngineClient, oneOf?: readonly string[]) {
       if (oneOf !== undefined) throw tooManyResources();
       await check(ctx, client);
@@ -158,7 +158,7 @@ export function createResourceHooks(parts: ScopePolicyParts, restoreScope: Resto
 const tooManyResources = (): errors.InvalidTarget =>
   new errors.InvalidTarget('only a single resource is supported');
 
-/** A sign-in that was open while the file changed must not end at an address, or in a mode, that is gone from it; the engine looked before. */
+/** Refuses a sign-in whose redirect_uri or response_mode was removed while it was open, after the engine's own check. */
 function refuseRemoved({ oidc: { route, params = {}, client } }: KoaContextWithOIDC): void {
   if (route !== 'resume') return;
   if (client?.redirectUriAllowed(String(params['redirect_uri'])) !== true)
@@ -171,7 +171,7 @@ function refuseRemoved({ oidc: { route, params = {}, client } }: KoaContextWithO
 export const scopesIn = (parameter: unknown): readonly string[] =>
   typeof parameter === 'string' ? parameter.split(' ').filter(Boolean) : [];
 
-/** Of granted scopes those that a token for `resource` can be about: this request didn't ask for the others. */
+/** The granted scopes that a token for this resource can have; the request didn't ask for the others. */
 function scopesBeside(
   { ownersOf, findResource }: AudienceRules,
   granted: Iterable<string>,
@@ -187,8 +187,8 @@ function scopesBeside(
 export type Granted = Pick<RefreshToken, 'resource'>;
 
 /**
- * RFC 6749 §6, RFC 8707 §2.2. The engine looks at `resource` only after the refresh token is used up, and the client's second try would
- * then look like theft; so all of it is decided before. Throws what a refresh is refused with, and sets the parameters as the engine needs them.
+ * RFC 6749 §6, RFC 8707 §2.2. The engine checks `resource` only after it has used up the refresh token, and the client's second try would
+ * then look like theft, so everything is checked before. Throws the error of a refused refresh; sets the parameters for the engine.
  */
 export function createRefreshCheck({ audiences, clients, findRefusal }: ScopePolicyParts) {
   return async function checkRefresh({ oidc }: KoaContextWithOIDC): Promise<void> {
@@ -206,7 +206,7 @@ export function createRefreshCheck({ audiences, clients, findRefusal }: ScopePol
   };
 }
 
-/** Only the one of the beginning, at the exchange of a code too; an earlier version allowed several. */
+/** Allows only the resource of the authorization request, also when a code is exchanged. An earlier version allowed several. */
 export function grantedResource(requested: unknown, { resource }: Granted): string | undefined {
   if (Array.isArray(requested) || Array.isArray(resource)) throw tooManyResources();
   if (requested !== undefined && requested !== resource)
@@ -214,6 +214,6 @@ export function grantedResource(requested: unknown, { resource }: Granted): stri
   return resource;
 }
 
-/** The engine compared the two before the user's groups took scopes from the token. */
+/** Drops scopes that the user's groups removed from the token after the engine had compared them. */
 const askedOf = (scope: unknown, token: RefreshToken): readonly string[] | undefined =>
   scope === undefined ? undefined : scopesIn(scope).filter((one) => token.scopes.has(one));

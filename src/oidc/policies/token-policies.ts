@@ -1,4 +1,4 @@
-// Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
+// Which caller may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A refused caller learns nothing.
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
 import type { App } from '../app.ts';
 import type { GivenToken, Guard } from '../guard.ts';
@@ -12,8 +12,8 @@ export function createDisclose({ audiences, claims, clients, findLive }: App, gu
     [aud].flat().some((one) => audiences.findResource(one)?.introspectionClients.includes(caller));
 
   /**
-   * The caller's own tokens, and access tokens for an API that lists it. Neither an API nor a service hears of a token whose client has lost
-   * all scopes of that API; a user's still works at userinfo.
+   * Whether it is the caller's own token, or an access token for an API that lists the caller. Neither an API nor a service sees a token
+   * whose client has lost all scopes of that API; a user's token still works at userinfo.
    */
   function maySee(caller: string, { kind, clientId = '', accountId, aud, scope = '' }: GivenToken): boolean {
     const isBacked = () => aud === undefined || audiences.isBacked(aud, scope.split(' '), clientId);
@@ -22,9 +22,9 @@ export function createDisclose({ audiences, claims, clients, findLive }: App, gu
   }
 
   /**
-   * Decides about a live token for both ways of introspection, and resolves what is answered besides what is in the token; undefined where
-   * `caller` may not see it, or its user may not be signed in any more, or may not have what it has. `grant`: the token's own, as the
-   * engine found it; a client's own token has none.
+   * Decides about a live token for both ways of introspection, and resolves the claims to add to the answer; undefined when `caller` may
+   * not see it, or its user may no longer be signed in or have what it grants. `grant`: the token's own, as the engine found it; a
+   * client's own token has none.
    */
   return async function disclose(
     caller: string,
@@ -45,7 +45,7 @@ export function createDisclose({ audiences, claims, clients, findLive }: App, gu
   };
 }
 
-/** The engine's way to ask. */
+/** Adapts `disclose` to the engine's hook. */
 export function createIntrospectionPolicy(disclose: Disclose) {
   return async function mayIntrospect(
     { oidc: { entities } }: KoaContextWithOIDC,
@@ -60,11 +60,11 @@ export function createIntrospectionPolicy(disclose: Disclose) {
 }
 
 /**
- * RFC 7009 §2.1: only the client that a token was issued to may revoke it. With a user's token goes what the user
- * allowed the app, so that the next sign-in asks again; here, while the token can still be found by a repeated request.
+ * RFC 7009 §2.1: only the client that a token was issued to may revoke it. Also withdraws the user's consent, so that the
+ * next sign-in asks again. This happens first, while a repeated request still finds the token.
  */
 export function createRevocationPolicy({ takeBeforeUse, consents, audit, records }: App) {
-  // Once the token is gone: a record says what has happened.
+  // Audit records are written once the token is gone.
   const { afterwards } = records;
   return async function mayRevoke(
     ctx: KoaContextWithOIDC,

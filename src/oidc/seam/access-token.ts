@@ -21,7 +21,7 @@ export function accessTokenModel(
       const scopes = scope?.split(' ') ?? [];
       // Computed here and not assigned to the token: with `aud` set, the engine would move all claims into the ID token.
       const { aud = audiences.audienceOf(scopes) } = payload;
-      // A scope may have gone, or have another owner, since the code was given.
+      // A scope may have been removed, or have got another owner, since the code was issued.
       if (!audiences.isBacked(aud, scopes, clientId)) throw new errors.InvalidTarget();
       return { value: await signRecord(tokens, payload, { sub, aud }), payload };
     }
@@ -38,7 +38,7 @@ export function accessTokenModel(
     }
   };
 
-  // The engine's userinfo refuses every token with an audience; ours is meant for it when the issuer is one of them.
+  // The engine's userinfo refuses every token with an audience; ours is meant for userinfo if the issuer is one of its audiences.
   function atUserinfo(aud: Audience): boolean {
     return Provider.ctx?.oidc.route === 'userinfo' && [aud].flat().includes(tokens.issuer);
   }

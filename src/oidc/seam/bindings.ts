@@ -1,4 +1,4 @@
-// What the engine finds only where it belongs: a code or a token that ends with its session, and an interaction.
+// Binds codes and tokens to their session, and interactions to their browser: the engine doesn't find them elsewhere.
 import Provider from 'oidc-provider';
 import type { BrowserBinding } from '../browser-binding.ts';
 
@@ -12,9 +12,9 @@ export type BoundModel = {
 };
 
 /**
- * A code or a token that ends with its session needs one that lives, and is still the same user's. The engine also wants the grant to
- * be the one that the session knows for the app. But a session knows one, and requests at the same time write over each other: of two
- * tabs that were allowed something at once, one would get a dead code. A grant that was revoked ends what belongs to it by itself.
+ * A code or a token that ends with its session needs a live session of the same user. The engine also requires the grant that the session
+ * has for the app. But a session has only one, and parallel requests overwrite it: of two tabs that were allowed something at once, one
+ * would get a dead code. A revoked grant ends its codes and tokens anyway.
  */
 export function bindToSession(model: BoundModel, provider: Provider): void {
   const { find } = model;
@@ -35,8 +35,8 @@ export type BoundInteraction = Readonly<{
 }>;
 
 /**
- * An interaction is found on the engine's way back only in the browser that began it; in any other it isn't there. Its cookies end with
- * it. Outside of a request of the engine, the caller compares.
+ * At resume, the engine finds an interaction only in the browser that began it. The cookies of the interaction are removed with it.
+ * Outside of a request of the engine, the caller compares the browser.
  */
 export function bindToBrowser(model: BoundInteraction, browsers: BrowserBinding): void {
   const { find } = model;
@@ -54,7 +54,7 @@ export function bindToBrowser(model: BoundInteraction, browsers: BrowserBinding)
     if (ctx === undefined) return;
     browsers.end(ctx, this);
     const { provider, issuer } = ctx.oidc;
-    // The engine ends the one of its way back.
+    // The engine removes the cookie `resume` itself.
     const path = new URL(`${issuer}/interaction/${this.uid}`).pathname;
     ctx.cookies.set(provider.cookieName('interaction'), null, { path, sameSite: 'lax', signed: true });
   };

@@ -1,4 +1,4 @@
-// Machine tokens: a signed JWT and nothing stored. Issuing one asks the store nothing; revoking one writes a deny record.
+// Machine tokens: signed JWTs that aren't stored. Issuing one doesn't use the store; revoking one writes a deny record.
 import { type AccessTokens, isMachines } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
@@ -12,9 +12,9 @@ export function createMachineTokenFinder(
   stillAllowed: StillAllowed,
 ) {
   /**
-   * For the model below and for the fast path of introspection; policies/token-policies.ts decides which caller may know.
-   * The token, when it is a client's own, ours, valid now and not revoked; else undefined. `scope`: what the client may still ask for.
-   * Throws StoreUnavailable when the store can't be asked: then the answer is 503, never "active".
+   * Resolves a machine token that we issued, that is valid now and not revoked; else undefined. `scope`: what the client may still ask
+   * for. Used by the model below and the fast path of introspection; policies/token-policies.ts decides which caller may see it.
+   * Throws StoreUnavailable when the store can't be read: then the answer is 503, never "active".
    */
   return async function findMachineToken(jwt: string) {
     const claims = await tokens.verify(jwt);

@@ -1,5 +1,5 @@
-// The engine's request context: lets a JWT through introspection and revocation, has every response type but `code` refused alike,
-// fills in default scopes, knows a resource in any spelling, and pins every URL to the issuer.
+// The engine's request context: accepts a JWT at introspection and revocation, has every response type but `code` refused alike,
+// fills in default scopes, accepts any spelling of a resource, and builds every URL from the issuer.
 import type { IncomingMessage } from 'node:http';
 import { unescape } from 'node:querystring';
 import type { Context } from 'koa';
@@ -35,10 +35,10 @@ const NOT_OFFERED = 'none';
 const wantsToken = (responseType: unknown): boolean =>
   typeof responseType === 'string' && responseType.includes('token');
 
-/** What the engine refuses without `openid`, before it asks which scopes there are at all. */
+/** Parameters that the engine refuses without `openid`, before it checks whether there are scopes at all. */
 const NEEDING_OPENID = ['claims_locales', 'id_token_hint', 'nonce'];
 
-/** RFC 9470 §4: for requests without `openid`, too. options.ts puts them back. */
+/** RFC 9470 §4: both are for requests without `openid`, too, where the engine refuses them. options.ts restores them. */
 function setAside(state: Context['state'], params: Params): void {
   const { acr_values, max_age } = params;
   const isOpenid = scopesIn(params.scope).includes('openid') || Array.isArray(acr_values);
@@ -47,8 +47,8 @@ function setAside(state: Context['state'], params: Params): void {
 }
 
 /**
- * RFC 6749 §2.3.1: a client may leave an empty secret out. Some public clients send theirs in Basic, with nothing behind the colon; the
- * engine would ask them for a secret.
+ * RFC 6749 §2.3.1: a client may omit an empty secret. Some public clients send it with Basic, with nothing after the colon; the engine
+ * would then require a secret.
  */
 function namePublicClient(
   { headers }: Pick<IncomingMessage, 'headers'>,
@@ -71,7 +71,7 @@ function wrapJwt(params: Params): void {
   if (typeof token === 'string' && token.includes('.')) params.token = new PresentedJwt(token);
 }
 
-/** Before the engine looks at anything: its hooks run after the first checks of the scope. */
+/** Fills in default scopes before the engine reads them: its hooks run after the first checks of the scope. */
 function fillIn(params: Params, { clients, findDefault }: ContextParts): void {
   const { client_id: clientId, resource: named } = params;
   if (params.scope !== undefined || typeof clientId !== 'string') return;
@@ -79,19 +79,19 @@ function fillIn(params: Params, { clients, findDefault }: ContextParts): void {
   const scopes = findDefault({ client: clients.find(clientId), resource, isForUser: true });
   if (scopes.length === 0) return;
   params.scope = scopes.join(' ');
-  // Many send one with each request. It is for an ID token, of which there is none; the engine would refuse it.
+  // Many apps send a nonce with each request. There is no ID token for it, so the engine would refuse it.
   if (!scopes.includes('openid')) params.nonce = undefined;
 }
 
-/** Has the engine say what is wrong with a request, where by itself it would say something else. */
+/** Makes the engine report what is wrong with a request where it would report something else. */
 function tellApart(params: Params, { clients, metadataOf }: ContextParts): void {
-  // Such a request may say in its object how it is answered, which nobody reads.
+  // The object of such a request may name the response mode, but it isn't read.
   const isObject = (params.request ?? params.request_uri) !== undefined;
   const client = isObject ? clients.find(String(params.client_id)) : undefined;
   const modes = client && metadataOf(client).response_modes;
   if (modes?.includes('query') === false) [params.response_mode] = modes;
   if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
-  // Without a type no mode is the default, and that would be the fault.
+  // Without a response type there is no default mode, and the engine would report that instead.
   if (params.response_type === undefined) params.response_mode ??= 'query';
   // RFC 6749 §3.3: a request without any scope is invalid_scope, whatever else is in it.
   if (params.scope === undefined)
@@ -114,7 +114,7 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       this.#params = params;
       if (params === undefined) return;
       if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
-      // The engine compares a form with what it stored for the page; this one's has a secret of its own.
+      // The engine compares a form with the secret that it stored for the page; our form has its own secret.
       const { formSecret: secret } = this.ctx.state as { readonly formSecret?: string };
       if (secret !== undefined) this.session.state = { secret };
       if (grantBegunAt(this.route) !== undefined) {
@@ -123,13 +123,13 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       }
       if (this.route === 'authorization') tellApart(params, parts);
       if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
-      // As the file spells it: codes, refresh tokens and grants are kept by this name.
+      // As the configuration spells it: codes, refresh tokens and grants are stored under this name.
       const { resource } = params;
       if (typeof resource === 'string')
         params.resource = parts.audiences.findResource(resource)?.resource ?? resource;
     }
 
-    /** From the issuer alone, whatever the request's Host says. */
+    /** Builds a URL from the issuer alone, whatever the request's Host says. */
     urlFor(name: string, options?: UrlOptions): string {
       return provider.urlFor(name, options);
     }

@@ -1,9 +1,9 @@
-// What the seam needs of the engine's model classes and the public types leave out or type too loosely; the contract test fails when an
-// upgrade makes it untrue. And what both of our token models do with it.
+// The parts of the engine's model classes that its public types omit or type too loosely; the contract test fails when an upgrade
+// changes them. Also the code that both of our token models share.
 import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { Audience } from '../../tokens/audience.ts';
 
-/** The stored form of a token, as the engine's `getValueAndPayload` hands it out. Times in epoch seconds. */
+/** The stored form of a token, as the engine's `getValueAndPayload` returns it. Times in epoch seconds. */
 type TokenPayload = Readonly<{
   jti: string;
   iat: number;
@@ -20,7 +20,7 @@ export interface Model {
   clientId: string;
   accountId?: string;
   scope?: string | undefined;
-  /** The engine's type says string; introspection answers an array as it is. */
+  /** The engine's type says string; introspection returns an array unchanged. */
   aud?: Audience | undefined;
   iat: number;
   exp: number;
@@ -34,7 +34,7 @@ export interface ModelClass {
   find(value: unknown, options?: object): Promise<Model | undefined>;
 }
 
-/** The record as a JWT. */
+/** Signs the record as a JWT. */
 export function signRecord(
   tokens: AccessTokens,
   { jti, iat, exp, clientId, scope, extra = {} }: TokenPayload,

@@ -1,5 +1,5 @@
-// A JWT that a caller presented at introspection or revocation, in a form that isn't a string: the engine refuses
-// strings that look like a JWS there ("structured tokens"), and nothing on the wire can forge an object.
+// A JWT that a caller presented at introspection or revocation, wrapped in an object: the engine refuses strings that
+// look like a JWS there ("structured tokens"), and no request can forge an object.
 
 export class PresentedJwt {
   readonly #jwt: string;
@@ -13,7 +13,7 @@ export class PresentedJwt {
     return this.#jwt;
   }
 
-  // Anything that prints or logs parameters sees no credential.
+  // Code that prints or logs parameters must not see the credential.
   toJSON(): string {
     return '[jwt]';
   }

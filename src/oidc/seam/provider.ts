@@ -17,12 +17,12 @@ import { keepMembers, type RewrittenModel } from './stored-members.ts';
 
 type UsedModel = { readonly prototype: Granted & { consume: () => Promise<void> } };
 
-/** Everything about the code or the token has been checked by then, but the resource, which the engine compares when it is used up. */
+/** Counts the request before its code or token is used up. Only the resource is unchecked by then: the engine compares it later. */
 function countUses({ prototype }: UsedModel, { maySign, takeBeforeUse }: App): void {
   const { consume } = prototype;
   prototype.consume = async function countAndConsume() {
     const { ctx } = Provider;
-    // For an answer that can't be signed nothing is used up.
+    // An answer that can't be signed must not use anything up.
     assertMaySign(maySign);
     grantedResource(ctx?.oidc.params?.['resource'], this);
     await takeBeforeUse(ctx);
@@ -40,19 +40,19 @@ function refuseOtherHints(model: Provider['IdToken']): void {
   };
 }
 
-/** The engine compares a single secret in the clear; it awaits this for client_secret_basic and client_secret_post. */
+/** Replaces the engine's comparison with one plain-text secret; it awaits this for client_secret_basic and client_secret_post. */
 function authenticate({ Client: model }: Provider, { clients, compareSecret, admitClient }: App): void {
   model.prototype.compareClientSecret = async function compare(this: Client, secret) {
     return Provider.ctx !== undefined && compareSecret(Provider.ctx, this.clientId, secret);
   };
   const find = model.find.bind(model);
-  // Built when first asked for: the engine would copy all of its static clients at once, and remembers 100 others.
+  // Built at the first look-up: the engine would copy all of its static clients at once, and caches only 100 others.
   const built = new Map<string, Client>();
   model.find = async function findAndAdmit(id) {
     const found = built.get(id) ?? (await find(id));
     if (found !== undefined && clients.find(id) !== undefined) built.set(id, found);
     const { ctx } = Provider;
-    // A client without a secret has no such step. The first look-up of the request is the one that authenticates it.
+    // A client without a secret skips that comparison. The first look-up of the request is the one that authenticates it.
     const isFirst =
       ctx !== undefined && ctx.oidc.client === undefined && callerOf(ctx.oidc.route) === 'client';
     const settings = isFirst && found?.clientAuthMethod === 'none' ? await clients.load(id) : undefined;
@@ -64,7 +64,7 @@ function authenticate({ Client: model }: Provider, { clients, compareSecret, adm
 export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, app: App & KnownClients) {
     super(issuer, configuration);
-    // Before AccessToken is replaced by a class that is made of it.
+    // Before AccessToken is replaced by its subclass.
     for (const name of modelNames) {
       const { traits, members } = modelOf(name);
       const model: unknown = this[name];
@@ -89,7 +89,7 @@ export class PosternProvider extends Provider {
     authenticate(this, app);
   }
 
-  /** What the engine brings: only `query`. Its form_post has a script inside the page, and `fragment` leaks codes (RFC 9700 §4.3). */
+  /** Keeps only the engine's `query`. Its form_post has a script inside the page, and `fragment` leaks codes (RFC 9700 §4.3). */
   override registerResponseMode(...args: Parameters<Provider['registerResponseMode']>): void {
     if (args[0] === 'query') super.registerResponseMode(...args);
   }

@@ -1,27 +1,27 @@
-// What a session and a grant keep of the sign-in that they came of, besides what the engine does. What voids a sign-in voids everything
-// that came of it, also what was issued a moment later by a request that was under way.
+// What sessions and grants store of their sign-in, besides the engine's own members. Revoking a sign-in revokes everything that was
+// issued from it, even what a request in progress issues a moment later.
 import type Provider from 'oidc-provider';
 import type { AdapterPayload, KoaContextWithOIDC, Session } from 'oidc-provider';
 import type { Issued } from '../../users/accounts.ts';
 import { levelOf } from '../../users/authentication-methods.ts';
 import type { Place } from '../../users/user-index.ts';
 
-/** Our login results have the same for `keepSignIn`. */
+/** Our login results have the same members for `keepSignIn`. */
 type KeptOfSignIn = {
-  /** That of the user (accounts.ts). */
+  /** The user's generation (accounts.ts). */
   generation?: string | undefined;
   /** Epoch seconds of the last second factor. */
   factorAt?: number | undefined;
-  /** That of the user's factors. */
+  /** The `sessionsSince` of the user's factors. */
   sessionsSince?: number | undefined;
-  /** Where users can see their sessions. */
+  /** Only set if users can see their sessions. */
   place?: Place | undefined;
 };
 
 declare module 'oidc-provider' {
   interface Session extends KeptOfSignIn {}
   interface AdapterPayload extends KeptOfSignIn {}
-  /** A grant gets its generation where it is made. */
+  /** A grant gets its generation when it is created. */
   interface Grant extends Pick<KeptOfSignIn, 'generation'> {}
 }
 
@@ -37,14 +37,14 @@ export function keepSignIn(prototype: SessionPrototype, current: () => KoaContex
   const { loginAccount } = prototype;
   prototype.loginAccount = function login(details) {
     loginAccount.call(this, details);
-    // Ours: interactions.ts made it.
+    // Our own login result, from interactions.ts.
     const kept = current()?.oidc.entities.Interaction?.result?.login;
     Object.assign(this, Object.fromEntries(SIGN_IN_MEMBERS.map((name) => [name, kept?.[name]])));
   };
   prototype.authTime = authTime;
 }
 
-/** OIDC Core §2: when the user last proved who they are. The session's own end counts from `loginTs`. */
+/** OIDC Core §2: when the user last proved their identity. The session's lifetime counts from `loginTs`. */
 function authTime(this: Session): number | undefined {
   const { loginTs, factorAt = 0 } = this;
   return loginTs === undefined ? undefined : Math.max(loginTs, factorAt);
@@ -58,7 +58,7 @@ export function issuedBySession({
   return { generation, at, isByPassword: levelOf(amr) === 'password' };
 }
 
-/** The engine asks for the grant of each token anyway: within a request it is read once. */
+/** The engine reads the grant of each token anyway, and a request reads it only once. */
 export async function issuedByToken(provider: Provider, { grantId }: Pick<AdapterPayload, 'grantId'>) {
   return issuedWithGrant(grantId === undefined ? undefined : await provider.Grant.find(grantId));
 }

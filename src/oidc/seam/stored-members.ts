@@ -1,15 +1,15 @@
 // Members of a stored session, grant or interaction that the engine doesn't know. Its models drop these, so ours are added to the known
-// ones; what a newer version of this service added travels through them under one name, and is kept when the record is written again.
+// ones. Members from a newer version of this service are carried under one name and kept when the record is written again.
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 const CARRIED = 'newerMembers';
 
-/** What of a model class matters here; the engine makes one adapter for each class. */
+/** The parts of a model class that are used here; the engine creates one adapter for each class. */
 export type RewrittenModel = { readonly IN_PAYLOAD: readonly string[]; readonly adapter: Adapter };
 
 type Carrying = AdapterPayload & { readonly [CARRIED]?: Readonly<Record<string, unknown>> };
 
-/** Before the first use of `model`: the engine looks at its members once. `own`: those that this version adds. */
+/** Call this before the first use of `model`: the engine reads its members once. `own`: those that this version adds. */
 export function keepMembers(model: RewrittenModel, own: readonly string[]): void {
   const { adapter } = model;
   const names = new Set([...model.IN_PAYLOAD, ...own]);
