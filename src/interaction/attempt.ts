@@ -1,5 +1,5 @@
-// One attempt to sign in from a page: the interaction is finished, or the page is shown again with what was wrong. The audit
-// trail gets a record of either.
+// One attempt to sign in from a page: finishes the interaction, or shows the page again with the error. The audit trail gets a
+// record of either.
 import type { Context } from 'koa';
 import { BY_PASSWORD } from '../users/authentication-methods.ts';
 import type { PasswordAccepted, NotDecided, Refused } from '../users/sign-in.ts';
@@ -15,7 +15,7 @@ import type { Opened } from './open.ts';
 import type { PendingSignIns } from './pending-sign-in.ts';
 import type { Show, Shown } from './show.ts';
 
-/** What a user typed is shown again, within reason. */
+/** Longer usernames are cut, because the page shows them again. */
 export const MAX_USERNAME_LENGTH = 256;
 
 /** All other reasons have the same message. */
@@ -52,7 +52,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: Pen
       const proved = own && { amr: BY_PASSWORD, sessionsSince: own.sessionsSince };
       const login = { accountId: user.id, at, generation, proved, device: cookie.read(ctx) };
       const destination = await interactions.finishLogin(ctx, interaction, login);
-      // Of several correct attempts at the same time, one signed the user in.
+      // Of several correct attempts at the same time, only one signs the user in.
       if (destination !== undefined) record('success', { account_id: user.id });
       goOn(ctx, interaction, destination);
     } catch (error) {
@@ -90,7 +90,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: Pen
   }
 }
 
-/** Guessing at a user that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
+/** Records guesses that delay unknown browsers and addresses. Pacing limits these to about sixty records in a row of failures. */
 async function recordLock(host: Host, ctx: Context, { meant, failures }: Refused) {
   if (meant === undefined || failures < PACED_FROM) return;
   host.audit.record('account_lock', 'failure', {

@@ -1,4 +1,4 @@
-// What the consent page says of a client by document: who it is and where the user will be sent.
+// What the consent page says about a client by document: who it is and where the user will be sent.
 import { isIP } from 'node:net';
 import { isUrlClient } from '../config/client-id-url.ts';
 import { isNativeRedirect } from '../config/uri.ts';
@@ -18,7 +18,7 @@ export function toDocumentModel({
   if (!isUrlClient(clientId)) return undefined;
   const { host, hostname, protocol } = new URL(redirectUri);
   const isBack = host === new URL(clientId).host;
-  // What stands in the place of a host behind a private scheme is a part of its path.
+  // With a private scheme, the part in the place of the host belongs to the path.
   const isWeb = protocol === 'https:' || protocol === 'http:';
   return {
     name: clientName && shortened(clientName),
@@ -27,7 +27,7 @@ export function toDocumentModel({
   };
 }
 
-/** On this device or in its network, where a certificate says nothing of who answers. */
+/** Whether the host is on this device or in its network, where a certificate doesn't prove who answers. */
 function isNearby(hostname: string): boolean {
   const literal = hostname.replaceAll(/[[\]]/g, '');
   return isIP(literal) === 0 ? NEARBY.test(hostname) : !isPublicAddress(literal);

@@ -1,4 +1,4 @@
-// What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
+// Follows a one-time link, by its purpose. The form is checked first, so that a refused one doesn't use up the link.
 import type { Context } from 'koa';
 import { StoreUnavailable } from '../store/store.ts';
 import { setEmail, setPassword } from '../users/acts.ts';
@@ -10,7 +10,7 @@ import type { EnrolmentModel } from '../views/shared-models.ts';
 import type { Form } from './form.ts';
 import type { Host } from './host.ts';
 
-/** Of the link that an invitation leads on to. */
+/** Lifetime of the link that follows an invitation. */
 const NEXT_LINK_SECONDS = 15 * 60;
 
 export type OpenLink = { readonly token: string; readonly link: OneTimeLink; readonly account: User };
@@ -22,13 +22,13 @@ type Failed = { readonly fault: LinkFault } | { readonly dead: 'used' | 'ended' 
 /** `fault`: the form is shown again. `dead`: why the link doesn't work any more. */
 type Followed = Failed | { readonly destination: string };
 
-/** By a link, the first factor of its user. */
+/** Adds the first factor of a user through a link. */
 export type FirstFactor = Readonly<{
-  /** Whether there is one that users can add. */
+  /** Whether there is any factor that users can add. */
   hasMethods: boolean;
-  /** Whether the user has none. */
+  /** Whether the user has no factor. */
   isMissing: (accountId: string) => Promise<boolean>;
-  /** `sealed`: what the form whose code was wrong had. */
+  /** `sealed`: the field of the form with the wrong code. */
   form: (
     opened: OpenLink,
     target: { readonly action: string; readonly csrf: string },
@@ -40,12 +40,12 @@ export type FirstFactor = Readonly<{
 
 export const linkBinding = (token: string) => `link:${token}`;
 
-/** A URL without the token. */
+/** The page after the link, at a URL without the token. */
 const done = ({ config }: Host, { purpose }: OneTimeLink) => ({
   destination: `${config.issuer}/interaction/done/${purpose}`,
 });
 
-/** What is left to do when something is done: an outage of the store then must not make it a failure. */
+/** Waits for the work after a success: an outage of the store must not turn the success into a failure. */
 export async function tidyUp(...work: readonly Promise<unknown>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) {
     if (result.status === 'rejected' && !(result.reason instanceof StoreUnavailable)) throw result.reason;
@@ -55,7 +55,7 @@ export async function tidyUp(...work: readonly Promise<unknown>[]): Promise<void
 export function createFollowLink(host: Host, firstFactor: FirstFactor | undefined) {
   const { config, links, makePassword } = host;
 
-  /** Where a user goes on to from a new password. */
+  /** Resolves the page to which a user goes after a new password. */
   async function goOn(link: OneTimeLink, { id, validAfter }: User) {
     const isOpen = link.purpose === 'invite' && firstFactor?.hasMethods === true;
     if (!isOpen || !(await firstFactor.isMissing(id))) return done(host, link);

@@ -23,6 +23,6 @@ export async function readFormBody(ctx: Context): Promise<Form> {
 export async function readFields(ctx: Context): Promise<URLSearchParams> {
   // A "simple" cross-site request can be text/plain or multipart; neither is one of our forms.
   if (ctx.is(TYPE) !== TYPE) throw new Refusal(415, 'invalid_request', 'that content type is not accepted');
-  // An error on the way must not destroy the request: its socket would go with it, before the answer.
+  // An error while reading must not destroy the request: that would close its socket before the answer.
   return new URLSearchParams(await text(ctx.req.iterator({ destroyOnReturn: false })));
 }

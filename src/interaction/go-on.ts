@@ -1,17 +1,17 @@
-// Where a browser goes on to from a page of a sign-in, and what it gets for one that is over.
+// Redirects a browser from a sign-in page, and answers requests for a sign-in that is over.
 import type { Context } from 'koa';
 import { ANSWERED } from '../oidc/interactions.ts';
 import { seeOther } from '../oidc/send-page.ts';
 import type { ClientModel } from '../views/models.ts';
 import { Refusal } from '../views/refusal.ts';
 
-/** The status of a page that is shown again. */
+/** Sets the status of a page that is shown again. */
 export function answerAgain(ctx: Context, status: number, retryAfterSeconds?: number): void {
   ctx.status = status;
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
 }
 
-/** `destination`: of a `finish…`. */
+/** `destination`: the result of a `finish…`. */
 export function goOn(
   ctx: Context,
   { client }: { readonly client: ClientModel },
@@ -21,9 +21,9 @@ export function goOn(
   if (destination !== ANSWERED) seeOther(ctx, destination);
 }
 
-/** Finished, expired, or another browser's: as far as that is known, the page says why, and leads back to the app. */
+/** The refusal of a sign-in that is finished, expired or another browser's. Its page says why and links to the app, if known. */
 export function expired(ctx: Context, client?: ClientModel): Refusal {
-  // Every page of a sign-in comes with cookies: a browser that sends none keeps none, or is another one.
+  // Every sign-in page sets cookies: a browser that sends none blocks them, or is another browser.
   const [error, text] =
     ctx.get('Cookie') === ''
       ? ['no_cookies', 'the browser sent no cookie with this page of a sign-in']

@@ -1,4 +1,4 @@
-// What the pages of one application are made of: the application and its engine, and what only pages need.
+// The parts of an application's pages: the application and its engine, and what only pages need.
 import type { BrowserSessions } from '../oidc/browser-session.ts';
 import type { Interactions } from '../oidc/interactions.ts';
 import type { Engine } from '../oidc/provider.ts';

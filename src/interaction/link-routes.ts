@@ -1,5 +1,5 @@
-// The page of a one-time link (users/one-time-links.ts). GET and HEAD use nothing up, so that a link that a mail program or a
-// chat opens first still works. No link signs anybody in.
+// The page of a one-time link (users/one-time-links.ts). GET and HEAD don't use up the link, so that it still works after a mail
+// program or a chat has opened it. No link signs a user in.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoint-rows.ts';
@@ -18,7 +18,7 @@ import type { Host } from './host.ts';
 const STEP = 'link';
 const tokenOf = (ctx: Context) => String(ctx['params'].token);
 
-/** Why a link doesn't work; for the audit trail alone. */
+/** Why a link doesn't work; only for the audit trail. */
 type Dead = Readonly<{
   reason: 'unknown' | 'used' | 'ended' | 'unconfirmed';
   link?: OneTimeLink | undefined;
@@ -149,7 +149,7 @@ async function open(
   return isOpen ? { token, link, account } : { reason: 'ended', link };
 }
 
-/** Whether the address that it was sent to is still the user's. */
+/** Whether the address that the link was sent to is still the user's. */
 function isReaderOf({ mailedTo }: OneTimeLink, { claims }: User): boolean {
   return mailedTo === undefined || (claims['email'] === mailedTo && claims['email_verified'] !== false);
 }

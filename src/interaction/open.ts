@@ -1,5 +1,5 @@
-// Finds the interaction that a request is about, and refuses every request that it can't be about: of another browser,
-// over, for another step, or with a form that isn't from its own page.
+// Finds the interaction of a request. Refuses the request if it comes from another browser, if the interaction is over or at
+// another step, or if the form isn't from its own page.
 import type { Context } from 'koa';
 import type { OpenInteraction, Prompt } from '../oidc/open-interaction.ts';
 import { FormRefusal } from '../views/refusal.ts';
@@ -10,7 +10,7 @@ import type { Host } from './host.ts';
 export type Opened = Readonly<{
   form: Form;
   interaction: OpenInteraction;
-  /** Which of those that it could be. */
+  /** The step that the form is for. */
   step: string;
 }>;
 
@@ -27,7 +27,7 @@ export function createOpen({ interactions, csrf }: Host) {
 
   return {
     byLink,
-    /** A form of ours, sent from its own page, for a step that is open. `steps` name it where it isn't the prompt. */
+    /** Accepts only a form from its own page, for an open step. `steps`: the possible steps, if not the prompt. Throws Refusal. */
     async byForm(ctx: Context, prompts: readonly Prompt[], ...steps: readonly string[]): Promise<Opened> {
       const form = await readFormBody(ctx);
       const interaction = await byLink(ctx);

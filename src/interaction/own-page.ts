@@ -13,7 +13,7 @@ import { type Host, secondsOf } from './host.ts';
 
 const FRESH_SECONDS = 300;
 
-/** `issued` has the time of the first factor, `factorAt` is that of the last second factor. */
+/** `issued.at`: time of the first factor; `factorAt`: time of the last second factor. */
 type Proved = Readonly<{
   amr: Amr;
   issued: { readonly at: number } | undefined;
@@ -21,8 +21,8 @@ type Proved = Readonly<{
 }>;
 
 /**
- * What a session has to have proved before its user's factors or password change (NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1): both factors lately. A passkey
- * that verified its user is both. `at`: epoch seconds.
+ * Whether a session may change its user's factors or password (NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1): it proved both factors recently. A
+ * passkey that verified its user counts as both. `at`: epoch seconds.
  */
 export function isFresh({ amr, issued, factorAt }: Proved, own: Factors, at: number): boolean {
   const isLate = (time = 0) => at - time > FRESH_SECONDS;
@@ -34,13 +34,13 @@ export type Visitor = Readonly<{
   session: BrowserSession;
   account: User;
   own: Factors;
-  /** Enough for a change (isFresh). */
+  /** Whether the session may make a change (isFresh). */
   isFresh: boolean;
 }>;
 
 export type OwnPage = ReturnType<typeof createOwnPage>;
 
-/** `path`: of the page, below the issuer. */
+/** `path`: the path of the page below the issuer. */
 export function createOwnPage(host: Host, path: string) {
   const { config, sessions, accounts, guard, factors, csrf } = host;
   const stepOf = ({ account }: Visitor) => `${path}:${account.id}`;
@@ -58,16 +58,16 @@ export function createOwnPage(host: Host, path: string) {
       if (!guard.isEnough(session, own)) return undefined;
       return { session, account, own, isFresh: isFresh(session, own, secondsOf(host)) };
     },
-    /** Where the user signs in to come back to this page and its `view`; `again` where they are, though too long ago. */
+    /** The URL of a sign-in that leads back to this page and its `view`; `again`: the user signed in too long ago. */
     signInUrl: (again: boolean, view?: string) => ownSignInUrl(config.issuer, callbackOf(path), again, view),
-    /** Of the forms of this page, which are for this user alone. */
+    /** The token for forms of this page, valid for this user alone. */
     token: (visitor: Visitor) => csrf.token(visitor.session.uid, stepOf(visitor)),
     /** Throws Refusal for a form of another page. */
     checkToken: (visitor: Visitor, form: Form) => csrf.check(form, visitor.session.uid, stepOf(visitor)),
   };
 }
 
-/** What the page adds, in `add` of its address and, through a sign-in, in `state`. */
+/** What the user wants to add on the page: in `add` of its URL and, after a sign-in, in `state`. */
 export function viewOf({ query }: Pick<Context, 'query'>, parameter: 'add' | 'state'): string | undefined {
   const value = query[parameter];
   return typeof value === 'string' && /^\w{1,40}$/.test(value) ? value : undefined;
@@ -77,7 +77,7 @@ export type OwnChanges = Readonly<
   Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<void>>
 >;
 
-/** Of requests whose path begins so; it hands on what it doesn't serve. */
+/** Handles requests whose path begins with `path`, and passes on those that it doesn't serve. */
 export type Route = Readonly<{ path: string; handle: Middleware }>;
 
 /** The parts of one page. */
@@ -87,7 +87,7 @@ type Routes = Readonly<{
   stale: (ctx: Context, visitor: Visitor | undefined) => void;
   /** Additional requirements for a change. */
   mayChange?: (visitor: Visitor) => boolean;
-  /** By path below the page. */
+  /** The handlers of forms, by path below the page. */
   changes: OwnChanges;
 }>;
 
@@ -126,12 +126,12 @@ export function routeOf(
 export type AccountFields = Extract<PageModels['account'], { outcome: 'page' }>;
 export type AccountError = NonNullable<AccountFields['error']>;
 
-/** What the page says was wrong; undefined: nothing. */
+/** Resolves the error that the page shows, or undefined. */
 export type SectionChange = (ctx: Context, visitor: Visitor, form: Form) => Promise<AccountError | undefined>;
 
 /** A part of the account page. */
 export type Section = Readonly<{
-  /** What it adds to the model of the page. */
+  /** The members that it adds to the model of the page. */
   fields: (visitor: Visitor, locale: string) => Promise<Partial<AccountFields>>;
   /** Its forms, by path below the page. */
   changes?: Readonly<Record<string, SectionChange>>;

@@ -10,13 +10,13 @@ import type { Show } from './show.ts';
 export type PendingSignIn = Readonly<{
   accountId: string;
   username: string;
-  /** The time of the password: what ends the user's earlier sessions ends this as well. */
+  /** The sign-in at the time of the password. It ends with the user's earlier sessions. */
   issued: Issued;
   /** Counted as a failure until the sign-in is finished. */
   attempt: SignInAttempt;
 }>;
 
-/** As second factors handle them. */
+/** The pending sign-ins, handled by the feature of second factors. */
 export type PendingSignIns = Readonly<{
   /** From now on, the page of the interaction is the second step. */
   begin: (uid: string, signIn: PendingSignIn) => Promise<void>;
@@ -24,5 +24,5 @@ export type PendingSignIns = Readonly<{
   show: (ctx: Context, interaction: OpenInteraction) => Promise<boolean>;
 }>;
 
-/** What adds pages to the sign-in. */
+/** For features that add pages to the sign-in. */
 export type SignInPages = Readonly<{ router: Router; open: Open; show: Show }>;

@@ -16,7 +16,7 @@ export type Way = (
   interaction: OpenInteraction,
 ) => Pick<PageModels['login'], 'passkey' | 'forgotUrl' | 'signUpUrl'>;
 
-/** What a sign-in form starts with. */
+/** The initial values of a sign-in form. */
 export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {
   /** There is no other page to go back to. */
   readonly isOnlyWay?: boolean;
@@ -69,7 +69,7 @@ export function createShow(host: Host, ways: readonly Way[]) {
   /** For a user who must sign in, or wants to sign in as another user. */
   function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {
     const { uid, prompt, client, pageUrl } = interaction;
-    // Going on as somebody else, who may give the consent or has access, is a step of its own, with a token of its own.
+    // Continuing as another user, who may consent or has access, is a separate step with its own token.
     const isSwitch = prompt !== 'login' && prompt !== 'select_account';
     const isOther = isBesideAnother(interaction, shown);
     const model = {
@@ -89,7 +89,7 @@ export function createShow(host: Host, ways: readonly Way[]) {
   return {
     login: showLogin,
 
-    /** Whether to continue as the user who is signed in. Undefined when the session is gone: show a sign-in. */
+    /** Asks whether to continue as the signed-in user. Undefined when the session is gone: show the sign-in page. */
     async selectAccount(ctx: Context, interaction: OpenInteraction): Promise<'shown' | undefined> {
       const account = await signedIn(interaction);
       if (account === undefined) return undefined;
@@ -127,12 +127,12 @@ export function createShow(host: Host, ways: readonly Way[]) {
   };
 }
 
-/** A page in the language of its sign-in. */
+/** Renders a page in the language of its sign-in. */
 function createRender(pages: Pages) {
   const localeOf = (ctx: Context, { uiLocales }: OpenInteraction): string =>
     pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
 
-  /** `again`: how a browser gets this page once more, where it isn't the page of the interaction. */
+  /** `again`: the URL that shows this page again, if it isn't the page of the interaction. */
   function html<N extends keyof PageModels>(
     ctx: Context,
     interaction: OpenInteraction,

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import { DEVICE_DAYS } from '../users/trusted-browsers.ts';
 import { cookieNames, cookieOptions } from '../oidc/cookie-names.ts';
 
-/** Five users in one browser, and more than a browser of ours ever sends. */
+/** Enough for five users in one browser, and more than we ever set. */
 const MAX_LENGTH = 500;
 const MAX_AGE_MS = DEVICE_DAYS * 24 * 60 * 60 * 1000;
 
