@@ -1,4 +1,4 @@
-// The access token as a JWT (RFC 9068): signs and verifies with one fixed key set. New keys make a new instance. Revocation,
+// The access token as a JWT (RFC 9068): signs and verifies with one fixed key set. New keys need a new instance. Revocation,
 // accounts and grants are checked elsewhere.
 import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../keys/key-set.ts';
@@ -8,7 +8,7 @@ import type { Audience, AudienceRules } from './audience.ts';
 import { Remembered } from '../limits/bounded-map.ts';
 import { createSignData } from './sign-data.ts';
 
-/** RFC 9068 §2.2, as it is on the wire. Times in epoch seconds. */
+/** RFC 9068 §2.2, by their protocol names. Times in epoch seconds. */
 type AccessTokenClaims = Readonly<{
   iss: string;
   /** The user, or the client itself for client_credentials. */
@@ -25,12 +25,12 @@ type AccessTokenClaims = Readonly<{
 
 export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
-/** An API asks about the same token with each of its requests. */
+/** Remembered tokens: an API asks about the same token with each of its requests. */
 const MOST_TOKENS = 2000;
 const REQUIRED_CLAIMS = ['sub', 'aud', 'exp', 'iat', 'jti', 'client_id'];
 const TYPE = 'at+jwt';
 
-/** What the clocks of two nodes may differ by: two minutes, each way. */
+/** The tolerated clock difference between two nodes: two minutes each way. */
 const LEEWAY_SECONDS = 240;
 
 /** jose compares `iat` with the clock only where a `maxTokenAge` is set. */
@@ -41,7 +41,7 @@ function isCurrent({ iat, exp }: AccessTokenClaims, time: number): boolean {
 
 const isText = (value: unknown) => typeof value === 'string';
 
-/** What jose leaves to us: what is there is what it is in every token of ours. */
+/** Checks what jose doesn't: that these claims have the types that they have in all our tokens. */
 function hasForm({ sub, aud, jti, client_id: clientId, scope }: AccessTokenClaims): boolean {
   const texts: unknown[] = [sub, jti, clientId, ...[aud].flat()];
   return texts.every(isText) && aud.length > 0 && (scope === undefined || isText(scope));
@@ -56,18 +56,18 @@ export function createAccessTokens(
 ) {
   const { kid, privateJwk } = keySet.active;
   const signPayload = createSigner({ alg: 'RS256', typ: TYPE, kid }, privateJwk);
-  // A local set: a header's jwk, jku or x5u is never read, and no kid causes a look-up anywhere (RFC 8725 §3.10).
+  // A local set: a header's jwk, jku or x5u is never read, and no kid causes a remote look-up (RFC 8725 §3.10).
   const published = keySet.published.filter(({ alg }) => alg === 'RS256');
   const verificationKeys = createLocalJWKSet({ keys: published });
 
-  // Tokens whose signature and form these keys have confirmed, text by text: that doesn't change as long as the keys don't, and other
-  // keys make another instance. Only time passes, which is asked each time; whether a token is still wanted isn't asked here at all.
+  // Tokens whose signature and form were verified with these keys. The result doesn't change as long as the keys don't, and other keys
+  // need another instance. Only the time is checked at each call; whether a token was revoked isn't checked here at all.
   const verified = new Remembered<AccessTokenClaims>(MOST_TOKENS);
 
-  /** Each model of the engine asks about the same token at the same time. */
+  /** Verifications in progress: each model of the engine asks about the same token at the same time. */
   const verifying = new Map<string, Promise<AccessTokenClaims | undefined>>();
 
-  /** The claims of a token that is ours and valid now; undefined for everything else. Never throws for a bad token. */
+  /** Resolves the claims of a token that is ours and valid now; undefined for everything else. Never throws for a bad token. */
   async function verify(jwt: string): Promise<AccessTokenClaims | undefined> {
     const time = now();
     const known = verified.get(jwt);
@@ -89,7 +89,7 @@ export function createAccessTokens(
       });
       const claims = payload as unknown as AccessTokenClaims;
       if (!hasForm(claims)) return undefined;
-      // A user's token ends with its record.
+      // A user's token needs no check of its lifetime: it ends with its record.
       if (!isPossible(claims.aud, isMachines(claims) ? claims.exp - claims.iat : 0)) return undefined;
       // Shared between callers, so it is frozen.
       Object.freeze(claims.aud);
@@ -112,8 +112,8 @@ export function createAccessTokens(
 }
 
 /**
- * The same tokens, measured, and signed only while `maySign`: a node that has not heard of its keys for too long may hold one that the
- * others have removed. Throws StoreUnavailable.
+ * Measures signatures, and signs only while `maySign`: a node that couldn't confirm its keys for too long may have a key that the others
+ * have removed. `sign` throws StoreUnavailable.
  */
 export function signOnlyWhile(
   maySign: () => boolean,
@@ -135,8 +135,8 @@ export function signOnlyWhile(
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /**
- * RFC 7515 §7.1, compact. jose makes the same text and everything else here is jose's; but it copies and encodes the header and
- * the claims anew each time, which with 35 us a token is the largest cost after the signature itself (0.41 ms on the same machine).
+ * RFC 7515 §7.1, compact. jose, which does everything else here, would create the same text. But it copies and encodes the header and
+ * the claims each time: 35 us a token, the largest cost after the signature itself (0.41 ms on the same machine).
  */
 function createSigner(header: object, privateJwk: JWK) {
   const signData = createSignData('RS256', privateJwk);
@@ -154,8 +154,8 @@ export function assertMaySign(maySign: () => boolean): void {
 }
 
 /**
- * RFC 7515 §2: base64url without padding, line breaks or stray bits. Decoders forgive all that in the signature, the
- * only part that it doesn't cover itself; a token that can be respelled slips past code that compares or counts texts.
+ * RFC 7515 §2: base64url without padding, line breaks or stray bits. Decoders accept all that in the signature, the only part
+ * that isn't signed; a token with a second spelling would slip past code that compares or counts texts.
  */
 function hasOneSpelling(jwt: string): boolean {
   const signature = jwt.slice(jwt.lastIndexOf('.') + 1);

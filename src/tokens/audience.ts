@@ -1,4 +1,4 @@
-// Which API an access token is for, and how long it lives there (RFC 9068 §3, RFC 8707 §2). Who may ask for it is in oidc/policies/scopes.ts.
+// Which API an access token is for, and its lifetime there (RFC 9068 §3, RFC 8707 §2). oidc/policies/scopes.ts decides who may ask.
 import type { Resource } from '../config/config.ts';
 import { resourceKey } from '../config/uri.ts';
 
@@ -7,8 +7,8 @@ export type Audience = string | readonly string[];
 export type AudienceRules = ReturnType<typeof createAudienceRules>;
 
 /**
- * `defaultLifetime` in seconds, for audiences without one of their own. `longest`: what each audience has had in this process, because a
- * reload ends no token.
+ * `defaultLifetime` in seconds, for audiences without their own. `longest`: the longest lifetime of each audience so far in this process,
+ * because a reload doesn't end tokens.
  */
 export function createAudienceRules(
   issuer: string,
@@ -17,9 +17,9 @@ export function createAudienceRules(
   longest = new Map<string, number>(),
 ) {
   const byKey = new Map(resources.map((resource) => [resourceKey(resource.resource), resource]));
-  // As the file spells it, and so every token.
+  // By the configuration's spelling, which every token has.
   const byName = new Map(resources.map((resource) => [resource.resource, resource]));
-  /** In any spelling of scheme and host. */
+  /** Finds a resource by any spelling of its scheme and host. */
   const findResource = (identifier: string): Resource | undefined =>
     byName.get(identifier) ?? byKey.get(resourceKey(identifier));
   const ownerOfScope = new Map(
@@ -42,18 +42,18 @@ export function createAudienceRules(
     audienceOf(scopes: Iterable<string>): Audience {
       const asked = [...scopes];
       const audience = ownersOf(asked);
-      // The issuer is an audience itself where userinfo answers, and RFC 9068 §2.2 wants an `aud` in every token.
+      // The issuer is the audience of userinfo, and RFC 9068 §2.2 requires an `aud` in every token.
       if (asked.includes('openid') || audience.length === 0) audience.push(issuer);
       const [first, ...others] = audience;
       return first !== undefined && others.length === 0 ? first : audience;
     },
-    /** Seconds that a token for this audience may live: the shortest of what its APIs allow. */
+    /** The lifetime of a token for this audience, in seconds: the shortest that its APIs allow. */
     lifetimeOf(audience: Audience): number {
       return typeof audience === 'string' ? lifetimeAt(audience) : Math.min(...audience.map(lifetimeAt));
     },
     findResource,
     ownersOf,
-    /** Whether a token of ours can be for all of these, and live so long there. */
+    /** Whether one of our tokens may have this audience and lifetime. */
     isPossible: (audience: Audience, seconds: number) =>
       [audience].flat().every((one) => {
         const name = one === issuer ? one : findResource(one)?.resource;

@@ -1,4 +1,4 @@
-// Signatures of JWS (RFC 7518 §3, RFC 8037 §3.1), each made in a thread of Node's pool.
+// Signatures of JWS (RFC 7518 §3, RFC 8037 §3.1), each computed in a thread of Node's pool.
 import {
   constants,
   createPrivateKey,
@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import type { JWK } from 'jose';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 
-/** The signature alone. */
+/** Resolves the signature alone. */
 export type SignData = (data: Uint8Array) => Promise<Buffer>;
 
 type Key = KeyLike | SignKeyObjectInput;
@@ -24,7 +24,7 @@ export function createSignData(alg: Algorithm, privateJwk: JWK): SignData {
     throw new Error(
       `key ${privateJwk.kid} can't sign ${alg}, it is weak or of another type: revoke it with postern keys compromise`,
     );
-  // Around an RSA key alone, an object costs a few per cent of the signature.
+  // An RSA key without options isn't wrapped: the object would cost a few per cent of the signature.
   const keyWithOptions = options === undefined ? key : { key, ...options };
   return (data) => signAsync(hash, data, keyWithOptions);
 }
