@@ -1,5 +1,5 @@
-// Every request that the service makes for the configuration or for an unknown caller: https, to addresses that were checked before
-// anything is sent, bounded in bytes and time, without redirects (OWASP SSRF Prevention).
+// Outbound requests for the configuration or for an unknown caller: https, to addresses that were checked before anything is sent,
+// limited in bytes and time, without redirects (OWASP SSRF Prevention).
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
@@ -14,11 +14,11 @@ export type OutgoingRequest = Readonly<{
   method?: string;
   headers?: Readonly<Record<string, string>>;
   body?: string;
-  /** For name, connection, headers and body together. */
+  /** For the look-up, connection, headers and body together. */
   deadlineMs: number;
   /** An answer whose body is longer is refused. */
   maxBytes: number;
-  /** By status, whether the body is read; default: always. What isn't read may be long and compressed: it is never refused. */
+  /** Whether to read the body, by status; default: always. A body that isn't read may be long or compressed, and is never refused. */
   readsBody?: (status: number) => boolean;
 }>;
 
@@ -26,15 +26,15 @@ export type OutgoingAnswer = Readonly<{
   /** Also 3xx: no redirect is followed. */
   status: number;
   headers: IncomingHttpHeaders;
-  /** Empty where it isn't read. */
+  /** Empty if it isn't read. */
   body: Buffer;
 }>;
 
 export type OutgoingFault =
-  /** It has an address that is not public, or none that may be called. */
+  /** The host has an address that may not be called. */
   'address' | 'name' | 'url' | 'connection' | 'timeout' | 'size' | 'encoding';
 
-/** Nothing usable came back. `reason` is for logs and metrics; a message never repeats what a server sent. */
+/** The request has no usable answer. `reason` is for logs and metrics; a message never repeats what a server sent. */
 export class OutgoingRefused extends Error {
   readonly reason: OutgoingFault;
 
@@ -52,8 +52,8 @@ type Address = { readonly address: string; readonly family: number };
 export type Outgoing = ReturnType<typeof createOutgoing>;
 
 /**
- * `outgoing.internal_hosts` may have private addresses. Only where the issuer is on this machine may they be here too, then also
- * without TLS.
+ * Hosts of `outgoing.internal_hosts` may have private addresses. Only if the issuer is on this machine, they may be on it as well,
+ * then also without TLS.
  */
 export function createOutgoing({ issuer, outgoing }: Pick<Config, 'issuer' | 'outgoing'>) {
   const { internalHosts } = outgoing;
@@ -68,7 +68,7 @@ export function createOutgoing({ issuer, outgoing }: Pick<Config, 'issuer' | 'ou
     return isPublicAddress(address) || (isInternal && isPrivateAddress(address));
   }
 
-  /** One address that may not be called is enough to call none: the next answer might have it alone. */
+  /** Refuses all addresses if one may not be called: the next look-up might return that one alone. */
   async function checkedAddresses(url: URL): Promise<readonly Address[]> {
     const { hostname, protocol } = url;
     const literal = hostname.replace(/^\[(.*)\]$/, '$1');
@@ -82,8 +82,8 @@ export function createOutgoing({ issuer, outgoing }: Pick<Config, 'issuer' | 'ou
   }
 
   /**
-   * One at a time for a name: a name server that is silent holds a thread of Node's pool until it is given up, long after this
-   * request. Node leaves the other half of its threads to those who sign tokens.
+   * Looks a name up once at a time: a silent name server blocks a thread of Node's pool until the look-up times out, long after this
+   * request. Node uses only half of its threads for look-ups, which leaves the others to sign tokens.
    */
   async function resolve(hostname: string): Promise<readonly Address[]> {
     const asked =
@@ -96,7 +96,7 @@ export function createOutgoing({ issuer, outgoing }: Pick<Config, 'issuer' | 'ou
     }
   }
 
-  /** Whether it may be called at all, before its name is looked up. */
+  /** Whether the URL may be called at all; decided before its name is looked up. */
   const isCallable = ({ protocol, hostname, username, password }: URL) =>
     username + password === '' &&
     (protocol === 'https:' || (protocol === 'http:' && issuerIsLoopback && internalHosts.includes(hostname)));
@@ -120,20 +120,20 @@ type Target = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A request that connects to one of `addresses` and nowhere else. */
+/** Sends a request to one of `addresses` and nowhere else. */
 async function send({ url, addresses, signal }: Target, asked: OutgoingRequest): Promise<OutgoingAnswer> {
   const { method = 'GET', headers, body, maxBytes, readsBody = () => true } = asked;
   const { request, Agent } = url.protocol === 'http:' ? http : https;
   const sent = request(url, {
     method,
-    // Its own connection, and no proxy or lax certificates by the environment.
+    // A separate connection, without a proxy or lax certificates from the environment.
     agent: new Agent({ keepAlive: false }),
     rejectUnauthorized: true,
     lookup: pinnedTo(addresses),
     signal,
     headers: { ...headers, 'Accept-Encoding': 'identity', 'User-Agent': 'Postern' },
   });
-  // What fails once there is an answer fails its body, too.
+  // An error after the answer has begun also fails its body.
   sent.on('error', () => undefined);
   sent.end(body);
   try {
@@ -149,8 +149,8 @@ async function send({ url, addresses, signal }: Target, asked: OutgoingRequest):
 }
 
 /**
- * The address that is connected to is one that was checked, whatever the name leads to by now. The callback runs later: an address
- * without a route fails as soon as it is known, and the socket has no listener for its error before this turn ends.
+ * Connects only to a checked address, whatever the name resolves to by now. The callback runs later: an address without a route fails
+ * as soon as it is known, and the socket has no listener for its error before this turn ends.
  */
 function pinnedTo(addresses: readonly Address[]): LookupFunction {
   return (_hostname, { all }, callback) => {

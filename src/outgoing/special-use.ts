@@ -1,8 +1,8 @@
-// Which addresses lead out to the internet, and which to a private network or to this machine: RFC 6890 and IANA's registries.
+// Which addresses are public, and which belong to a private network or to this machine: RFC 6890 and IANA's registries.
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Of IPv4 all is public but these. */
+/** All of IPv4 is public except these. */
 const IPV4_SPECIAL = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -22,9 +22,9 @@ const IPV4_SPECIAL = [
   '203.0.113.0/24',
   '224.0.0.0/3',
 ];
-/** Of IPv6 nothing is public but this, and where a network translates it, IPv4 (NAT64, RFC 6052) … */
+/** Nothing of IPv6 is public except this and, where a network translates it, IPv4 (NAT64, RFC 6052) … */
 const IPV6_GLOBAL = ['2000::/3', '64:ff9b::/96'];
-/** … and of it not these: protocol assignments with Teredo, documentation, 6to4, AS112, and special IPv4 that would be translated. */
+/** … without these: protocol assignments with Teredo, documentation, 6to4, AS112, and special IPv4 that would be translated. */
 const IPV6_SPECIAL = [
   '2001::/23',
   '2001:db8::/32',
@@ -38,7 +38,7 @@ const IPV6_SPECIAL = [
 
 const GLOBAL = subnets(['0.0.0.0/0', ...IPV6_GLOBAL]);
 const SPECIAL = subnets([...IPV4_SPECIAL, ...IPV6_SPECIAL]);
-/** Of a private network, shared address space (RFC 6598) with it. */
+/** Private networks, including shared address space (RFC 6598). */
 const PRIVATE = subnets(['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']);
 const LOOPBACK = subnets(['127.0.0.0/8', '::1/128']);
 
@@ -49,14 +49,14 @@ export const isPrivateAddress = (address: string): boolean => contains(PRIVATE, 
 
 export const isLoopbackAddress = (address: string): boolean => contains(LOOPBACK, address);
 
-/** Everyone in a network of this machine (RFC 919). Read each time: interfaces come and go. IPv6 has no such address. */
+/** Whether it is a broadcast address of this machine's networks (RFC 919), read each time as interfaces change. IPv6 has none. */
 export function isOwnBroadcast(address: string): boolean {
   return Object.values(networkInterfaces())
     .flat()
     .some((own) => own?.family === 'IPv4' && broadcastOf(own) === address);
 }
 
-/** A network of one or two addresses has none (RFC 3021). */
+/** Undefined for a network of one or two addresses, which has none (RFC 3021). */
 function broadcastOf({ address, netmask }: { readonly address: string; readonly netmask: string }) {
   const mask = netmask.split('.').map(Number);
   if ((mask[3] ?? 0) > 252) return undefined;
@@ -66,7 +66,7 @@ function broadcastOf({ address, netmask }: { readonly address: string; readonly 
     .join('.');
 }
 
-/** An IPv4 address in IPv6 (`::ffff:10.0.0.1`) is in no list: BlockList would compare it with the rules for IPv4. */
+/** No list contains an IPv4 address in IPv6 (`::ffff:10.0.0.1`): BlockList would compare it with the rules for IPv4. */
 function contains(list: BlockList, address: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%') || /^::ffff:/i.test(address)) return false;
