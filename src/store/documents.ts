@@ -1,11 +1,11 @@
-// Changing one document of the store, however many others do at the same time.
+// Changes one document of the store safely, even if others do at the same time.
 import { FORM_VERSION, FormFault, parseForm, type StoredForm } from './form.ts';
 import type { DocumentStore, StoredDocument } from './store.ts';
 
-/** Called with each document that can't be read, which stops nothing. */
+/** Called with each document that can't be read. The others are still read. */
 export type OnUnreadable = (id: string, fault: FormFault) => void;
 
-/** Another caller wrote meanwhile. */
+/** Another caller has written the document meanwhile. */
 export class DocumentChanged extends Error {}
 
 /** Runs `work` again if another caller changed the document meanwhile. */
@@ -22,14 +22,14 @@ export async function untilUnchanged<T>(work: () => Promise<T>): Promise<T> {
 type DocumentName = Readonly<{
   collection: string;
   id: string;
-  /** For errors: "the state of a user". */
+  /** The document's name in errors: "the state of a user". */
   what: string;
   newest?: number;
 }>;
 
 /**
- * Writes what `to` makes of the document, together with the members that a newer version added. `to` gets an empty form where there is
- * none, is called again where another process wrote meanwhile, and returns undefined for no change. Resolves whether it was written. Throws
+ * Writes the members that `to` returns and preserves all others, such as those of a newer version. `to` gets an empty form if there is
+ * no document, runs again if another process wrote meanwhile, and returns undefined for no change. Resolves with whether it wrote. Throws
  * StoreUnavailable.
  */
 export async function changeDocument(
@@ -48,7 +48,7 @@ export async function changeDocument(
   }
 }
 
-/** The readable ones of these documents, by ID. */
+/** Returns the readable documents, by ID. */
 export function readDocuments<Read>(
   documents: readonly (StoredDocument | undefined)[],
   read: (id: string, value: string, version: number) => Read,

@@ -1,4 +1,4 @@
-// Reads the JSON that is stored. Each has a version, and may have members that a newer version added.
+// Reads stored JSON. Each document has a form version, and may have members that a newer version added.
 import { parseJsonObject } from '../config/parse-fields.ts';
 import { isWhole } from './shape.ts';
 import { type StoredRecord, StoreUnavailable } from './store.ts';
@@ -6,21 +6,21 @@ import { type StoredRecord, StoreUnavailable } from './store.ts';
 /** The form version of all JSON that this version writes. */
 export const FORM_VERSION = 1;
 
-/** Called with a record that is damaged. */
+/** Called with each damaged record. */
 export type OnDamaged = (kind: string, record: StoredRecord) => void;
 
-/** Its members, those that this version doesn't know among them: they are kept when it is written again. */
+/** The members of stored JSON, including unknown ones, which are preserved when it is written again. */
 export type StoredForm = Readonly<Record<string, unknown>>;
 
-/** Which document it is, and the newest form of such documents where that is another. */
+/** Names a document. `newest`: the newest form of such documents, if it isn't FORM_VERSION. */
 type Place = { readonly collection: string; readonly id: string; readonly newest?: number };
 
-/** One document can't be read. The request that needs it is answered with 503; a walk over all users goes on without it. */
+/** One document can't be read. The request that needs it is answered with 503; a walk over all users skips it. */
 export class FormFault extends StoreUnavailable {}
 
 /**
- * Written in a form that only a newer version knows. As an outage it is answered with 503: to call it absent would be a guess,
- * and to write over it a loss.
+ * The document has a form that only a newer version knows. The answer is 503, as in an outage: treating it as absent would be
+ * a guess, and overwriting it would lose data.
  */
 export class NewerForm extends FormFault {
   constructor(what: string, version: unknown, known = FORM_VERSION) {
@@ -31,7 +31,7 @@ export class NewerForm extends FormFault {
   }
 }
 
-/** Damaged, and not to be taken for absent: what it held (a user, whether they are disabled) must not be guessed. */
+/** The document is damaged. It must not count as absent: its content (a user, whether they are disabled) can't be guessed. */
 export class UnreadableForm extends FormFault {
   readonly collection: string;
   constructor(what: string, place?: Place, why = 'it is not a JSON object') {
@@ -40,14 +40,14 @@ export class UnreadableForm extends FormFault {
   }
 }
 
-/** `what` names it in the error: "a Session". Throws NewerForm, and UnreadableForm for what is damaged. */
+/** `what` names the document in errors: "a Session". Throws NewerForm, and UnreadableForm for damaged JSON. */
 export function parseForm(text: string, what: string, place?: Place): StoredForm {
   const form = readForm(text, what, place?.newest);
   if (form === undefined) throw new UnreadableForm(what, place);
   return form;
 }
 
-/** Undefined for what is damaged. Throws NewerForm. */
+/** Returns undefined for damaged JSON. Throws NewerForm. */
 export function readForm(text: string, what: string, newest = FORM_VERSION): StoredForm | undefined {
   const form = parseJsonObject(text);
   const { v = FORM_VERSION } = form ?? {};
@@ -56,7 +56,7 @@ export function readForm(text: string, what: string, newest = FORM_VERSION): Sto
   return form;
 }
 
-/** As readForm, of a record that `needs` these members. What is damaged is reported and counts as absent. */
+/** Like readForm, for a record that `needs` these members. A damaged record is reported and counts as absent. */
 export function createReadRecord(onDamaged: OnDamaged, kind: string, needs: string, newest?: number) {
   const names = needs.split(' ');
   return (record: StoredRecord, text = record.payload): StoredForm | undefined => {

@@ -1,4 +1,4 @@
-// Turns a bearer value into the name it is stored under, so that a copy of the store holds no credential and no caller chooses
+// Turns a bearer value into the name it is stored under, so that a copy of the store has no credential and no caller chooses
 // key bytes.
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 
@@ -12,9 +12,9 @@ const MAX_KNOWN_LENGTH = 128;
 
 /** `pepper`: 32 random bytes of this installation. */
 export function createKeyedHash(pepper: Buffer): KeyedHash {
-  // As a key object: with plain bytes Node 24 makes and catches an error at each call, 13 us instead of 2.
+  // A key object: with plain bytes Node 24 throws and catches an error at each call, 13 us instead of 2.
   const key = createSecretKey(pepper);
-  // The requests of a sign-in name the same records again and again: a flow has 22 names and asked for 88 hashes.
+  // The requests of a sign-in use the same records again and again: a flow has 22 names and needed 88 hashes.
   const known = new Map<string, string>();
   return (value) => {
     const before = known.get(value);
@@ -26,7 +26,7 @@ export function createKeyedHash(pepper: Buffer): KeyedHash {
   };
 }
 
-/** In constant time, except for the length. */
+/** Compares in constant time, except for the length. */
 export function isSameHash(expected: string, given: string): boolean {
   const [a, b] = [Buffer.from(expected), Buffer.from(given)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -1,13 +1,13 @@
-// The rules for time in both stores: nothing without an end, everything in whole milliseconds of the injected clock.
+// The rules for time in both stores: every record expires, and all times are whole milliseconds of the injected clock.
 import type { Clock } from './store.ts';
 
-/** Whole milliseconds, so that both stores can compare and print it exactly. */
+/** Rounds down to whole milliseconds, so that both stores can compare and print times exactly. */
 export const inWholeMs =
   (now: Clock): Clock =>
   () =>
     Math.floor(now());
 
-/** Milliseconds of a record's life. Throws TypeError for what would live for ever or never. */
+/** Returns a record's lifetime in milliseconds. Throws TypeError if it would never expire or never live. */
 export function toLifeMs(ttlSeconds: number): number {
   if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > MAX_TTL_SECONDS) {
     throw new TypeError(`ttlSeconds must be whole seconds from 1 to ${MAX_TTL_SECONDS}, got ${ttlSeconds}`);

@@ -1,4 +1,4 @@
-// The store with a measure on each operation: how long it took, and whether it failed.
+// Measures each operation of the store: how long it took, and whether it failed.
 import type { Metrics } from '../observability/metrics.ts';
 import { type Store, StoreUnavailable } from './store.ts';
 

@@ -1,13 +1,13 @@
-// Chooses the store that the configuration names, for the service and for an operator's questions. Loads only that one: a service on Redis
-// never loads lmdb's binary.
+// Opens the store that the configuration names, for the service and for commands. Loads only that one: a service on Redis never
+// loads lmdb's binary.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { StoreConfig } from '../config/config.ts';
 import type { Clock, Store } from './store.ts';
 
 /**
- * Rejects with one line that an operator can act on. `now` is believed; without it, who shares a server goes by that one's
- * clock. `log` gets what the service can live with, but shouldn't.
+ * Rejects with one line that an administrator can act on. `now` overrides every clock; without it, machines that share a
+ * server use the server's clock. `log` gets the store's warnings, which don't stop the service.
  */
 export async function openStore(
   config: StoreConfig,
@@ -40,6 +40,6 @@ export async function withStore<Result>(
   }
 }
 
-/** False where lmdb would make a store: for commands that only read. */
+/** False where opening would create an LMDB store. For commands that only read. */
 export const isStoreMade = (config: StoreConfig): boolean =>
   config.engine !== 'lmdb' || existsSync(path.join(config.folder, 'data.mdb'));

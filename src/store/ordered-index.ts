@@ -1,8 +1,8 @@
-// The key of an entry of an ordered index, the same in both stores: the bytes of its sort, U+0000, the bytes of its id. Bytes of UTF-8
-// are in the order of the code points, and no name sorts before its own beginning.
+// The key of an entry of an ordered index, the same in both stores: the bytes of its sort, U+0000, the bytes of its id. UTF-8 bytes sort
+// in the order of the code points, and no name sorts before its own prefix.
 import type { IndexEntry, IndexRange } from './store.ts';
 
-/** lmdb takes keys of 1978 bytes, in which the name of the index has its place, too. */
+/** lmdb accepts keys of 1978 bytes, which must also fit the name of the index. */
 const MAX_BYTES = 1500;
 
 export function toIndexKey({ sort, id }: IndexEntry): Buffer {
@@ -18,7 +18,7 @@ export function toIndexEntry(key: Buffer): IndexEntry {
   return { sort: key.toString('utf8', 0, end), id: key.toString('utf8', end + 1) };
 }
 
-/** What is in the range is as large as `from`, and less than `to`: no byte of UTF-8 is 0xff. */
+/** Returns the bounds of a range: from `from` (included) to `to` (excluded). No byte of UTF-8 is 0xff. */
 export function toIndexBounds({ prefix = '', after }: IndexRange): {
   readonly from: Buffer;
   readonly to: Buffer;

@@ -1,11 +1,11 @@
-// Background jobs: documents of a collection, run by every process that serves. The kind defines what a job does
+// Background jobs, stored as documents and run by every process that serves. The kind defines what a job does
 // (users/user-events.ts).
 import { readDocuments } from './documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from './form.ts';
 import { type Clock, type DocumentStore, ifUnavailable, StoreUnavailable } from './store.ts';
 
 const LOOK_EVERY_MS = 1000;
-/** Reading 1,000 jobs takes 5 ms of CPU. While none of them is due, a look leaves out one second per 1,000, at most these. */
+/** Reading 1,000 jobs takes 5 ms of CPU. While none is due, look-ups pause for one second per 1,000 jobs, at most this many. */
 const MAX_LEFT_OUT = 4;
 /** A job that no process can run is given up after this time. */
 const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
@@ -13,18 +13,18 @@ const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
 const HOLD_MS = 5000;
 /** Per look-up, the longest overdue jobs first. */
 const JOBS_AT_ONCE = 200;
-/** Per target, so that one that hangs doesn't delay others. */
+/** Runs per target, so that a target that hangs doesn't delay others. */
 const AT_ONCE = 4;
-/** Hundreds of handshakes at once would delay requests, and each other past their time. */
+/** Hundreds of handshakes at once would delay requests and let each other time out. */
 const TARGETS_AT_ONCE = 50;
 
 type Schedule = Readonly<{
-  /** Epoch milliseconds, as `notBefore`: no process runs the job before that time, because a try has begun a moment ago. */
+  /** Epoch milliseconds, like `notBefore`. No process runs the job before `notBefore`, because a try may be under way. */
   since: number;
   notBefore: number;
-  /** Tries that have begun. One that succeeds removes the job. */
+  /** Number of tries that have begun. A successful one removes the job. */
   failures: number;
-  /** A try is under way, or has ended with its process. */
+  /** A try is under way, or its process ended during it. */
   isHeld?: boolean;
 }>;
 
@@ -37,21 +37,21 @@ export type JobForm<Job> = Readonly<{
   isJob: (form: StoredForm) => form is StoredForm & Job;
 }>;
 
-/** `reason`: a code, `detail`: for the log. With `mayPass` the job is tried again while it has tries left. */
+/** `reason`: a code. `detail`: for the log. `mayPass`: the job is tried again while it has tries left. */
 export type JobFailure = { readonly reason: string; readonly detail?: string; readonly mayPass: boolean };
 
 type JobKind<Job> = Readonly<{
   targetOf: (job: Job) => string;
-  /** One for each try: from its start to the next one, longer than a run takes. Until then the job belongs to one process. */
+  /** One wait per try: from its start to the next try, longer than a run takes. Until then, one process owns the job. */
   waitsMs: readonly number[];
-  /** False: this process runs nothing at the moment. */
+  /** False: this process runs no jobs at the moment. */
   mayRun?: () => boolean;
-  /** False: another process may be able to run it. After a day it is run all the same, and the run says why it fails. */
+  /** False: only another process may be able to run it. After a day it runs all the same, and reports why it fails. */
   canRun?: (job: Job) => boolean;
-  /** An error that it throws costs a try. */
+  /** A run that throws counts as a try. */
   run: (job: Queued<Job>) => Promise<'done' | JobFailure>;
   done?: (job: Job) => void;
-  /** `isLast`: given up. The reason is `cut_off` where each try ended a process, or ended with it. */
+  /** `isLast`: the job is given up. The reason is `cut_off` if the process ended during the last try. */
   failed: (job: Queued<Job>, failure: JobFailure, isLast: boolean) => void;
   broke: (error: unknown) => void;
 }>;
@@ -72,7 +72,7 @@ export function createJobs<Job>(
   }
 
   return {
-    /** Resolves once they are stored. A job whose key is stored already stays as it is. */
+    /** Resolves once the jobs are stored. A job whose key exists already stays unchanged. */
     async add(jobs: readonly Job[]): Promise<void> {
       const since = now();
       await Promise.all(
@@ -80,8 +80,8 @@ export function createJobs<Job>(
       );
     },
     /**
-     * The job is stored, then `work` does what it is about, then it is due. Where this process or the store ends in between, it is due
-     * all the same: what runs it looks whether there is something to do.
+     * Stores the job, runs the `work` that it is about, then makes the job due. If the process or the store fails in between, it becomes
+     * due all the same: its run checks whether there is something to do.
      */
     async around<T>(job: Job, work: () => Promise<T>): Promise<T> {
       const since = now();
@@ -91,9 +91,9 @@ export function createJobs<Job>(
       await write(keyOf(job), { ...held, notBefore: since }, 1).catch(ifUnavailable);
       return result;
     },
-    /** A damaged job, or one of a form that only a newer version knows, delays no other. */
+    /** Skips damaged jobs, and those in a form that only a newer version knows. */
     list: async () => [...readDocuments(await documents.list(collection), parse).values()],
-    /** Undefined: another process was first. */
+    /** Resolves with undefined if another process was first. */
     async change({ id, job, version }: Found<Job>, to: Partial<Schedule>): Promise<Found<Job> | undefined> {
       const changed = { ...job, ...to };
       return (await write(id, changed, version)) ? { id, job: changed, version: version + 1 } : undefined;
@@ -105,7 +105,7 @@ export function createJobs<Job>(
 const isScheduled = (form: StoredForm): form is StoredForm & Schedule =>
   [form['since'], form['notBefore'], form['failures']].every(Number.isFinite);
 
-/** The watch on the store reports an outage. No job is lost. */
+/** Ignores an outage: the watch on the store reports it, and no job is lost. */
 async function attempt(work: () => Promise<void>, broke: (error: unknown) => void): Promise<void> {
   try {
     await work();
@@ -121,7 +121,7 @@ export function createOutbox<Job>(jobs: ReturnType<typeof createJobs<Job>>, now:
   const running = new Map<string, Promise<void>>();
   let leftOut = 0;
 
-  /** Also what waits for longer than any job does: the clock was set back since. */
+  /** Also true for a job that would wait longer than any does: the clock was set back. */
   const isDue = ({ notBefore }: Schedule) =>
     notBefore <= now() || notBefore > now() + Math.max(...kind.waitsMs);
 
@@ -155,7 +155,7 @@ export function createOutbox<Job>(jobs: ReturnType<typeof createJobs<Job>>, now:
     if (!isRunnable(job)) return;
     const wait = kind.waitsMs[job.failures];
     if (wait === undefined) return fail(found, { reason: 'cut_off', mayPass: false });
-    // Counted before it runs, so that a job that ends the process has no more tries than any other.
+    // Counted before the run, so that a job that crashes the process has no more tries than any other.
     const failures = job.failures + 1;
     const claimed = await jobs.change(found, { notBefore: now() + wait, failures, isHeld: true });
     if (claimed === undefined) return;
@@ -178,7 +178,7 @@ export function createOutbox<Job>(jobs: ReturnType<typeof createJobs<Job>>, now:
         if ((leftOut -= 1) < 0) looking ??= attempt(look, kind.broke).finally(() => (looking = undefined));
       }, LOOK_EVERY_MS).unref();
     },
-    /** Begins no further run. Resolves when no run is under way. */
+    /** Starts no further run. Resolves when no run is under way. */
     async stop(): Promise<void> {
       clearInterval(timer);
       timer = undefined;

@@ -1,10 +1,10 @@
-// Whether what was stored is what the code relies on. A member is known by its name, wherever it stands; others are a newer version's.
+// Checks the shape of stored data. A member has the same check wherever its name occurs; unknown members come from a newer version.
 import { isRecord } from '../config/parse-fields.ts';
 
 type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === 'string';
-/** A second of an epoch among them, until 2106: a lifetime that comes of it can be stored. */
+/** Includes epoch seconds until 2106, so that a lifetime computed from one can be stored. */
 const isNumber: Check = (value) => typeof value === 'number' && value < 2 ** 32;
 const listOf =
   (check: Check): Check =>
@@ -37,7 +37,7 @@ know(Array.isArray, 'notices');
 know((value) => isWhole(value, ['at']), 'issued');
 know((value) => isWhole(value, ['account']), 'attempt');
 know((value) => isText(value) || isTexts(value), 'aud resource');
-// These are parameters of requests, too.
+// Request parameters have these names, too.
 know((value) => isText(value) || isWhole(value, ['name', 'reasons', 'details']), 'prompt');
 know((value) => isText(value) || isWhole(value), 'consent');
 know(
@@ -47,10 +47,10 @@ know(
 know(mapOf(isText), 'resources');
 know(mapOf(isTexts), 'resourceScopes missingResourceScopes');
 know(mapOf(isWhole), 'authorizations');
-// Claims have names of their own.
+// Claims can have any name, so CHECKS doesn't apply.
 know((value) => isRecord(value) && isTexts(value['amr'] ?? []), 'extra');
 
-/** `needs`: names of members. */
+/** `needs`: names of required members. */
 export function isWhole(value: unknown, needs: readonly string[] = []): boolean {
   if (!isRecord(value) || !needs.every((name) => name in value)) return false;
   return Object.keys(value).every((name) => CHECKS.get(name)?.(value[name]) !== false);

@@ -1,9 +1,9 @@
-// The store port: what a store promises. test/store/ runs this contract on every implementation. What a record means is up to
-// oidc/, tokens/, keys/ and users/.
+// The store port: the contract that test/store/ runs on every implementation. oidc/, tokens/, keys/ and users/ define what a
+// record means.
 
 /**
  * One record with a time to live.
- * `key` and `grant` and `alias` are keyed hashes of fixed length (see keyed-hash.ts), never bearer values.
+ * `key`, `grant` and `alias` are keyed hashes of fixed length (see keyed-hash.ts), never bearer values.
  */
 export type NewRecord = Readonly<{
   /** Namespace, one for each kind of thing: `AccessToken`, `Session`, `RevokedToken` … */
@@ -11,19 +11,19 @@ export type NewRecord = Readonly<{
   key: string;
   /** Opaque to the store. */
   payload: string;
-  /** Whole seconds, at least 1. Anything else (0, negative, NaN, undefined) is a TypeError: nothing lives for ever. */
+  /** Whole seconds, at least 1. Anything else (0, negative, NaN, undefined) is a TypeError: every record expires. */
   ttlSeconds: number;
-  /** The grant that this record belongs to; revoking the grant kills the record. */
+  /** The grant that this record belongs to; revoking the grant invalidates the record. */
   grant?: string | undefined;
-  /** A second name to find the record by (a session's uid). The record that has it keeps it until it ends or is followed. */
+  /** A second name to find the record by (a session's uid). Only one that `follows` a live record can take its alias. */
   alias?: string | undefined;
-  /** The key of the record that hands its alias over to this one. */
+  /** The key of the record whose alias this one takes over. */
   follows?: string | undefined;
-  /** It ends something (a token that is revoked): where a failover may lose writes, a replica has it before `save` resolves. */
+  /** The record revokes something (a token). Where a failover may lose writes, `save` resolves once the replicas have it. */
   isConfirmed?: boolean | undefined;
-  /** It will be issued, and must exist to be revoked (a refresh token): like `isConfirmed`, but readable meanwhile. */
+  /** The record is issued and must exist to be revoked (a refresh token): like `isConfirmed`, but readable meanwhile. */
   isAwaited?: boolean | undefined;
-  /** Saved as consumed already, so that a later save doesn't bring it back (a session that ended). Gives up its alias. */
+  /** Saves the record as consumed, so that a later save can't restore it (a session that ended). Releases its alias. */
   isConsumed?: boolean | undefined;
 }>;
 
@@ -43,11 +43,11 @@ export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
 
 /**
  * `consumed`: this caller won. `already_consumed`: another caller was first. `gone`: absent, expired or its grant is revoked.
- * `changed`: the document of an exchange has another version by now.
+ * `changed`: the document of an exchange has changed since it was read.
  */
 export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone' | 'changed';
 
-/** `document` is written as well. `destroys`: destroyed instead of marked; only what wasn't consumed before with `isFirst`. */
+/** `document`: also written. `destroys`: deletes the record instead of marking it. `isFirst`: only if it wasn't consumed before. */
 export type UseOptions = Readonly<{
   document?: CollectionWrite | undefined;
   destroys?: boolean;
@@ -60,20 +60,20 @@ export interface RecordStore {
   /**
    * Replaces the record atomically and resolves when it is durable. A consumed mark on the same key survives.
    * `grant_revoked`: the record's grant has a tombstone; nothing findable was stored.
-   * `ended`: it was consumed before, or its alias is another record's: it must not be handed out (again).
+   * `ended`: the record was consumed before, or another record has its alias. It must not be issued (again).
    */
   save(record: NewRecord): Promise<SaveResult>;
-  /** The live record, or undefined when absent, expired or when its grant is revoked. */
+  /** Resolves with the live record, or undefined when it is absent or expired or its grant is revoked. */
   find(kind: string, key: string): Promise<StoredRecord | undefined>;
   findByAlias(kind: string, alias: string): Promise<StoredRecord | undefined>;
   /**
-   * How one of several callers wins a record: a compare-and-set that keeps the time to live and never recreates a key.
-   * `found`: the live record as this request has read it, whose grant isn't looked up again.
+   * Lets one of several callers win a record: a compare-and-set that keeps the time to live and never recreates a key.
+   * `found`: the live record as this request has read it; its grant isn't looked up again.
    */
   consume(kind: string, key: string, found?: StoredRecord): Promise<ConsumeResult>;
   /**
-   * Only where the store has transactions: as `consume`, and where this caller won, as `save` of each of `records`, with what that
-   * says. All of it happens or nothing.
+   * Only in a store with transactions: `consume`, then, if this caller won, `save` for each of `records`, in one transaction.
+   * Resolves with the results of the saves, or with the reason why this caller didn't win.
    */
   readonly exchange?: (
     kind: string,
@@ -82,12 +82,12 @@ export interface RecordStore {
     more?: UseOptions,
   ) => Promise<ExchangeResult>;
   /**
-   * Idempotent. Also forgets the alias (if it still points here) and the grant's index entry. `destroyed` for one of several
-   * who destroy the same record at once, `gone` for the others and where there was none.
+   * Idempotent. Also deletes the alias (if it still points here) and the grant's index entry. `destroyed` for one of several
+   * concurrent callers, `gone` for the others and where there was no record.
    */
   destroy(kind: string, key: string): Promise<'destroyed' | 'gone'>;
   /**
-   * Writes the tombstone first, then deletes what belongs to the grant. Idempotent, order-free, wins over any write racing it.
+   * Writes the tombstone first, then deletes the grant's records. Idempotent; wins over every concurrent write, in any order.
    * `ttlSeconds` must outlive every record of the grant.
    */
   revokeGrant(grant: string, ttlSeconds: number): Promise<void>;
@@ -96,11 +96,11 @@ export interface RecordStore {
 export type StoredDocument = Readonly<{
   id: string;
   value: string;
-  /** 1 for the first write, then +1 for each. */
+  /** 1 after the first write; each further write adds 1. */
   version: number;
 }>;
 
-/** `next` is absent in the last page. */
+/** `next` is absent on the last page. */
 export type DocumentPage = {
   readonly documents: readonly StoredDocument[];
   readonly next?: string | undefined;
@@ -113,25 +113,25 @@ export type CollectionWrite = DocumentWrite & { readonly collection: string };
 /** Small named values without a time to live: the key set, accounts, the pepper. Every write is a compare-and-set. */
 export interface DocumentStore {
   get(collection: string, id: string): Promise<StoredDocument | undefined>;
-  /** In the order of `ids`, all in one trip. */
+  /** Reads all in one round trip, in the order of `ids`. */
   getAll(collection: string, ids: readonly string[]): Promise<readonly (StoredDocument | undefined)[]>;
   list(collection: string): Promise<readonly StoredDocument[]>;
   /**
-   * Some of the documents, in no order; `cursor` is the `next` of the page before. A document that is there all the time is in one page
-   * at least.
+   * Reads a page of documents, in no particular order. `cursor` is the `next` of the page before. A document that exists during the
+   * whole walk is on at least one page.
    */
   page(collection: string, cursor?: string): Promise<DocumentPage>;
   /** `expectedVersion` 0 means "must not exist". False: another caller was first, nothing was written. */
   put(collection: string, id: string, value: string, expectedVersion: number): Promise<boolean>;
-  /** As `put`, for several documents of one collection: all of them are written at once, or none is. */
+  /** Like `put`, for several documents of one collection: writes all of them at once, or none. */
   putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean>;
   remove(collection: string, id: string, expectedVersion: number): Promise<boolean>;
 }
 
-/** `sort`: plain text, readable in the store, so no secret. `id`: what it leads to. */
+/** `sort`: plain text in the store, so never a secret. `id`: the document that the entry leads to. */
 export type IndexEntry = { readonly sort: string; readonly id: string };
 
-/** Without an id: after all entries of that `sort`. */
+/** `after` without an id: after all entries of that `sort`. */
 export type IndexRange = Readonly<{
   prefix?: string | undefined;
   after?: (Pick<IndexEntry, 'sort'> & Partial<IndexEntry>) | undefined;
@@ -139,13 +139,13 @@ export type IndexRange = Readonly<{
 }>;
 
 /**
- * Entries in the order of their `sort` (by code points), then of their id. An entry is a hint: it is written beside the document that it
- * leads to, not with it, and a failover may lose it. Whoever reads one judges by the document.
+ * Entries ordered by `sort` (by code points), then by id. An entry is a hint: it is written beside its document, not in the same
+ * transaction, and a failover may lose it. Readers must check the document.
  */
 export interface IndexStore {
-  /** False: it was there. TypeError for a text with U+0000, or one that is too long for a key. */
+  /** False: it existed already. Rejects with TypeError for a text with U+0000, or one that is too long for a key. */
   put(index: string, sort: string, id: string): Promise<boolean>;
-  /** Resolves how many weren't there. */
+  /** Resolves with the number of new entries. */
   putAll(index: string, entries: readonly IndexEntry[]): Promise<number>;
   remove(index: string, sort: string, id: string): Promise<void>;
   page(index: string, range: IndexRange): Promise<readonly IndexEntry[]>;
@@ -157,21 +157,21 @@ export type Count = Readonly<{
   resetsInMs: number;
 }>;
 
-/** Counters in fixed windows, atomic across processes. They end by themselves. */
+/** Counters in fixed windows, atomic across processes. They expire by themselves. */
 export interface CounterStore {
   /**
-   * Adds `by` (may be negative, never below 0); the first hit opens a window of `windowMs`. With `renew` every hit above 0 makes
-   * the window end `windowMs` from now.
+   * Adds `by` (may be negative; the count never falls below 0). The first hit opens a window of `windowMs`. With `renew`, every
+   * positive hit lets the window end `windowMs` from now.
    */
   increment(key: string, by: number, windowMs: number, renew?: boolean): Promise<Count>;
   read(key: string): Promise<Count | undefined>;
   remove(key: string): Promise<void>;
 }
 
-/** The clock of the store: everything in it expires for all nodes at the same time. */
+/** The clock of the store: by it, everything expires for all nodes at the same time. */
 export interface StoreClock {
   readonly now: Clock;
-  /** Whole seconds that it is ahead of this machine's own; 0 where that is right. */
+  /** Whole seconds that it is ahead of this machine's clock; 0 where that clock is right. */
   readonly ahead: number;
 }
 
@@ -182,12 +182,12 @@ export interface Store {
   readonly index: IndexStore;
   readonly counters: CounterStore;
   /**
-   * Asked for readiness; reads and writes. Rejects with StoreUnavailable when the store can't be asked right now, with
-   * StoreTakesNoWrites when it answers but refuses every write, with StoreUnfit when it would lose tokens, or its files
-   * are others.
+   * The readiness check; reads and writes. Rejects with StoreUnavailable when the store can't be reached right now, with
+   * StoreTakesNoWrites when it answers but rejects every write, with StoreUnfit when it would lose tokens or its files
+   * were replaced.
    */
   ping(): Promise<void>;
-  /** Names of what was less safe than it could be at the last ping; absent where there is no server. */
+  /** Names of the warnings at the last ping (settings that could be safer); absent in a store without a server. */
   readonly warnings?: () => readonly string[];
   close(): Promise<void>;
 }
@@ -195,10 +195,10 @@ export interface Store {
 /** Milliseconds since the epoch, as `Date.now`. */
 export type Clock = () => number;
 
-/** The store can't be asked: the caller must answer 503 with Retry-After, never guess. The message says why, for operators. */
+/** The store can't be reached: the caller must answer 503 with Retry-After, never guess. The message tells administrators why. */
 export class StoreUnavailable extends Error {
   readonly retryAfterSeconds = 2;
-  /** Of a confirmed write: it was sent and its answer was lost. Otherwise it wasn't done. */
+  /** For a confirmed write. True: it was sent and its answer was lost. False: it wasn't done. */
   mayBeDone = false;
 
   constructor(options?: ErrorOptions, message?: string) {
@@ -208,12 +208,12 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** For work that the caller doesn't wait for. */
+/** Ignores StoreUnavailable, for work that the caller doesn't wait for. */
 export function ifUnavailable(error: unknown): void {
   if (!(error instanceof StoreUnavailable)) throw error;
 }
 
-/** `work`, whose failure says whether it may have been done. */
+/** Sets `mayBeDone` on the StoreUnavailable that `work` rejects with. */
 export async function failingAs<T>(mayBeDone: boolean, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -222,7 +222,7 @@ export async function failingAs<T>(mayBeDone: boolean, work: Promise<T>): Promis
   }
 }
 
-/** The store was reached and answered with an error: a wrong password, a missing right, data that it still loads. */
+/** The store was reached and answered with an error: a wrong password, a missing permission, data that is still loading. */
 export class StoreRefused extends StoreUnavailable {
   readonly reason: string;
 
@@ -239,7 +239,7 @@ export class StoreUnfit extends StoreUnavailable {
   }
 }
 
-/** The store can be read, and refuses every write. `reason` is the disk's or the server's own, and is safe to show. */
+/** The store can be read but rejects every write. `reason` comes from the disk or the server, and is safe to show. */
 export class StoreTakesNoWrites extends StoreUnavailable {
   constructor(reason: string, options?: ErrorOptions) {
     super(options, `the store rejects writes: ${reason}`);

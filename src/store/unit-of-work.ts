@@ -16,23 +16,23 @@ import {
 } from './store.ts';
 
 export interface UnitOfWork extends RecordStore {
-  /** The documents, each read once a request. Not for a compare-and-set, which needs the newest version. */
+  /** The documents, each read once per request. Not for a compare-and-set, which needs the newest version. */
   readonly documents: DocumentStore;
   /**
-   * Runs `work` as one request, in which `save` resolves at once, and resolves when everything saved is durable: with the kinds
-   * of the records that were saved and live. Where `work` or a save rejects, the rest may not be saved, and nothing given to
+   * Runs `work` as one request, in which `save` resolves at once. Resolves when everything saved is durable, with the kinds
+   * of the saved records that are live. If `work` or a save rejects, the rest may not be saved, and no action given to
    * `afterwards` runs.
    */
   run(work: () => Promise<unknown>): Promise<ReadonlySet<string>>;
   /**
-   * Consumes a code, a token or an interaction at the end of the request: in one transaction with what the request saves, or after it
-   * where the store has none, so that nothing is used up in vain. `lose` is called, and throws, when another request was first.
-   * Resolves 'done' where it was done at once: with `isLock` by a store without transactions.
+   * Consumes a code, a token or an interaction at the end of the request: in one transaction with what the request saves, or after the
+   * saves in a store without transactions, so that a failed request uses up nothing. `lose` is called, and throws, when another request
+   * was first. Resolves with 'done' if it happened at once, such as with `isLock` in a store without transactions.
    */
   use(kind: string, key: string, lose: Lose, options?: LockOptions): Promise<'done' | 'pending'>;
-  /** What was saved so far is durable when this resolves. */
+  /** Resolves when everything saved so far is durable. */
   flush(): Promise<void>;
-  /** Begins `write`, which may fail, with the next save or when the request fails; at once outside of one. */
+  /** Starts `write`, which may fail, with the next save or when the request fails; at once outside of a request. */
   readonly beside: (write: () => Promise<unknown>) => Promise<unknown>;
   /** Runs `action` when everything is durable; at once outside of a request. */
   readonly afterwards: (action: () => void) => void;
@@ -113,10 +113,10 @@ class Unit implements RecordStore {
   /** The records of the store, with pending saves applied. */
   readonly #found = new Map<string, Found>();
   readonly #unsaved = new Map<string, NewRecord>();
-  /** Destroyed, or saved as consumed: no later save of this request brings it back. */
+  /** Records destroyed, or saved as consumed: no later save of this request restores them. */
   readonly #ended = new Set<string>();
   readonly #revoked = new Map<string, Promise<void>>();
-  /** Written together with the saves. */
+  /** The pending `use`, written together with the saves. */
   #use: Use | undefined;
 
   constructor({ records, documents }: Stored, now: Clock) {
@@ -164,7 +164,7 @@ class Unit implements RecordStore {
     const before = this.#use;
     if (isAtOnce || (before && id !== idOf(before.kind, before.key)))
       return useAtOnce({ records: this, documents: this.#documents }, use);
-    // The caller has read it; whether another request was first since then is decided by the store.
+    // The caller has read the record. The store decides whether another request was first since then.
     this.#use = before ? { ...use, ...before, destroys: use.destroys === true, isFirst: true } : use;
     const found = await this.#found.get(id);
     if (use.destroys) this.#forget(id);
@@ -249,7 +249,7 @@ class Unit implements RecordStore {
     this.#found.set(id, Promise.resolve({ ...found, consumedAt: this.#second() }));
   }
 
-  /** A mark survives a save. */
+  /** A consumed mark survives a save. */
   #asSaved({ key, payload, grant, alias, isConsumed }: NewRecord, before?: StoredRecord): StoredRecord {
     const consumedAt = before?.consumedAt ?? (isConsumed ? this.#second() : undefined);
     return { key, payload, consumedAt, grant, alias };
@@ -270,7 +270,7 @@ async function useAtOnce(
     if (!(await documents.put(collection, id, value, expectedVersion))) return lose('changed');
   }
   const consuming = records.consume(kind, key);
-  // Consuming fails where the store takes no confirmed writes: then the record is still there.
+  // Consuming fails where the store rejects confirmed writes: then the record still exists.
   const work = destroys ? consuming.then(() => records.destroy(kind, key)) : consuming;
   const result = await (document === undefined ? work : failingAs(true, work));
   return result === 'consumed' || result === 'destroyed' ? 'done' : lose(result);

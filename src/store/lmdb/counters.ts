@@ -1,4 +1,4 @@
-// Counters in lmdb: fixed windows that every worker of the machine shares. Knows nothing of limits.
+// Counters in lmdb: fixed windows that all workers of the machine share. Limits are defined elsewhere.
 import { toKeyName } from '../key-name.ts';
 import type { CounterRow, LmdbTables } from './tables.ts';
 import type { Clock, CounterStore } from '../store.ts';
@@ -22,10 +22,10 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
       return tables.write(() => {
         const at = now();
         const row = findRow(name, at);
-        // Giving back after the window ended must not open the next one.
+        // A decrement after the window ended must not open a new one.
         if (row === undefined && by <= 0) return { count: 0, resetsInMs: 0 };
         const count = Math.max(0, (row?.count ?? 0) + by);
-        // Third case: the clock was set back, and the window would last longer by that time.
+        // Third case: the clock was set back, which would make the window last longer.
         if (row === undefined || (renew && by > 0) || row.endsAt - at > windowMs) {
           drop(name);
           void tables.counters.put(name, { count, endsAt: at + windowMs });

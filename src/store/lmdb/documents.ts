@@ -3,7 +3,7 @@ import { toKeyName } from '../key-name.ts';
 import type { LmdbTables } from './tables.ts';
 import type { DocumentStore, DocumentWrite, StoredDocument } from '../store.ts';
 
-/** Reading it holds up the event loop for a millisecond. */
+/** Documents per page. Reading one blocks the event loop for a millisecond. */
 const PAGE = 500;
 
 export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
@@ -12,7 +12,7 @@ export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
 
   function rangeOf(collection: string, after = '', limit = Number.MAX_SAFE_INTEGER) {
     const name = toKeyName(collection);
-    // No name that may stand in a key sorts after U+FFFF.
+    // No name in a key sorts after U+FFFF.
     const range = { start: [name, after], exclusiveStart: true, end: [name, '\uffff'], limit };
     return tables.read(() => Array.from(tables.documents.getRange(range), ({ value }) => value));
   }
@@ -50,7 +50,7 @@ export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
   };
 }
 
-/** Inside a transaction only. False: one has another version. */
+/** Call it in a transaction only. False: a document has another version. */
 export function putDocuments(
   tables: LmdbTables,
   collection: string,

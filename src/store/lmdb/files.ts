@@ -1,5 +1,5 @@
-// Checks of the two files of an LMDB folder that LMDB leaves out. lmdb 3.5.6 doesn't fail on a lock file that it can't
-// open, or on a data file that is something else: it ends the process with a segmentation fault.
+// Checks of the two files of an LMDB folder that LMDB omits. On a lock file that it can't open, or a data file that is
+// something else, lmdb 3.5.6 doesn't throw: it crashes the process with a segmentation fault.
 import { constants, existsSync } from 'node:fs';
 import { access, chown, mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ export const DATA_FILE = 'data.mdb';
 const LOCK_FILE = 'lock.mdb';
 /** More than one request stores. Free pages inside LMDB's file don't show whether the disk is full. */
 const ROOM_BYTES = 65_536;
-/** In the first page, behind its header. */
+/** In the first page, after its header. */
 const MAGIC = { at: 24, value: 0xbeefc0de };
 
 /** Creates missing files. Rejects with one line for the administrator where LMDB would crash the process. */
@@ -33,7 +33,7 @@ async function prepareFile(folder: string, name: string): Promise<void> {
   }
 }
 
-/** Rejects with the disk's own reason where no more fits. */
+/** Writes a file and removes it. Rejects with the disk's own error when it is full. */
 async function fillRoom(folder: string): Promise<void> {
   const path = join(folder, `room-${process.pid}`);
   const file = await open(path, 'w', 0o600);
@@ -52,7 +52,7 @@ export async function assertRoom(folder: string): Promise<void> {
   });
 }
 
-/** What the system or LMDB says, without a path or the numbers of a page. */
+/** Returns the message of the system or LMDB, without a path or page numbers. */
 export function toReason(error: unknown): string {
   const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
   const isOfNode = /^[A-Z0-9]+: ([^,]+), /.exec(line)?.[1];
@@ -61,8 +61,8 @@ export function toReason(error: unknown): string {
 }
 
 /**
- * Call it right after LMDB has opened the folder. What it resolves with rejects with StoreUnfit when what lies there isn't what
- * this process has open.
+ * Call it right after LMDB has opened the folder. Resolves with a check that rejects with StoreUnfit when the folder's files are
+ * no longer those that this process has open.
  */
 export async function watchDataFiles(folder: string): Promise<() => Promise<void>> {
   const opened = await readState(folder);

@@ -1,4 +1,4 @@
-// Ordered indexes in lmdb: all of them in one table, each behind its name.
+// Ordered indexes in lmdb: all in one table, each with its name as the prefix of its keys.
 import { toKeyName } from '../key-name.ts';
 import { toIndexBounds, toIndexEntry, toIndexKey } from '../ordered-index.ts';
 import type { IndexEntry, IndexStore } from '../store.ts';

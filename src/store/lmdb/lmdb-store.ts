@@ -1,5 +1,5 @@
-// The embedded store: one folder on a local disk, shared by every process of one machine. Never a network disk, where lmdb's
-// locks and memory map mean nothing.
+// The embedded store: one folder on a local disk, shared by all processes of one machine. Never a network disk, where lmdb's
+// locks and memory map don't work.
 import { createLmdbCounters } from './counters.ts';
 import { createLmdbDocuments } from './documents.ts';
 import { assertRoom, prepareFiles, watchDataFiles } from './files.ts';
@@ -12,11 +12,11 @@ import type { Clock, Store } from '../store.ts';
 
 const SWEEP_EVERY_MS = 15_000;
 const PROBE_LIFE_MS = 60_000;
-/** If each process wrote at each scrape and health check, it would delay the writes of requests. */
+/** How long a probe is valid. A write of each process at each scrape and health check would delay the writes of requests. */
 const PROBE_COUNTS_MS = 1000;
 
 type LmdbOptions = Readonly<{
-  /** Made when it is missing, for this user alone. */
+  /** Created if missing, with access for this system user only. */
   folder: string;
   now: Clock;
   sweepEveryMs?: number | undefined;
@@ -54,7 +54,7 @@ export async function openLmdb({
   };
 }
 
-/** Rejects with one line that says what to do. */
+/** Rejects with one line that names the folder and the reason. */
 export async function openFolder(folder: string): Promise<LmdbTables> {
   try {
     await prepareFiles(folder);

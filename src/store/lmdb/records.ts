@@ -1,5 +1,5 @@
-// Records in lmdb: one transaction an operation, so that a record, its alias, its place in the grant and its end are
-// never apart. Doesn't sweep: what has expired is invisible here and deleted by sweep.ts.
+// Records in lmdb: one transaction per operation, so that a record, its alias, its grant entry and its expiry entry always
+// agree. Expired records are invisible here; sweep.ts deletes them.
 import { putDocuments } from './documents.ts';
 import { toRecordId, toKeyName } from '../key-name.ts';
 import { toLifeMs } from '../lifetime.ts';
@@ -66,7 +66,7 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
       const lifeMs = toLifeMs(ttlSeconds);
       await tables.write(() => {
         bury(tables, name, now() + lifeMs);
-        // Copied first: a cursor must not walk over what is being deleted.
+        // Copied first: a cursor must not iterate over rows while they are deleted.
         for (const id of Array.from(tables.grants.getValues(name))) {
           const row = readRow(tables, id);
           if (row !== undefined) dropRecord(tables, id, row);
@@ -76,13 +76,13 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
   };
 }
 
-/** Undefined also for what another program wrote, which counts as absent. */
+/** Returns undefined also for a row that another program wrote, which counts as absent. */
 export function readRow(tables: LmdbTables, id: string): RecordRow | undefined {
   let row: Partial<RecordRow> | undefined;
   try {
     row = tables.records.get(id);
   } catch {
-    // Throws where it isn't the row that fails.
+    // Throws if the read itself fails, not only the decoding of the row.
     tables.records.getBinary(id);
   }
   const isWhole = typeof row?.payload === 'string' && typeof row.expiresAt === 'number';
@@ -95,13 +95,13 @@ function findRow(tables: LmdbTables, id: string, at: number): RecordRow | undefi
   return row.grant !== undefined && isRevoked(tables, row.grant, at) ? undefined : row;
 }
 
-/** Whether the record has the alias already, follows the one that has it, or nobody has it. */
+/** Whether the record already has the alias, follows the record that has it, or no live record has it. */
 function isFree(tables: LmdbTables, alias: string, { id, follows, at }: Claim): boolean {
   const holder = tables.aliases.get(alias);
   return holder === id || (holder && findRow(tables, holder, at) ? holder : undefined) === follows;
 }
 
-/** Checks and names outside of the transaction what the result writes inside of it. */
+/** Checks a record outside of the transaction. Returns a function that writes it inside one. */
 function prepare(tables: LmdbTables, record: NewRecord): (at: number) => SaveResult {
   const id = toRecordId(record.kind, record.key);
   const lifeMs = toLifeMs(record.ttlSeconds);
@@ -120,7 +120,7 @@ function prepare(tables: LmdbTables, record: NewRecord): (at: number) => SaveRes
   };
 }
 
-/** Inside a transaction only. */
+/** Call it in a transaction only. */
 function use(
   tables: LmdbTables,
   id: string,
@@ -136,7 +136,7 @@ function use(
   return 'consumed';
 }
 
-/** Writes a record and every row that points to it. What was consumed stays consumed, and has no alias. */
+/** Writes a record and every row that points to it. A consumed record stays consumed and has no alias. */
 function replaceRecord(tables: LmdbTables, id: string, row: RecordRow, at: number): SaveResult {
   const old = readRow(tables, id);
   if (old !== undefined) dropRecord(tables, id, old);
@@ -149,7 +149,7 @@ function replaceRecord(tables: LmdbTables, id: string, row: RecordRow, at: numbe
   return before === undefined ? 'saved' : 'ended';
 }
 
-/** Deletes a record and every row that points to it. Inside a transaction only. */
+/** Deletes a record and every row that points to it. Call it in a transaction only. */
 export function dropRecord(tables: LmdbTables, id: string, row: RecordRow): void {
   void tables.records.remove(id);
   void tables.expiry.remove([row.expiresAt, 'record', id]);
@@ -173,6 +173,6 @@ function bury(tables: LmdbTables, grant: string, end: number): void {
 function toStored(kind: string, row: RecordRow | undefined): StoredRecord | undefined {
   if (row === undefined) return undefined;
   const { expiresAt: _expiresAt, alias, ...stored } = row;
-  // Kept with its kind.
+  // Aliases are stored with their kind.
   return { ...stored, alias: alias?.slice(kind.length + 1) };
 }

@@ -1,5 +1,5 @@
-// Deletes what has expired, from the index by time. Reads never depend on it: it only keeps the file small. Every process sweeps;
-// two that meet do the same harmless thing.
+// Deletes expired rows, found by the expiry index. Reads never depend on it: it only keeps the file small. Every process sweeps;
+// concurrent sweeps are harmless.
 import { setInterval, setTimeout as delay } from 'node:timers/promises';
 import { dropRecord, readRow } from './records.ts';
 import type { ExpiryKey, LmdbTables } from './tables.ts';
@@ -8,11 +8,11 @@ import type { Clock } from '../store.ts';
 /** A transaction blocks the event loop and all writers of the folder. A single row on disk can take a millisecond. */
 const BATCH_MS = 2;
 const BATCH_ROWS = 100;
-/** Times what the last batch took with its commit. Requests write meanwhile; bench/sections/expiry.ts measures the loss. */
+/** Times the duration of the last batch with its commit. Requests write meanwhile; bench/sections/expiry.ts measures the loss. */
 const PAUSE = 6;
 const PAUSE_MS = { least: 25, most: 150 };
 
-/** Sweeps every `everyMs`, until what it returns is called. The timers don't keep the process alive. */
+/** Sweeps every `everyMs`, until the returned function is called. The timers don't keep the process alive. */
 export function startSweep(
   tables: LmdbTables,
   { now, everyMs }: { now: Clock; everyMs: number },
@@ -57,7 +57,7 @@ async function sweepBatch(tables: LmdbTables, at: number): Promise<boolean> {
   });
 }
 
-/** Sorts after everything that ends at `at` or before. */
+/** Sorts after all rows that expire at `at` or before. */
 const endOf = (at: number): ExpiryKey => [at + 1, 'counter', ''];
 
 function dropExpired(tables: LmdbTables, key: ExpiryKey): void {

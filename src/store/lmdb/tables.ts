@@ -1,4 +1,4 @@
-// The tables of the embedded store, and the only two ways to touch them: `read` and `write`. Errors of lmdb become the store's.
+// The tables of the embedded store, and the only two ways to access them: `read` and `write`. Errors of lmdb become store errors.
 import { open } from 'lmdb';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertRoom, toReason } from './files.ts';
@@ -17,16 +17,16 @@ export type LmdbTables = ReturnType<typeof openTables>;
 export function openTables(folder: string) {
   const root = open({
     path: folder,
-    // Without it lmdb takes a folder with a dot in its name for a file.
+    // Without this, lmdb takes a folder with a dot in its name for a file.
     noSubdir: false,
     maxDbs: 16,
     // With overlapping sync (the default on Linux) a transaction resolves before its pages are on disk.
     overlappingSync: false,
-    // With it a commit that fails (a full disk) also rejects a promise that only lmdb holds, which ends the process.
+    // If true, a failed commit (a full disk) also rejects a promise that only lmdb has, which ends the process.
     eventTurnBatching: false,
     permissionsMode: 0o600,
-    // Free pages that each transaction copies and may write again. With lmdb's own 50,000 a commit takes 17 ms of CPU after a mass
-    // expiry; with 100, large values find no two pages side by side, and the file grows.
+    // Free pages that each transaction copies and may reuse. With lmdb's default of 50,000, a commit takes 17 ms of CPU after a mass
+    // expiry; with 100, large values find no adjacent pages, and the file grows.
     maxFreeSpaceToLoad: 1000,
     maxFreeSpaceToRetain: 5000,
   } as Parameters<typeof open>[0]);
@@ -50,10 +50,10 @@ export function openTables(folder: string) {
     /** Grant to the end of its tombstone. */
     tombstones: root.openDB<number, string>('tombstones', {}),
     documents: root.openDB<StoredDocument, [collection: string, id: string]>('documents', {}),
-    /** Keys as in ordered-index.ts, behind the name of the index. */
+    /** Keys as in ordered-index.ts, prefixed with the name of the index. */
     index: root.openDB<true, Buffer>('index', { keyEncoding: 'binary' }),
     counters: root.openDB<CounterRow, string>('counters', {}),
-    /** Everything that ends, by time. */
+    /** Everything that expires, by time. */
     expiry: root.openDB<true, ExpiryKey>('expiry', {}),
 
     /** Sees every write that any process acknowledged before the call. */
@@ -67,7 +67,7 @@ export function openTables(folder: string) {
       }
     },
 
-    /** One transaction: all of it or nothing, on disk before it resolves. `action` is synchronous. */
+    /** Runs `action`, which is synchronous, as one transaction. Resolves once it is on disk. */
     async write<T>(action: () => T): Promise<T> {
       if (isClosed) throw new StoreUnavailable({ cause: new Error('the store is closed') });
       try {
@@ -96,12 +96,12 @@ export function openTables(folder: string) {
   };
 }
 
-/** lmdb gives the reason in the same turn of the loop, or when its thread has reported back. */
+/** lmdb reports the reason in the same turn of the event loop, or when its thread has answered. */
 const REASON_WITHIN_MS = 1000;
 
 /**
- * Why a commit failed. lmdb hangs the reason on its error as a promise that it rejects, and which would end the process if nobody
- * handled it.
+ * Resolves with the reason why a commit failed. lmdb attaches it to its error as a rejected promise, which would end the process
+ * if it weren't handled.
  */
 async function commitErrorOf(thrown: unknown): Promise<unknown> {
   if (typeof thrown !== 'object' || thrown === null || !('commitError' in thrown)) return undefined;

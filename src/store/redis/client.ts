@@ -1,5 +1,5 @@
-// The settings of ioredis for one Redis and for one behind Sentinels, and what they share with those of a Cluster (ha/cluster.ts):
-// it fails fast, comes back fast, reads from masters only and sends nothing twice.
+// The client for a single Redis and for one behind Sentinels, and the settings that it shares with that of a Cluster (ha/cluster.ts):
+// both fail fast, reconnect fast, read from masters only and send nothing twice.
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisPlace } from '../../config/redis-url.ts';
 import { inTime, Late } from './deadline.ts';
@@ -7,25 +7,25 @@ import { listenToSentinels, toSentinelOptions } from './ha/sentinels.ts';
 import type { Finding } from './info.ts';
 import { SCRIPTS } from './scripts.ts';
 
-/** A server that may be asked now. `name` is its own among all servers of this client. */
+/** A master, connected or not. `name` is unique among the servers of this client. */
 export type Master = { readonly name: string; readonly redis: Redis };
 
 export interface RedisClient {
   /** Why no master is connected: the last error of a connection. */
   readonly obstacle: () => Error;
-  /** Follows a key to its master. What we use of it is the same on all kinds. */
+  /** Sends each command to the master of its key. All kinds of Redis share the methods that we use. */
   readonly commands: Redis;
-  /** Rejects with the first reason when nobody answers. */
+  /** Rejects with the last error of a connection when no server answers. */
   connect(): Promise<void>;
-  /** The master of `key`, undefined while none is connected; asking brings a connection on its way. */
+  /** Returns the master of `key`, undefined while it isn't connected. A call starts a connection. */
   masterOf(key: string): Master | undefined;
-  /** `HOST:PORT` of a Cluster's redirection. */
+  /** `address`: `HOST:PORT`, as in a Cluster's redirection. */
   masterAt(address: string): Master | undefined;
-  /** All of them, connected or not. */
+  /** All masters, connected or not. */
   masters(): readonly Master[];
-  /** Problems of other servers than the masters. */
+  /** Problems of servers other than the masters. */
   findings?: (() => Promise<readonly Finding[]>) | undefined;
-  /** The topology may have changed. */
+  /** Looks for the masters again, because the topology may have changed. */
   refresh(): void;
   /** Closes the connection to a server that doesn't respond. Commands meanwhile are rejected at once. */
   drop(master: Master): void;
@@ -46,12 +46,12 @@ export const COMMON = {
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   maxLoadingRetryTime: 500,
-  // RESP puts the error's code in its first word. A demoted master: look again who the master is.
+  // The master was demoted: reconnect to find the new one.
   reconnectOnError: (error: Error) => codeOf(error) === 'READONLY',
   scripts: Object.fromEntries(Object.entries(SCRIPTS).map(([name, lua]) => [name, { lua }])),
 } satisfies RedisOptions;
 
-/** ioredis says which command was refused. */
+/** ioredis adds the command that failed. */
 type CommandError = Error & { readonly command?: { readonly name: string } };
 
 /** RESP puts the code of an error in its first word. */
@@ -66,7 +66,7 @@ export function toCredentials({
   return { ...(username && { username }), ...(password && { password }), ...(isTls && { tls: {} }) };
 }
 
-/** `onReady`: the one master is connected, again perhaps. Those of a Cluster know each other's changes better than we. */
+/** `onReady`: the one master was connected or reconnected. The masters of a Cluster track such changes themselves. */
 export function createSingleClient(place: RedisPlace, onReady?: () => void): RedisClient {
   const [first] = place.nodes;
   const options: Omit<RedisOptions, 'replyMapping'> = {
@@ -91,7 +91,7 @@ export function createSingleClient(place: RedisPlace, onReady?: () => void): Red
     lastError = new Late();
     leave(redis);
   };
-  // Each command rejects with its own failure; without a listener ioredis prints.
+  // Each command rejects with its own error. Without a listener, ioredis prints errors.
   redis.on('error', (error: CommandError) => {
     // Later errors only report that the connection was closed.
     if (lacksDatabase) return;
@@ -132,7 +132,7 @@ export function createSingleClient(place: RedisPlace, onReady?: () => void): Red
   };
 }
 
-/** Connects anew; behind Sentinels to the master that they name then. */
+/** Reconnects; behind Sentinels, to the master that they name then. */
 export function leave(redis: Redis): void {
   // If ioredis is disconnected while it asks the Sentinels, it closes the client.
   if (redis.status === 'connecting') redis.once('connect', () => redis.disconnect(true));
@@ -142,14 +142,14 @@ export function leave(redis: Redis): void {
 /** After a disconnect ioredis calls a connection ready until the server has closed it too. */
 export const isWritable = (redis: Redis): boolean => redis.status === 'ready' && redis.stream.writable;
 
-/** A frozen server accepts a connection and says nothing. INFO passes before the connection is ready. */
+/** Drops a frozen server, which accepts a connection but never answers. INFO works before the connection is ready. */
 export function dropSilent(redis: Redis, drop: () => void): void {
   redis.on('connect', () => {
     inTime(redis.info('server'), FIRST_ANSWER_MS).catch((error: unknown) => error instanceof Late && drop());
   });
 }
 
-/** The connection ended, and no attempt to come back has failed yet. */
+/** The connection was closed, and no reconnection has failed yet. */
 export const DISCONNECTED = new Error('its master is not connected');
 
 export async function connectInTime(connecting: Promise<unknown>, reason: () => unknown): Promise<void> {

@@ -1,11 +1,11 @@
-// The clock that all machines on one Redis have in common: that of its server, where a machine's own is off.
+// The clock that all machines on one Redis share: the server's clock, where the machine's own is off.
 import type { ServerReport } from './connection.ts';
 import type { Clock } from '../store.ts';
 
 /** Smaller differences are ignored, because a response can take that long. */
 const SAME_MS = 2000;
 
-/** Goes by `own` until `follow` is called. */
+/** Uses `own` until `follow` is called. */
 export function createServerClock(own: Clock) {
   let ahead = 0;
   return {
@@ -13,7 +13,7 @@ export function createServerClock(own: Clock) {
     get ahead() {
       return ahead;
     },
-    /** Takes over what a server said, asked at `askedAt` by the machine's own clock. True if the difference is another one than before. */
+    /** Adopts the time of the server, which was asked at `askedAt` by the machine's own clock. True if the difference has changed. */
     follow(reports: readonly ServerReport[], askedAt: number): boolean {
       const server = serverTime(reports);
       const answeredAt = own();
@@ -28,7 +28,7 @@ export function createServerClock(own: Clock) {
   };
 }
 
-/** Epoch milliseconds. Of several servers, all machines ask the same one. */
+/** Returns epoch milliseconds. With several servers, all machines use the same one. */
 function serverTime(reports: readonly ServerReport[]): number | undefined {
   const [first] = reports.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const microseconds = Number(first?.info.get('server_time_usec'));

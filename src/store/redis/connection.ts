@@ -21,7 +21,7 @@ export type RedisConnection = ReturnType<typeof toConnection>;
 
 type Call = [script: ScriptName, keys: readonly string[], args: readonly (string | number)[]];
 
-/** Longer than one command takes, because it may wait for the batch before it. */
+/** Longer than COMMAND_MS, because a command may wait for the batch before it. */
 const ASK_MS = COMMAND_MS + 100;
 
 /** Rejects with one line without the password when the first connection fails, or `look` does. */
@@ -43,7 +43,7 @@ export async function connectRedis(
   }
 }
 
-/** What is wrong with the servers of a Redis. Rejects with one line, without a password. */
+/** Resolves with the problems of each server. Rejects with one line, without a password. */
 export async function inspectRedis(url: string) {
   const connection = await connectRedis(url, async () => undefined);
   try {
@@ -66,7 +66,7 @@ function toConnection(place: RedisPlace) {
   const watch = createWatch(writer, place.leastReplicas);
   const confirmWrite = createConfirm(writer, watch);
 
-  /** The command wasn't sent and won't be. */
+  /** Throws while the command can't be sent. */
   function masterOf(key: string): Master {
     const master = client.masterOf(key);
     if (master === undefined) throw client.obstacle();
@@ -75,7 +75,7 @@ function toConnection(place: RedisPlace) {
     return master;
   }
 
-  /** Asks the master of `key`, of several (`one or other`) that of the first. Rejects with StoreUnavailable, whatever went wrong. */
+  /** Asks the master of `key`; of several keys (`one or other`), that of the first. Rejects with StoreUnavailable for every failure. */
   async function ask<T>(
     key: string,
     command: (commands: Redis) => Promise<T>,
@@ -87,7 +87,7 @@ function toConnection(place: RedisPlace) {
       return await inTime(command(client.commands), ASK_MS);
     } catch (error) {
       if (master === undefined) throw toUnavailable(error, client);
-      // What the failure means for the server.
+      // What the failure says about the server.
       if (error instanceof Late) client.drop(master);
       else if (codeOf(error) === 'READONLY') watch.demote(master.name, toCause(error));
       throw toUnavailable(toFailure(error), client, key);
@@ -107,7 +107,7 @@ function toConnection(place: RedisPlace) {
       for (const one of clients) await translate(one, () => one.connect());
       await watch.start();
     },
-    /** As `run`; when `hasWritten` says so of the answer, all replicas have it too, or this rejects with StoreUnavailable. */
+    /** Like `run`, but if the answer `hasWritten`, rejects with StoreUnavailable unless all replicas have the write, too. */
     async confirm(
       ...[script, keys, args, hasWritten = () => true]: [...Call, hasWritten?: (reply: unknown) => boolean]
     ): Promise<unknown> {
@@ -118,9 +118,9 @@ function toConnection(place: RedisPlace) {
       const error = new StoreTakesNoWrites('not every replica confirmed the write');
       throw Object.assign(error, { mayBeDone: true });
     },
-    /** What every master says of itself. Rejects with StoreUnavailable when one doesn't answer. */
+    /** Resolves with a report for each master. Rejects with StoreUnavailable when one doesn't answer. */
     inspect: () => inspect(client, place.leastReplicas),
-    /** As `inspect`. Rejects with StoreUnfit when a server loses tokens. */
+    /** Like `inspect`, but rejects with StoreUnfit when a server would lose tokens. */
     async check(): Promise<readonly ServerReport[]> {
       const reports = await inspect(client, place.leastReplicas);
       const findings = reports.flatMap((report) => report.findings);
@@ -141,7 +141,7 @@ async function inspect(client: RedisClient, leastReplicas: number): Promise<read
   const besides = client.findings?.() ?? [];
   return Promise.all(
     masters.map(async ({ name, redis }, index) => {
-      // INFO passes before the connection is ready; nothing else does.
+      // Checked first: INFO works before the connection is ready; other commands don't.
       if (redis.status === 'wait') redis.connect().catch(() => undefined);
       if (redis.status !== 'ready') {
         client.refresh();
@@ -165,7 +165,7 @@ const toCommand =
     );
 
 /**
- * Before a write that can't be taken back: rejects where the replicas don't confirm one that changes nothing, of a `field` at `key`.
+ * For use before a write that can't be undone: rewrites `field` at `key` unchanged, and rejects if the replicas don't confirm that.
  */
 export async function probe(connection: RedisConnection, key: string, field: string): Promise<void> {
   if (!connection.isConfirmed) return;
@@ -193,7 +193,7 @@ function toUnavailable(error: unknown, client: RedisClient, key = ''): StoreUnav
   return isReply(cause) ? new StoreRefused(cause) : new StoreUnavailable({ cause });
 }
 
-/** ioredis hangs the command with its arguments on the error, and Redis may quote them: neither may reach a log. Nor does a script's hash help. */
+/** ioredis attaches the command and its arguments, and Redis may quote them: neither may reach a log. A script's hash is no help there. */
 function toCause(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('unknown failure');
   const text = error.message === '' && 'code' in error ? String(error.code) : error.message;

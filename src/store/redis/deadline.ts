@@ -11,8 +11,8 @@ export class Late extends Error {
 }
 
 /**
- * What `answer` becomes; rejects with Late after `ms`. Only time in which this process was awake counts, and what has arrived is
- * read before: a stall of our own is no silence of the server.
+ * Settles like `answer`, but rejects with Late after `ms`. Only time in which this process was awake counts, and answers that have
+ * arrived are read first, because a stall of this process isn't the server's.
  */
 export function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -34,7 +34,7 @@ export class AnswerLost extends Error {
   }
 }
 
-/** What ioredis calls an answer that is an error. */
+/** Whether the server answered with an error. */
 export const isReply = (error: unknown): error is Error =>
   error instanceof Error && error.name === 'ReplyError';
 

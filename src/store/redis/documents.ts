@@ -1,12 +1,12 @@
-// Documents in Redis: one hash a collection, so that compare-and-set is one command in one slot. The only keys that never end.
+// Documents in Redis: one hash per collection, so that compare-and-set is one command in one slot. The keys never expire.
 import { probe, type RedisConnection } from './connection.ts';
 import { documentsKey } from './keys.ts';
 import type { DocumentPage, DocumentStore, DocumentWrite, StoredDocument } from '../store.ts';
 
-/** Of a listing: its reply stays far below what the deadline of one answer and the server's output buffer allow. */
+/** Documents per page: its reply stays far below the limits of the deadline and the server's output buffer. */
 const PAGE = 500;
 
-/** 1 or 0. */
+/** The scripts return 1 or 0. */
 const isDone = (reply: unknown) => reply === 1;
 
 export function createRedisDocuments(connection: RedisConnection): DocumentStore {
@@ -42,9 +42,9 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
       );
     },
 
-    /** Each page has a deadline of its own. */
+    /** Each page has its own deadline. */
     async list(collection) {
-      // HSCAN may name a field twice while the hash grows.
+      // HSCAN may return a field twice while the hash grows.
       const found = new Map<string, StoredDocument>();
       let cursor: string | undefined = '0';
       while (cursor !== undefined) {
@@ -66,7 +66,7 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
   };
 }
 
-/** `version value`, as the script writes it. What is damaged has the version that the scripts take it to have. */
+/** Parses `version value`, as the script writes it. A damaged document gets the version that the scripts assume. */
 function toDocument(id: string, stored: string): StoredDocument {
   const version = /^\d*/.exec(stored)?.[0] ?? '';
   return { id, value: stored.slice(version.length + 1), version: Number(version) };

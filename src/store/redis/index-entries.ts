@@ -1,10 +1,10 @@
-// Ordered indexes in Redis: one sorted set each, so one slot, whose members all have the score 0 and are in the order of their bytes.
+// Ordered indexes in Redis: one sorted set each, in one slot. All members have the score 0, so they are in the order of their bytes.
 import { toIndexBounds, toIndexEntry, toIndexKey } from '../ordered-index.ts';
 import type { IndexEntry, IndexStore } from '../store.ts';
 import type { RedisConnection } from './connection.ts';
 import { indexKey } from './keys.ts';
 
-/** A bound of ZRANGE: with the bound itself, or without. */
+/** A bound of ZRANGE: `[` includes it, `(` excludes it. */
 const bound = (mark: '[' | '(', bytes: Buffer) => Buffer.concat([Buffer.from(mark), bytes]);
 
 export function createRedisIndex(connection: RedisConnection): IndexStore {

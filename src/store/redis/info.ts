@@ -1,10 +1,10 @@
-// What a server says of itself in INFO, and what of it is wrong for a store of tokens. INFO, because managed servers forbid
-// CONFIG. Each rule names the setting to change.
+// Reads a server's INFO and finds what is wrong for a store of tokens. INFO, because managed servers forbid CONFIG. Each rule
+// names the setting to change.
 
 export type Finding = Readonly<{
   /** `fault`: tokens would be lost, the service doesn't start. `warning`: less safe than it could be. */
   severity: 'fault' | 'warning';
-  /** For a metric: the same for as long as it is the same thing, whatever numbers are in the message. */
+  /** For a metric: stays the same as long as the problem does, whatever numbers are in the message. */
   name: string;
   message: string;
 }>;
@@ -16,14 +16,14 @@ export function parseInfo(info: string): InfoFields {
   return new Map(Array.from(lines, ([, name = '', value = '']) => [name, value]));
 }
 
-/** What a server says of its replicas. */
+/** What a server reports of its replicas. */
 export type Replication = Readonly<{
   role: string;
-  /** Another one after each promotion. */
+  /** The replication ID, which changes at each promotion. */
   history: string;
-  /** How many replicas follow it, not counting those that it still sends its data to. */
+  /** How many replicas follow it, without those that still receive its first copy. */
   online: number;
-  /** Seconds since the slowest of them said how far it is. */
+  /** Seconds since the slowest of them last reported its position. */
   lagSeconds: number;
 }>;
 
@@ -43,7 +43,7 @@ const OLDEST_MAJOR = 7;
 
 type Add = (name: string, message: string) => void;
 
-/** `leastReplicas`: so many must have what may not be lost; 0 where nobody is asked. */
+/** `leastReplicas`: how many must confirm critical writes; 0 where none is asked. */
 export function judgeServer(info: InfoFields, leastReplicas: number): readonly Finding[] {
   const findings: Finding[] = [];
   const as =
@@ -99,7 +99,7 @@ function judgeReplicas(info: InfoFields, least: number, add: Add): void {
       'replicas',
       `it has ${replicas} of the ${least} replicas that ?wait=${least} requires, so no user can sign in or out`,
     );
-  // Named in INFO only where min-replicas-to-write is set.
+  // INFO has it only where min-replicas-to-write is set.
   if (!info.has('min_slaves_good_slaves'))
     add(
       'min_replicas',

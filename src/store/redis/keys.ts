@@ -1,11 +1,11 @@
-// The names of everything in Redis. One operation touches one slot: only what belongs to a grant shares a hash tag.
+// The names of all keys in Redis. One operation touches one slot: only the keys of a grant share a hash tag.
 import { toKeyName, toRecordId } from '../key-name.ts';
 
 export const redisRecordKey = (kind: string, key: string) => `postern:record:${toRecordId(kind, key)}`;
 
 export const aliasKey = (kind: string, alias: string) => `postern:alias:${toRecordId(kind, alias)}`;
 
-/** The ids of a grant's records, scored by when they end. */
+/** The ids of a grant's records, scored by their expiry. */
 export const grantIndexKey = (grant: string) => `postern:{grant:${toKeyName(grant)}}:index`;
 
 /** The tombstone: in the same slot as the index. */

@@ -1,6 +1,6 @@
-// Records in Redis. No operation spans slots. What must hold between keys is held by the tombstone: it is written before anything
-// is deleted, and reading believes it. A record, its place in the grant's index and its alias are written at once; should only
-// some of them arrive, a record outside the index is dead with its grant all the same, and ends by its time to live.
+// Records in Redis. No operation spans slots. The tombstone keeps the keys consistent: it is written before anything is deleted,
+// and every read checks it. A record, its entry in the grant's index and its alias are written at once. If only some of them
+// arrive, a record outside the index is still invalid once its grant is revoked, and expires by its time to live.
 import { toLifeMs } from '../lifetime.ts';
 import { probe, type RedisConnection } from './connection.ts';
 import { aliasKey, grantDeadKey, grantIndexKey, redisRecordKey } from './keys.ts';
@@ -16,7 +16,7 @@ import {
 
 /** How many records of a revoked grant are deleted at once. */
 const BATCH = 100;
-/** What the consume script answers. */
+/** The results of the consume script, by number. */
 const CONSUME_RESULTS: readonly ConsumeResult[] = ['gone', 'consumed', 'already_consumed'];
 
 type Span = { readonly at: number; readonly lifeMs: number };
@@ -92,7 +92,7 @@ async function save(connection: RedisConnection, record: NewRecord, at: number):
   return 'ended';
 }
 
-/** False: it is another record's. */
+/** False: another record has the alias. */
 async function writeAlias(
   connection: RedisConnection,
   record: NewRecord,
@@ -109,12 +109,12 @@ async function writeAlias(
   if (await take()) return true;
   const holder = await connection.ask(pointer, (redis) => redis.get(pointer));
   if (holder === null || (await findRecord(connection, { kind, key: holder }, at))) return false;
-  // It has expired by the caller's clock, or its grant is revoked.
+  // The holder has expired by the caller's clock, or its grant is revoked.
   await dropFrom(holder);
   return take();
 }
 
-/** False: it was consumed before. */
+/** False: the record was consumed before. */
 async function writeRecord(
   connection: RedisConnection,
   { kind, key, payload, grant = '', alias = '', isConsumed, isConfirmed, isAwaited }: NewRecord,
@@ -138,9 +138,9 @@ async function findRecord(
   at: number,
 ): Promise<StoredRecord | undefined> {
   const id = redisRecordKey(kind, key);
-  // A grant's own record says beforehand which tombstone to look for.
+  // The key of a grant's own record names the tombstone, so both are read at once.
   const ahead = kind === GRANT ? isRevoked(connection, key, at) : undefined;
-  // Where the record can't be read either, that failure is the one to report.
+  // If the record can't be read either, that failure is reported.
   ahead?.catch(() => undefined);
   const fields = await connection.ask(id, (redis) => redis.hmget(id, 'p', 'e', 'c', 'g', 'a', 'u'));
   if (fields[5]) await settleRecord(connection, id);
@@ -167,8 +167,8 @@ function toLiveRecord(
 }
 
 /**
- * What ended something and no replica has confirmed is neither there nor gone: a request that meets it waits for a replica, or
- * rejects. Else the repeat of a revocation that was answered with 503 would find nothing to do and say that it is done.
+ * Settles a revocation that the replicas haven't confirmed: a request that reads the record waits for them, or rejects.
+ * Otherwise the retry of a revocation that was answered with 503 would find nothing to do and report success.
  */
 async function settleRecord(connection: RedisConnection, id: string): Promise<void> {
   await connection.confirm('touch', [id], ['u']);
@@ -181,11 +181,11 @@ async function isRevoked(connection: RedisConnection, grant: string, at: number)
   if (dead === null) return false;
   const ends = Number(dead.replace('?', ''));
   if (ends > at && dead.startsWith('?')) await bury(connection, grant, { at, lifeMs: ends - at });
-  // One without an end stays.
+  // A tombstone without an end stays valid.
   return !(ends <= at);
 }
 
-/** Writes the tombstone, and says who is to be deleted. */
+/** Writes the tombstone. Resolves with the records to delete. */
 async function bury(
   connection: RedisConnection,
   grant: string,
@@ -199,8 +199,8 @@ async function bury(
 }
 
 /**
- * Whether it was there, for one of several callers. With `onlyOf`, the record is left alone if it belongs to another grant by now. That
- * only cleans behind a tombstone, so no replica needs to confirm it.
+ * Deletes a record. Resolves with true for one of several callers. With `onlyOf`, a record that belongs to another grant by now stays.
+ * That only cleans up after a tombstone, so no replica needs to confirm it.
  */
 async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = ''): Promise<boolean> {
   const id = redisRecordKey(kind, key);
@@ -208,7 +208,7 @@ async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = '
   const [grant = '', alias = '', mark] = row;
   const index = grantIndexKey(grant);
   await Promise.all([
-    // The index of a grant that ended goes as a whole.
+    // The index of a revoked grant is deleted as a whole.
     grant !== '' && onlyOf === '' && connection.ask(index, (redis) => redis.zrem(index, `${kind}:${key}`)),
     alias !== '' && connection.run('dropAlias', [aliasKey(kind, alias)], [key]),
   ]);
@@ -226,7 +226,7 @@ async function dropRow(connection: RedisConnection, id: string, onlyOf: string):
   return row;
 }
 
-/** A member of an index. A kind holds no colon. */
+/** Parses a member of an index. A kind has no colon. */
 function toName(member: string): Name {
   const colon = member.indexOf(':');
   return { kind: member.slice(0, colon), key: member.slice(colon + 1) };

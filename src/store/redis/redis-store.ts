@@ -1,5 +1,5 @@
-// The store for many machines: one Redis, Redis behind Sentinels, or a Cluster. docs/redis.md says what a failover may lose all
-// the same.
+// The store for many machines: one Redis, Redis behind Sentinels, or a Cluster. docs/redis.md says which writes a failover may
+// still lose.
 import { connectRedis, type RedisConnection } from './connection.ts';
 import { createServerClock } from './clock.ts';
 import { createRedisCounters } from './counters.ts';
@@ -10,13 +10,13 @@ import { inWholeMs } from '../lifetime.ts';
 import { type Clock, type RecordStore, type Store, StoreRefused, StoreTakesNoWrites } from '../store.ts';
 
 type RedisStoreOptions = Readonly<{
-  /** In the notation of config/redis-url.ts, with the password inside if there is one. */
+  /** In the format of config/redis-url.ts, including any password. */
   url: string;
-  /** Of this machine. */
+  /** This machine's clock. */
   now: Clock;
-  /** Goes by the server's clock where this machine's is off; else by `now` alone. */
+  /** Uses the server's clock where this machine's is off; otherwise only `now`. */
   followsServer?: boolean | undefined;
-  /** Called with what is less safe than it could be at this server: a line when it begins, and one when it is over. */
+  /** Called with a line when a problem of the server begins, and with one when it is resolved. */
   onWarning?: ((message: string) => void) | undefined;
 }>;
 
@@ -41,7 +41,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     const askedAt = now();
     const reports = await to.check();
     if (followsServer && clock.follow(reports, askedAt)) warn(toWarning(clock.ahead));
-    // One line for each that is new, and for each that is over.
+    // One line for each new problem, and for each resolved one.
     const findings = reports.flatMap((report) => report.findings);
     const found = new Map(findings.map(({ name, message }) => [name, message]));
     for (const [name, message] of found) if (!warnings.has(name)) warn(message);
@@ -73,7 +73,7 @@ function toWarning(ahead: number): string {
   return `its clock is ${Math.abs(ahead)} s ${side} this machine's, which is in every token; let both follow a time server`;
 }
 
-/** Reads and writes as requests do, so that a missing right or replica is known before a request meets it. */
+/** Reads and writes as requests do, so that a missing permission or replica is known before a request fails. */
 async function tryRecords(records: RecordStore, replicaWarning: string | undefined): Promise<void> {
   await records.find(PROBE.kind, PROBE.key);
   try {

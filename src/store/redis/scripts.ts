@@ -1,12 +1,12 @@
-// What must be atomic in Redis, as Lua: each script touches one slot and runs alone. Times come in as milliseconds of
-// the caller's clock, because expiry by Redis' own clock is only the cleaning. One that is no number has passed; a tombstone
+// The atomic operations in Redis, as Lua scripts. Each touches one slot and runs alone. Times are milliseconds of the
+// caller's clock, because expiry by Redis' own clock only cleans up. A time that isn't a number has passed; a tombstone
 // without one stays.
 
-/** Each is a method of the connection under its name. The second of a pair of keys is in the slot of the first. */
+/** ioredis adds a method for each script, by its name. The second of two keys is in the slot of the first. */
 export const SCRIPTS = {
   /**
-   * Replaces a record: 1, or 0 where it was consumed, which it stays while it lives. A record is a hash: p payload, e end, c consumed,
-   * g grant, a alias; and u while no replica has confirmed what ended something: s saved, d destroyed.
+   * Replaces a record. Returns 1, or 0 if it was consumed, which it stays until it expires. A record is a hash: p payload, e end,
+   * c consumed, g grant, a alias, and u while the replicas haven't confirmed a revocation: s saved, d destroyed.
    */
   saveRecord: `
 local now, payload, ends, ttl, grant, alias, pending, consumed = unpack(ARGV)
@@ -19,8 +19,8 @@ redis.call('PEXPIRE', KEYS[1], ttl)
 return ended and 0 or 1`,
 
   /**
-   * The only lock: 0 gone, 1 won, 2 lost. The caller has made sure that the grant it knows of is alive; a record that moved to
-   * another one meanwhile is gone. HSET on a key that exists keeps its time to live.
+   * The only lock. Returns 0 gone, 1 won, 2 lost. The caller has checked that the grant is live; a record that has moved to
+   * another grant meanwhile is gone. HSET on an existing key keeps its time to live.
    */
   consumeRecord: `
 local now, at, grant = unpack(ARGV)
@@ -31,8 +31,8 @@ redis.call('HSET', KEYS[1], 'c', at)
 return 1`,
 
   /**
-   * Deletes a record, with a grant only if it still belongs to it, and says what pointed to it (grant, alias) and its mark; else
-   * nothing. With a mark it stays as an empty row until settleRecord, so that a read meanwhile doesn't take it for settled.
+   * Deletes a record; given a grant, only if it still belongs to that. Returns its grant, alias and mark, or nothing. Given a
+   * mark, it stays as an empty row until settleRecord, so that a read meanwhile doesn't take the deletion as confirmed.
    */
   dropRecord: `
 local grant, pending = unpack(ARGV)
@@ -47,20 +47,20 @@ else
 end
 return row`,
 
-  /** Writes a field once more as it is, so that the replicas can be waited for. */
+  /** Rewrites a field unchanged, so that WAIT can wait for the replicas. */
   touch: `
 local value = redis.call('HGET', KEYS[1], ARGV[1])
 if value then redis.call('HSET', KEYS[1], ARGV[1], value) end
 return 1`,
 
-  /** A replica has it. */
+  /** Clears the mark, once the replicas have the record. */
   settleRecord: `
 local pending = redis.call('HGET', KEYS[1], 'u')
 if pending == 'd' then redis.call('UNLINK', KEYS[1])
 elseif pending == 's' then redis.call('HSET', KEYS[1], 'u', '') end
 return 1`,
 
-  /** Points an alias to a record that has it already, that follows the one that has it, or where nobody has it. */
+  /** Points an alias to a record that already has it or follows the record that has it, or if no record has it. */
   takeAlias: `
 local key, follows, ttl = unpack(ARGV)
 local holder = redis.call('GET', KEYS[1]) or ''
@@ -73,7 +73,7 @@ return 1`,
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('UNLINK', KEYS[1]) end
 return 0`,
 
-  /** Adds to a grant's index unless the grant is dead. Forgets members that ended; the index ends with its last one. */
+  /** Adds to a grant's index unless the grant is revoked. Removes expired members; the index expires with its last one. */
   indexRecord: `
 local now, ends, id = unpack(ARGV)
 local dead = redis.call('GET', KEYS[2])
@@ -85,8 +85,8 @@ redis.call('PEXPIRE', KEYS[1], string.format('%.0f', tonumber(last[2]) - tonumbe
 return 1`,
 
   /**
-   * Writes the tombstone, never a shorter one, and says who is to be deleted. '?' before its end: no replica has confirmed it.
-   * One that is pending is written again, so that a replica can be waited for.
+   * Writes the tombstone, never a shorter one. Returns the records to delete. '?' before its end: the replicas haven't confirmed
+   * it. A pending one is written again, so that WAIT can wait for the replicas.
    */
   buryGrant: `
 local ends, ttl, pending = unpack(ARGV)
@@ -116,7 +116,7 @@ for i = 1, #ARGV, 3 do
 end
 return 1`,
 
-  /** With the version that it had elsewhere, where nothing is yet. */
+  /** Adds a document with the version that it had in another store, unless it exists. */
   importDocument: `
 local id, value, version = unpack(ARGV)
 return redis.call('HSETNX', KEYS[1], id, version .. ' ' .. value)`,
@@ -127,7 +127,7 @@ local old = redis.call('HGET', KEYS[1], id)
 if not old or (tonumber(string.match(old, '^%d+')) or 0) ~= tonumber(expected) then return 0 end
 return redis.call('HDEL', KEYS[1], id)`,
 
-  /** A counter is a hash: n, e. Giving back after the window ended must not open the next one. */
+  /** A counter is a hash: n count, e end. A decrement after the window ended must not open a new one. */
   incrementCounter: `
 local now, by, ends, window, renew = unpack(ARGV)
 local row = redis.call('HMGET', KEYS[1], 'n', 'e')

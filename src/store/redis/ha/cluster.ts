@@ -1,4 +1,4 @@
-// The settings of ioredis for a Cluster, and which of its masters has a key.
+// The client for a Cluster, which finds the master of a key.
 import { Cluster, type ClusterOptions, Command, type Redis } from 'ioredis';
 import type { RedisPlace } from '../../../config/redis-url.ts';
 import {
@@ -20,16 +20,16 @@ const CLUSTER: ClusterOptions = {
   lazyConnect: true,
   scaleReads: 'master',
   enableOfflineQueue: false,
-  // Names aren't resolved here, because certificates are for names. The socket looks them up.
+  // Names aren't resolved here, because certificates are issued for names. The socket resolves them.
   dnsLookup: (address, callback) => callback(null, address),
   clusterRetryStrategy: (times) => Math.min(100 * times, 500),
   clusterNodeRetryStrategy: backoff,
   slotsRefreshTimeout: COMMAND_MS,
   slotsRefreshInterval: 1000,
-  // Never again after a cut: it may have been executed. MOVED, ASK and TRYAGAIN say that it was not.
+  // Nothing is sent again after a cut: it may have been executed. MOVED, ASK and TRYAGAIN mean that it was not.
   retryDelayOnFailover: 0,
   retryDelayOnClusterDown: 0,
-  // Each is asked of any node first, which counts as one more.
+  // Each try asks any node first, which counts as another redirection.
   retryDelayOnTryAgain: 40,
   maxRedirections: 16,
 };
@@ -45,7 +45,7 @@ export function createClusterClient(place: RedisPlace): RedisClient {
     },
   );
   let lastError: Error | undefined;
-  // Of all nodes only the last one's reason says more than that it was none of them.
+  // The error itself only says that all nodes failed. The last node's error says why.
   cluster.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
     lastError = error.lastNodeError ?? error;
   });
@@ -63,7 +63,7 @@ export function createClusterClient(place: RedisPlace): RedisClient {
     if (cluster.status !== 'ready') return undefined;
     const redis = nodeAt(name);
     if (redis !== undefined && isWritable(redis)) return { name: nameOf(redis), redis };
-    // Commands would queue up before a connection that isn't there: the caller gets an error, and it is made meanwhile.
+    // Commands would queue until the node is connected: instead, the caller gets an error while it connects.
     if (redis?.status === 'wait') redis.connect().catch(() => undefined);
     cluster.refreshSlotsCache();
     return undefined;
@@ -86,7 +86,7 @@ export function createClusterClient(place: RedisPlace): RedisClient {
   };
 }
 
-/** ioredis says it of a command only. */
+/** ioredis computes the slot of a command only. */
 export const slotOf = (key: string): number => new Command('get', [key]).getSlot();
 
 const nameOf = ({ options }: Redis): string => `${options.host}:${options.port}`;

@@ -1,5 +1,5 @@
-// Writes that all replicas of a master must have before they are answered. They have connections of their own, because WAIT holds
-// up whatever follows it.
+// Writes that all replicas of a master must have before they are answered. They have their own connections, because WAIT blocks
+// the commands after it.
 import { codeOf, type Master, type RedisClient } from '../client.ts';
 import { COMMAND_MS, inTime, Late, toAnswerLost, AnswerLost } from '../deadline.ts';
 import { SCRIPTS, type ScriptName } from '../scripts.ts';
@@ -8,7 +8,7 @@ import { StoreTakesNoWrites } from '../../store.ts';
 
 /** How long replicas may take. */
 const WAIT_MS = 150;
-/** Scripts before one WAIT. */
+/** The most scripts before one WAIT. */
 const BATCH = 1000;
 const REDIRECTIONS = 8;
 const TRY_AGAIN_MS = 25;
@@ -19,7 +19,7 @@ type Write = Readonly<{
   args: readonly (string | number)[];
 }>;
 
-/** The script's answer, and whether the replicas have what was written with it. */
+/** The script's answer, and whether the replicas have its writes. */
 type Confirmed = { readonly reply: unknown; readonly isConfirmed: boolean };
 
 type Outcome = Confirmed & { readonly error: Error | null };
@@ -32,9 +32,9 @@ type Waiting = Readonly<{
 export function createConfirm(client: RedisClient, watch: Watch) {
   const queues = new Map<string, Waiting[]>();
 
-  /** One WAIT at a time for each master; writes that come meanwhile share the next one. */
+  /** Sends one WAIT at a time to each master. Writes that arrive meanwhile share the next one. */
   async function drain(name: string, queue: Waiting[]): Promise<void> {
-    // The other writes of this turn.
+    // The other writes of this turn join the batch.
     await Promise.resolve();
     while (queue.length > 0) {
       const batch = queue.splice(0, BATCH);
@@ -67,7 +67,7 @@ export function createConfirm(client: RedisClient, watch: Watch) {
     });
   }
 
-  /** What comes of what is used up has a key of its own, on any of the masters: all must be able to keep it. */
+  /** The result of a consumed record (a token) may be on any of the masters: all must be able to confirm it. */
   const areAllWhole = () => client.masters().every(({ name }) => watch.replicasOf(name) !== undefined);
 
   return async function confirm(write: Write): Promise<Confirmed> {
@@ -79,7 +79,7 @@ export function createConfirm(client: RedisClient, watch: Watch) {
       if (error === null) return confirmed;
       const code = codeOf(error);
       if (code === 'READONLY') watch.demote(master.name, error);
-      // All three say that nothing was executed.
+      // All three mean that nothing was executed.
       if (left === 0 || !['MOVED', 'ASK', 'TRYAGAIN'].includes(code)) throw error;
       client.refresh();
       isAsking = code === 'ASK';
@@ -90,13 +90,13 @@ export function createConfirm(client: RedisClient, watch: Watch) {
   };
 }
 
-/** A new error for each caller, which adds its meaning. */
+/** Creates a new error for each caller, because callers add to it. */
 const fail = (toError: () => Error) => () => ({ reply: undefined, isConfirmed: false, error: toError() });
 
 /** A code that is used up but not confirmed is lost to its owner, so nothing is sent while a replica is missing. */
 const missed = () => new StoreTakesNoWrites('one of its replicas is missing');
 
-/** The scripts go as text: another connection's scripts are no matter here. */
+/** Sends the scripts as text, so that it doesn't matter which ones another connection has loaded. */
 async function send(
   { redis }: Master,
   batch: readonly Waiting[],

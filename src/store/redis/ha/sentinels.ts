@@ -10,7 +10,7 @@ const ANSWER_MS = 500;
 const ask = async (one: Redis) =>
   inTime(one.status === 'reconnecting' ? Promise.reject(new Late()) : one.ping(), ANSWER_MS);
 
-/** Calls `onNews` when one of them announces another master. */
+/** Calls `onNews` when a Sentinel announces a new master. */
 export function listenToSentinels(place: RedisPlace, onNews: () => void) {
   // Not the failoverDetector of ioredis: it prints when a Sentinel is away, and begins to listen only once a master is connected.
   const sentinels = place.nodes.map((node) => {

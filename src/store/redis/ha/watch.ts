@@ -1,4 +1,4 @@
-// What each master says of its role and its replicas, asked once a second: what a write that must outlive a failover waits for.
+// Asks each master for its role and its replicas once a second. A write that must survive a failover waits for these replicas.
 import type { Master, RedisClient } from '../client.ts';
 import { COMMAND_MS, inTime, Late } from '../deadline.ts';
 import { parseInfo, type Replication, toReplication } from '../info.ts';
@@ -9,8 +9,8 @@ const SEEN_FOR_MS = 2500;
 /** In seconds: a replica acknowledges once a second, so this one is frozen, cut off or loading its data. */
 const LAG = 2;
 /**
- * In how many answers a replica is missed that was there before: it may just have been promoted, and its old master learns that
- * only a second or two later. Counted in answers, because a frozen master gives none.
+ * For how many answers a replica that is gone still counts as missing: it may just have been promoted, and its old master learns
+ * that only a second or two later. Counted in answers, because a frozen master gives none.
  */
 const MISSED_FOR = 5;
 
@@ -18,7 +18,7 @@ export type Watch = ReturnType<typeof createWatch>;
 
 type Seen = Replication & { readonly at: number };
 
-/** `leastReplicas`: how many are needed in any case; with 0, only a master that was demoted is asked. */
+/** `leastReplicas`: how many replicas are needed in any case; with 0, only a demoted master is asked. */
 export function createWatch(client: RedisClient, leastReplicas: number) {
   const seen = new Map<string, Seen>();
   const demoted = new Map<string, Error>();
@@ -55,7 +55,7 @@ export function createWatch(client: RedisClient, leastReplicas: number) {
   }
 
   return {
-    /** Asks all masters now, and then again and again. */
+    /** Asks all masters now, then once a second. */
     async start(): Promise<void> {
       timer = setInterval(() => void lookAtAll(), LOOK_EVERY_MS);
       timer.unref();
@@ -71,12 +71,12 @@ export function createWatch(client: RedisClient, leastReplicas: number) {
     },
     /** Why nothing may be read from this master: it has said that it is a replica. */
     obstacle: (name: string): Error | undefined => demoted.get(name),
-    /** It refused a write as a replica. */
+    /** Notes that this server rejected a write, because it is a replica. */
     demote(name: string, error: Error): void {
       demoted.set(name, error);
       seen.delete(name);
     },
-    /** Another server may be the master of this name now. */
+    /** Asks again, because another server may be the master of this name now. */
     renew(name: string): void {
       seen.delete(name);
       const master = client.masterAt(name);
