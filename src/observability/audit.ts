@@ -1,7 +1,7 @@
 // The audit trail: one JSON line for each security event, appended and never changed. docs/observability.md describes the
 // events and their fields.
 
-/** When there is a record of each: docs/observability.md. Features declare their own. */
+/** The core's events; docs/observability.md says when each is recorded. Features declare their own. */
 export const AUDIT_EVENTS = [
   'sign_in',
   'password_accepted',
@@ -42,10 +42,10 @@ export type AuditFields = Origin & {
   readonly token_id?: string | undefined;
   readonly reason?: string | undefined;
   readonly action?: string | undefined;
-  /** Of a second factor. */
+  /** The kind of second factor. */
   readonly method?: string | undefined;
   readonly endpoint?: string | undefined;
-  /** Of the file, as `clients[wiki].access`. */
+  /** The setting that denied access, such as `clients[wiki].access`. */
   readonly rule?: string | undefined;
   readonly limit?: string | undefined;
   readonly times?: number | undefined;
@@ -55,15 +55,15 @@ export type AuditFields = Origin & {
 };
 
 export interface Audit {
-  /** `event`: of AUDIT_EVENTS, or declared by a feature. */
+  /** `event`: one of AUDIT_EVENTS, or declared by a feature. */
   record(event: string, outcome: Outcome, fields: AuditFields): void;
 }
 
 const PAUSE_MS = 10_000;
 
 /**
- * For what anybody can cause, so that a flood doesn't flood the trail: how often something happened since it was last said, or undefined
- * where that was less than ten seconds ago.
+ * For events that anyone can cause, so that they can't flood the trail. Returns how often one happened since it was last recorded, or
+ * undefined if that was less than ten seconds ago.
  */
 export function createSparse(now: () => number) {
   const said = new Map<string, { at: number; times: number }>();
@@ -75,7 +75,7 @@ export function createSparse(now: () => number) {
   };
 }
 
-/** A form that a page of ours didn't send; once in ten seconds for each endpoint and reason. */
+/** Records a form that none of our pages sent, at most once in ten seconds for each endpoint and reason. */
 export function createFormRefused(audit: Audit) {
   const timesToSay = createSparse(() => Date.now());
   return (state: Readonly<Record<string, unknown>>, endpoint: string, reason: 'csrf' | 'origin'): void => {
@@ -85,7 +85,7 @@ export function createFormRefused(audit: Audit) {
   };
 }
 
-/** What the edge noted of a request. */
+/** Reads the origin that the edge stored in a request's state. */
 export function originOf(state: Readonly<Record<string, unknown>>): Origin {
   const { clientAddress, requestId } = state;
   return {

@@ -1,6 +1,6 @@
 // Writes log and audit lines to a file or to one of the process's own streams, in the background and in order, so that
-// a full disk or a slow reader never holds up a request.
-// pino.destination() isn't used: at the exit of the process it retries for ever on a full pipe, and it can't be asked what waits.
+// a full disk or a slow reader never delays a request.
+// pino.destination() isn't used: when the process exits, it retries for ever on a full pipe, and it doesn't report its backlog.
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, write, writeSync } from 'node:fs';
 import path from 'node:path';
 
@@ -26,14 +26,14 @@ export class Lines implements Writer {
   #onIdle: () => void = () => undefined;
   waitingBytes = 0;
 
-  /** `to`: a file's path, which is appended to and readable by its owner only, or a file descriptor. Throws when it can't be opened. */
+  /** `to`: a file descriptor, or the path of a file to append to, which only its owner can read. Throws when it can't be opened. */
   constructor(to: string | number, onFailed: (error: Error) => void = () => undefined) {
     this.#to = to;
     this.#onFailed = onFailed;
     this.#fd = open(to);
   }
 
-  /** Takes one line with its newline, and drops it where too many wait. Never throws and never waits. */
+  /** Queues one line with its newline, or drops it if too many are waiting. Never throws and never waits. */
   write(line: string): void {
     const bytes = Buffer.from(line);
     if (this.waitingBytes + bytes.length > MAX_WAITING_BYTES) return;
@@ -42,7 +42,7 @@ export class Lines implements Writer {
     if (!this.#isBusy) this.#writeNext();
   }
 
-  /** Opens the file again by its name, after it was moved. Does nothing for a stream. Throws when it can't. */
+  /** Reopens the file by its name, after it was moved. Does nothing for a stream. Throws when it can't be opened. */
   reopen(): void {
     if (typeof this.#to === 'number') return;
     const old = this.#fd;
@@ -79,7 +79,7 @@ export class Lines implements Writer {
     });
   }
 
-  /** A line of a file that was cut off, by a disk that is full, ends there and is written again: another process may write next. */
+  /** Ends a line of a file that a full disk cut off, and writes it again, because another process may write next. */
   #drop(written: number): void {
     const end = this.#batch.lastIndexOf(NEWLINE, written - 1) + 1;
     const isTorn = typeof this.#to === 'string' && end < written;
@@ -114,7 +114,7 @@ function open(to: string | number): number {
   if (typeof to === 'number') return to;
   mkdirSync(path.dirname(to), { recursive: true, mode: 0o700 });
   const fd = openSync(to, 'a+', 0o600);
-  // What a process that was killed left unfinished.
+  // Ends a line that a killed process left unfinished.
   const { size } = fstatSync(fd);
   const last = Buffer.alloc(1);
   if (size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && !last.equals(NEWLINE)) endLine(fd);
@@ -125,6 +125,6 @@ function endLine(fd: number): void {
   try {
     writeSync(fd, NEWLINE);
   } catch {
-    // A disk that is still full: what comes next waits for room as well.
+    // The disk is still full, so the next line waits for space as well.
   }
 }

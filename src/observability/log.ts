@@ -5,7 +5,7 @@ import type { Writer } from './lines.ts';
 export type Log = Logger;
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Never written, at the top of a line or one level below; the callers' own care comes first. */
+/** Never written, at the top level of a line or one below. Callers must not pass them in the first place. */
 const REDACTED = [
   'authorization',
   'cookie',
@@ -35,7 +35,7 @@ export function createLog(level: LogLevel, lines: Writer, worker?: string): Log 
   );
 }
 
-/** At most `length` characters, without control and direction characters: what came from outside can't forge or flood a line (CWE-117). */
+/** Cuts a text to `length` and replaces control and direction characters: text from outside can't forge or flood a line (CWE-117). */
 export function clip(text: string, length = 200): string {
   // \p{Cc}: control; \p{Cf}: direction and other invisible ones; \p{Zl}, \p{Zp}: line and paragraph separators.
   return text.slice(0, length).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');

@@ -1,24 +1,24 @@
-// Every metric of the service by name, the functions that count and measure, and the text that Prometheus scrapes, of one process or
-// several. A label is never what a caller sent, only what the configuration or this code names, and of each there is a bounded number.
+// All metrics of the service, the functions that count and measure, and the text that Prometheus scrapes, for one process or several.
+// Labels come only from the configuration or this code, never from a caller, and each has a bounded number of values.
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
-/** What the service answers when it fails. */
+/** Statuses of the service's own failures. */
 const FAILURES = [500, 503];
 
-/** The values of labels, as far as they are known before anything happens. */
+/** The values of labels that are known before anything happens. */
 type KnownLabels = Readonly<Record<'routes' | 'limits' | 'events', readonly string[]>>;
 
-/** What is known only when somebody asks: the name of a gauge, its value, and its labels. Times are in epoch seconds. */
+/** Gauges that are read at each scrape: name, value and labels. Times are in epoch seconds. */
 export type Snapshot = readonly (readonly [
   name: keyof typeof GAUGES,
   value: number,
   labels?: Readonly<Record<string, string>>,
 ])[];
 
-/** What each says, and its labels. */
+/** The help text and the label names of each metric. */
 type Table = Readonly<Record<string, readonly [help: string, ...labelNames: string[]]>>;
 type MetricOptions = { name: string; help: string; labelNames: string[]; registers: Registry[] };
 type Labels = Readonly<Record<string, string | number>>;
@@ -96,10 +96,10 @@ export function createMetrics() {
   const sources: (() => Snapshot | Promise<Snapshot>)[] = [];
   return {
     count,
-    /** What began at `startedAt`, by `performance.now()`. */
+    /** Records the time since `startedAt`, by `performance.now()`. */
     observe: (name: keyof typeof DURATIONS, startedAt: number, labels: Labels = {}) =>
       durations.get(name)?.observe(labels, (performance.now() - startedAt) / 1000),
-    /** A failure that is the first of its kind counts from 0: `rate()` doesn't see a series that is born with it. */
+    /** Creates the series at 0, because `rate()` doesn't see the first failure of a series that it creates. */
     startAtZero({ routes, limits, events }: KnownLabels) {
       const requests = durations.get('http_request');
       for (const route of routes) for (const status of FAILURES) requests?.zero({ route, status });
@@ -108,9 +108,9 @@ export function createMetrics() {
       for (const event of events)
         for (const outcome of ['success', 'failure']) count('security_events', { event, outcome }, 0);
     },
-    /** A source of gauges, asked at each scrape. */
+    /** Adds a source of gauges, asked at each scrape. */
     describe: (source: () => Snapshot | Promise<Snapshot>) => void sources.push(source),
-    /** Of this process, in prom-client's own form, which `toText` adds up. */
+    /** Reads this process's metrics, in prom-client's own format, which `toText` adds up. */
     async read(): Promise<ProcessMetrics> {
       const snapshots = await Promise.all(sources.map(async (source) => source()));
       for (const gauge of gauges.values()) gauge.reset();
@@ -121,7 +121,7 @@ export function createMetrics() {
   };
 }
 
-/** What `toText` needs to know of a metric. */
+/** The parts of a metric that `toText` needs. */
 type Metric = Readonly<{
   name: string;
   type: string;
@@ -129,8 +129,8 @@ type Metric = Readonly<{
 }>;
 
 /**
- * The text that Prometheus reads. What can be added up over the processes is: counters and histograms. What can't, gauges and
- * all that is said of a process, carries the label `worker`. `missing` is added to the sums.
+ * Resolves with the text that Prometheus reads. Counters and histograms are added up over the processes. Gauges, and all
+ * metrics of a process itself, get the label `worker`. `missing` is added to the sums.
  */
 export async function toText(
   processes: ReadonlyMap<string, ProcessMetrics>,
@@ -145,7 +145,7 @@ export async function toText(
   return AggregatorRegistry.aggregate([...labelled, [...missing]]).metrics();
 }
 
-/** Of several processes as one, and only what can be added up. */
+/** Adds up the counters and histograms of several processes. */
 export async function addUp(processes: readonly ProcessMetrics[]): Promise<ProcessMetrics> {
   const sums = processes.map((metrics) => (metrics as readonly Metric[]).filter(isSum));
   return AggregatorRegistry.aggregate(sums).getMetricsAsJSON();
@@ -156,7 +156,7 @@ function isSum({ name, type }: Metric): boolean {
   return !isOfProcess && (type === 'counter' || type === 'histogram');
 }
 
-/** Summed up by prom-client, which would leave some out, or take the first. */
+/** Adds a label. `sum`, because prom-client would otherwise omit some values, or take the first. */
 function withLabel(metric: Metric, label: Readonly<Record<string, string>>) {
   const values = metric.values.map((value) => ({ ...value, labels: { ...value.labels, ...label } }));
   return { ...metric, values, aggregator: 'sum' };

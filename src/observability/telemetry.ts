@@ -18,7 +18,7 @@ export type TelemetrySettings = Readonly<{
   audit:
     | { readonly to: 'stdout' | 'off' }
     | { readonly to: 'file'; readonly file: string }
-    /** stdout, or in a terminal `file`, if there is a data folder that it can be in. */
+    /** stdout, or in a terminal `file`, if there is a data folder for it. */
     | { readonly to: 'auto'; readonly file: string | undefined };
   /** Which of several processes this is. */
   worker?: string | undefined;
@@ -44,7 +44,7 @@ export function openTelemetry({ log, audit, worker }: TelemetrySettings) {
 
   return {
     ...combine({ log: processLog, audit: auditLines ?? NOWHERE, metrics, worker }),
-    /** After logrotate: the audit file is opened again by its name. Where that fails, the log says so and the old one goes on. */
+    /** Reopens the audit file by its name, after logrotate. If that fails, the log says so and the old one stays in use. */
     reopen() {
       try {
         auditLines?.reopen();
@@ -52,7 +52,7 @@ export function openTelemetry({ log, audit, worker }: TelemetrySettings) {
         processLog.error({ err: error }, 'the audit file could not be reopened: the old one stays in use');
       }
     },
-    /** When what waits was written, or after a second. False: records of the audit trail were not. */
+    /** Resolves when all lines are written, or after a second. False: some audit records are lost. */
     async close() {
       const isWritten = (await auditLines?.close()) ?? true;
       if (!isWritten) processLog.error('audit records could not be written and are lost');
@@ -62,14 +62,14 @@ export function openTelemetry({ log, audit, worker }: TelemetrySettings) {
   };
 }
 
-/** Undefined where the trail goes to stdout, or nowhere. */
+/** Returns undefined where the trail goes to stdout, or nowhere. */
 export function auditFileOf(audit: TelemetrySettings['audit']): string | undefined {
   if (audit.to === 'file') return audit.file;
-  // Between the lines of the log it would be in the way of somebody who reads them.
+  // In a terminal, audit records between the log lines would distract a reader.
   return audit.to === 'auto' && process.stdout.isTTY ? audit.file : undefined;
 }
 
-/** Telemetry that goes where the caller says; for what runs a service inside another process. */
+/** Creates telemetry that goes where the caller says, for a service inside another process. */
 export function combine(parts: {
   readonly log: Log;
   readonly audit: Writer;
