@@ -86,7 +86,7 @@ export type AccessSettings = Pick<Config, 'groups' | 'clients' | 'resources'>;
 /** The scopes that the issuer always has. The file can add user scopes; all others belong to a resource. */
 export const SPECIFICATION_SCOPES = ['openid', 'email', 'profile', 'offline_access'] as const;
 
-/** Lists the scopes that belong to no API: those of the specification, and those that the file adds. */
+/** Lists the user scopes, which belong to no API: those of the specification, and those that the file adds. */
 export function userScopes({ groups = {}, scopes = {} }: Partial<ScopeSettings>): readonly string[] {
   const ofGroups = Object.keys(groups).length > 0 ? ['groups'] : [];
   return [...new Set([...SPECIFICATION_SCOPES, ...ofGroups, ...Object.keys(scopes)])];

@@ -50,7 +50,7 @@ export type LoadedConfig = Readonly<{
   readAt: number;
 }>;
 
-/** The most users that two workers can reload in 512 MiB, the memory that deploy/ gives them. */
+/** The most users that two workers can reload in 512 MiB, the limit in deploy/. */
 const MOST_USERS = 16_000;
 
 const ANY_MODE = 'secret_files is any_mode: permissions of files with keys and secrets are not checked.';
@@ -70,7 +70,7 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
   return (await loadConfigWithSources(file, options)).config;
 }
 
-/** Loads it with the data for a watcher and a comparison. Throws ConfigError, which has the sources, too. */
+/** Loads it with data for a watcher and a comparison. Throws ConfigError, which has the sources, too. */
 export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
   const { env, writeKeys = true, readSecrets, serviceOnly } = options;
   const readAt = Date.now();

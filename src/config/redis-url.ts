@@ -35,7 +35,7 @@ export function parseRedisUrl(url: string) {
     password: password.length === 0 ? undefined : password.join(':'),
     sentinelUsername: sentinel_user,
     sentinelPassword: sentinel_password,
-    /** How many replicas must confirm an important write. Default: 0 for one server, 1 where failovers are to be expected. */
+    /** Replicas that must confirm a write that may not be lost. Default: 0 for one server, 1 where failovers are to be expected. */
     leastReplicas: Number(wait ?? (kind === 'single' ? 0 : 1)),
     /** Prefix of every key, so that several installations can share a Redis. */
     prefix: prefix ?? '',

@@ -128,7 +128,7 @@ export const clientSchema = z.strictObject({
   ...fold('client'),
 });
 
-/** One API that accepts our tokens. */
+/** An API that accepts our tokens. */
 export const resourceSchema = z.strictObject({
   resource: text(resourceFault).describe(
     'Identifier of the API, an absolute URI: the audience of its tokens (RFC 8707).',

@@ -4,7 +4,7 @@ import { group } from './camel-keys.ts';
 import { DAY, duration, HOUR, MINUTE, type Rate, rate } from './notation.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';
 
-/** `N/duration`. Above it, the response is 429 with Retry-After (RFC 6585 §4). limits/limits.ts derives all limits from these. */
+/** `N/duration`. Above it, the response is 429 with Retry-After (RFC 6585 §4). limits/limits.ts derives limits from these. */
 export const rateLimitsSchema = group({
   token: rate()
     .prefault('6000/1m')

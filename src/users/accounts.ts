@@ -108,7 +108,7 @@ export function createAccounts(parts: AccountsParts) {
     comparisons: createComparisons(config.users),
     /**
      * Resolves undefined if the user doesn't exist, is disabled, or if all sessions of the user have ended since `issued`.
-     * Throws StoreUnavailable: without a response from the store, no user counts as unknown.
+     * Throws StoreUnavailable: an outage must not mean that a user is unknown.
      */
     findLive: liveIn(remembered),
     /** As findLive, including the changes by this request. */

@@ -142,7 +142,7 @@ async function change(
 
 export type FactorStore = ReturnType<typeof createFactorStore>;
 
-/** Every method throws StoreUnavailable: without a response from the store, no user counts as one without factors. */
+/** Every method throws StoreUnavailable: an outage must not mean that a user has no factors. */
 export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
   const handleKey = (handle: string) => hash(`factor handle:${handle}`);
   const credentialKey = (credentialId: string) => hash(`factor credential:${credentialId}`);

@@ -37,7 +37,7 @@ export function createHashingThreads() {
   }
 
   return {
-    /** Rejects if the hash can't be read, and with HashingStopped. The caller limits the number of calls, each of which takes a thread. */
+    /** Rejects if the hash can't be read, and with HashingStopped. The caller limits the calls, each of which takes a thread. */
     async verify(passwordHash: string, password: string): Promise<boolean> {
       const [thread = start()] = idle;
       idle.delete(thread);

@@ -215,7 +215,7 @@ export function createStoredUsers(store: IndexedStore) {
   };
 }
 
-/** Stays forever, so that the id is never given to another user. Contains no data of the user. */
+/** Stays forever, so that the id is never reused. Contains no data of the user. */
 const TOMBSTONE = JSON.stringify({ v: FORM_VERSION, deleted: true });
 
 const toForm = ({ username, passwordHash, groups, claims, validAfter }: Stored) => ({

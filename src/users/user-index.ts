@@ -18,7 +18,7 @@ const GRANTS = 'person-grants';
 const WHAT = "the list of a user's sessions or grants";
 const MAX_SESSIONS = 100;
 const MAX_GRANTS = 1000;
-/** A separate limit, so that sign-ins don't displace other events. */
+/** Separate, so that sign-ins don't displace other events. */
 const MAX_SIGN_INS = 10;
 const MAX_OTHERS = 30;
 
