@@ -1,5 +1,5 @@
-// `postern user enrol` and `user factors`: a link for a first factor, what a user has besides a password, and how an operator removes what
-// is lost.
+// `postern user enrol` and `user factors`: an administrator gets a link for a user's first factor, lists a user's factors, and removes
+// lost ones.
 import type { Command } from 'commander';
 import { type Factors, hasSecondFactor, orDamaged } from '../../users/factors.ts';
 import { clearDamagedFactors, clearFactors, ONE_TIME_CODES } from './factor-acts.ts';
@@ -23,7 +23,7 @@ const RECOVERY_CODES = 'recovery-codes';
 
 type FactorsOptions = VerbOptions & ListOptions & YesOption & { readonly remove?: string };
 
-/** For a user of the file, too: their factors are in the store. */
+/** Also accepts a user of the file, because their factors are in the store. */
 async function enrol(context: UserContext, user: User): Promise<Done> {
   const { signIn } = context.config;
   if (signIn?.passkeys !== true && signIn?.oneTimeCodes !== true) {
@@ -81,7 +81,7 @@ async function remove(context: UserContext, id: string, what: string): Promise<v
   const chosen = ids.filter((one) => what === ALL || one === what);
   const recoveryCodes = what === RECOVERY_CODES && own.recoveryCodes.length > 0;
   if (chosen.length === 0 && !recoveryCodes) {
-    // A command that was killed may have left it behind.
+    // Repairs the mark that a killed command may have left behind.
     await factors.mark(id);
     throw new CommandError(`nothing to remove: ${what}`);
   }
@@ -124,7 +124,7 @@ type Row = Readonly<{ kind: string; id: string; left?: number }> & Partial<Omit<
 type Passkey = ReturnType<typeof toReport>['passkeys'][number];
 
 function toReport(own: Factors | undefined) {
-  // Sign-ins are refused: only --remove all helps.
+  // The user can't sign in until an administrator runs --remove all.
   if (own === undefined) return { damaged: true, passkeys: [], recovery_codes: 0 };
   return {
     passkeys: own.passkeys.map((one) => ({

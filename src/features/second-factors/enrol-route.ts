@@ -1,5 +1,5 @@
-// A user without the factor that an app needs adds it within the sign-in: where the file leaves the first one to users, or where they
-// have proved another one just now.
+// A user without the factor that an app requires adds it during the sign-in. This needs `enrolment: self` or a second factor that they
+// have just used.
 import type { Context } from 'koa';
 import type { OpenInteraction } from '../../oidc/open-interaction.ts';
 import { isRecovered, withProof } from './proofs.ts';
@@ -21,7 +21,7 @@ const STEP = 'enrol';
 
 const bindingOf = ({ uid }: OpenInteraction) => `enrol:${uid}`;
 
-/** Whether the user may add a factor here that would do. */
+/** Whether the user may add a sufficient factor here. */
 function isOpen(
   signIn: SecondFactors['settings'],
   interaction: OpenInteraction,
@@ -30,13 +30,13 @@ function isOpen(
 ): boolean {
   const needed = neededOf(interaction);
   if (passwordStep !== undefined || canProve(signIn, factors, needed, at)) return false;
-  // A passkey that it adds doesn't count yet.
+  // A passkey that is added after a recovery doesn't count yet.
   if (needed === 'passkey' && isRecovered(interaction.amr)) return false;
   const isOn = signIn.passkeys || (signIn.oneTimeCodes && needed !== 'passkey');
   return isOn && (signIn.enrolment === 'self' || hasSecondFactor(factors));
 }
 
-/** Resolves whether a page was shown: the one that adds a factor, or the sign-in that has to be fresh for it. */
+/** Resolves whether a page was shown: the form for a factor, or the sign-in page if the sign-in is too old for it. */
 type ShowEnrol = (ctx: Context, interaction: OpenInteraction, pending: Pending) => Promise<boolean>;
 
 export function addEnrolRoute(

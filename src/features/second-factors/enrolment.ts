@@ -1,5 +1,5 @@
-// Adding factors to a user, from the forms of any page: what that does to their sessions, and what they read on the next page. Who may is
-// decided by the caller: by a link of an operator, or a sign-in of a moment ago.
+// Adds factors to a user, from the forms of any page, and updates their sessions and notices. The caller decides whether the user may: with
+// a link from an administrator, or after a recent sign-in.
 import type { App } from '../../oidc/app.ts';
 import type { SignInSettings } from '../../config/config.ts';
 import type { Form } from '../../interaction/form.ts';
@@ -14,7 +14,7 @@ import { MAX_PASSKEYS, type PasskeyRegistration } from './passkeys.ts';
 
 const MAX_NAME = 64;
 
-/** ended: what allowed it is used up. not_first: somebody added one meanwhile, and this was for a user without any; or it is one passkey too many. */
+/** ended: the link is used up. not_first: the user has added a first factor meanwhile, or has too many passkeys. */
 type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first' | 'ended';
 
 export type Enrolled = Readonly<{
@@ -26,23 +26,23 @@ export type Enrolled = Readonly<{
 
 type EnrolmentFor = Readonly<{
   id: string;
-  /** As for the form. */
+  /** The same as for the form. */
   binding: string;
   isFirst: boolean;
-  /** Nothing but a passkey that verifies its user will do: the user has no password, or an app wants no less. */
+  /** Requires a passkey with user verification: the user has no password, or the app requires one. */
   mustVerifyUser?: boolean | undefined;
-  /** The session is one of a recovery code: what it adds proves no more at first. */
+  /** The session used a recovery code: a factor that it adds proves no more at first. */
   isRecovered?: boolean;
-  /** The session, where it goes on as it was. */
+  /** The session's uid, if it continues. */
   by?: string | undefined;
 }>;
 
 type Owner = Pick<EnrolmentFor, 'id' | 'mustVerifyUser'> & { readonly username: string };
 
-/** Uses up what allowed it; false: it has ended. */
+/** Uses up the link. False: it has ended. */
 type Accept = () => Promise<boolean>;
 
-/** One line, as the page shows it. */
+/** Converts a name to one line, as the page shows it. */
 const nameOf = (typed: string) =>
   Array.from(
     typed
@@ -65,7 +65,7 @@ type EnrolmentParts = App &
   }>;
 
 function createAdd({ factors, now }: EnrolmentParts) {
-  /** The first factor ends the sessions of other browsers: they were without. So do new codes in the place of others. */
+  /** The first factor ends sessions in other browsers, which didn't use one. Replacing one-time codes ends them, too. */
   return async function add(
     of: EnrolmentFor,
     { method, proof }: Pick<Enrolled, 'method' | 'proof'>,
@@ -75,7 +75,7 @@ function createAdd({ factors, now }: EnrolmentParts) {
     const at = Math.floor(now() / 1000);
     const changed = await factors.change(of.id, (before) => {
       const hadOne = hasSecondFactor(before);
-      // Who had factors once, and has none any more, lost them.
+      // A user who had factors before and has none now has lost them.
       isRecovery = of.isRecovered === true || (!hadOne && before.sessionsSince > 0);
       const added = to(before, isRecovery ? { recovered: true } : {});
       if (added === undefined || isRefused(of, before, added)) return undefined;
@@ -121,7 +121,7 @@ export function createEnrolment(parts: EnrolmentParts) {
       of,
       { method: 'passkey', proof },
       ({ handle: ownHandle = handle, passkeys: own }, mark) => {
-        // The same form, sent twice.
+        // The form was sent twice.
         isOwn = own.some(({ id }) => id === passkey.id);
         return isOwn ? undefined : { handle: ownHandle, passkeys: [...own, { ...passkey, ...mark }] };
       },
@@ -131,7 +131,7 @@ export function createEnrolment(parts: EnrolmentParts) {
   }
 
   return {
-    /** What a form for a new factor starts with. `pending`: what was sealed in the form whose code was wrong. */
+    /** Prepares the form for a new factor. `pending`: the sealed secret of a form whose code was wrong. */
     async begin(user: Owner, binding: string, pending?: string) {
       const made = signIn.oneTimeCodes ? await codes.make(user.id, user.username, pending) : undefined;
       return {
@@ -140,13 +140,13 @@ export function createEnrolment(parts: EnrolmentParts) {
       };
     },
 
-    /** What the form of a new factor sent: `sealed` and `code`, or `response`, `handle` and `name`. `accept` is asked once that is right. */
+    /** Adds the factor of a form with `sealed` and `code`, or `response`, `handle` and `name`. Calls `accept` once these are right. */
     async add(of: EnrolmentFor, form: Form, accept: Accept): Promise<Enrolled | EnrolmentFault> {
       const isCode = methodIn(form) === 'one_time_code' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
       return isCode ? addCode(of, form, accept) : addPasskey(of, form, accept);
     },
 
-    /** The codes, which nobody sees again; those of before are dead. */
+    /** Resolves the new codes, which are never shown again. The old ones stop working. */
     async makeRecoveryCodes(accountId: string, by?: string): Promise<readonly string[]> {
       const made = Array.from({ length: signIn.recoveryCodes }, newRecoveryCode);
       const recoveryCodes = made.map((code) => recoveryCodeHash(hash, accountId, code));
@@ -172,12 +172,12 @@ export function toEnrolmentModel(
   };
 }
 
-/** What the form is for, in the audit trail. */
+/** The method that a form adds, also for the audit trail. */
 export const methodIn = (form: Form): Method => (form.field('response') === '' ? 'one_time_code' : 'passkey');
 
 type Sent = { readonly actor: Actor; readonly form: Form; readonly clientId?: string };
 
-/** Adds what the form sent; a string says why it didn't. `accept` is asked once the answer is right. */
+/** Adds the factor that the form sent, or resolves why not. Calls `accept` once the answer is right. */
 export async function addFromForm(
   parts: ActsParts,
   enrolment: Enrolment,

@@ -1,4 +1,4 @@
-// What is done to the factors of a user, by their own wish or an operator's, besides what adds one (enrolment.ts).
+// Changes to a user's factors, by the user or an administrator, except adding one (enrolment.ts).
 import type { SignInSettings } from '../../config/config.ts';
 import type { Level } from '../../config/sign-in-levels.ts';
 import type { AuditFields } from '../../observability/audit.ts';
@@ -29,7 +29,7 @@ type FactorNote = Pick<AuditFields, 'client_id' | 'method' | 'reason'> & {
   readonly what: SecurityEvent['what'];
 };
 
-/** The record of a change, and where it is done, the user's activity. `reason`: why it isn't. */
+/** Records a change and, if it succeeded, adds it to the user's activity. `reason`: why it failed. */
 export async function noteFactor(
   parts: ActsParts,
   actor: Actor,
@@ -41,18 +41,18 @@ export async function noteFactor(
   if (outcome === 'success') await noteInActivity(parts, actor, fields.account_id, { what });
 }
 
-/** The one-time codes of a user, among their factors. */
+/** The factor ID of a user's one-time codes. */
 export const ONE_TIME_CODES = 'one-time-codes';
 
 export type Removal = Readonly<{
   accountId: string;
-  /** Of a passkey, or ONE_TIME_CODES. */
+  /** The ID of a passkey, or ONE_TIME_CODES. */
   factorId: string;
-  /** What the user can't do without. */
+  /** Levels that the user must still be able to reach. */
   needed?: readonly Level[] | undefined;
   /** Epoch seconds. */
   at: number;
-  /** The session. */
+  /** The session's uid. */
   by?: string | undefined;
 }>;
 
@@ -66,7 +66,7 @@ function without({ passkeys, oneTimeCode }: Factors, factorId: string): Left | u
   return left.length < passkeys.length ? { method: 'passkey', passkeys: left, oneTimeCode } : undefined;
 }
 
-/** Sessions that rested on it end, but for the one that goes on with the factors that are left. Undefined: it was gone. Throws StoreUnavailable. */
+/** Ends all sessions of the user; the caller may continue its own. Resolves undefined if the factor was gone. Throws StoreUnavailable. */
 export async function removeFactor(
   factors: FactorStore,
   signIn: SignInSettings,
@@ -80,13 +80,13 @@ export async function removeFactor(
     result = left?.method;
     if (left === undefined) return undefined;
     const { method, ...rest } = left;
-    // A provisional passkey takes nobody's place yet, and is all that some have.
+    // Checked for now and for later: a provisional passkey doesn't count yet, but may be the user's only factor.
     if ([at, Infinity].some((when) => reached({ ...before, ...rest }, when) < reached(before, when))) {
       result = 'still_needed';
       return undefined;
     }
     const notices = withNotice(before.notices, { what: 'factor_removed', at, method, by });
-    // They stand in for factors, and would for later ones that the user has for the first time.
+    // Recovery codes replace lost factors. Without any factor left, they must not replace factors that the user adds later.
     const recoveryCodes = hasSecondFactor({ ...before, ...rest }) ? before.recoveryCodes : [];
     return { ...rest, recoveryCodes, sessionsSince: before.sessionsSince + 1, notices };
   });
@@ -96,12 +96,12 @@ export async function removeFactor(
 
 type LostFactors = Readonly<{
   accountId: string;
-  /** As those of a Removal. */
+  /** Each like `factorId` of Removal. */
   factorIds: readonly string[];
   recoveryCodes: boolean;
 }>;
 
-/** By an operator, for a user who has lost them. */
+/** Removes factors that a user has lost, for an administrator. */
 export async function clearFactors(parts: ActsParts, actor: Actor, lost: LostFactors): Promise<void> {
   const { accountId, factorIds, recoveryCodes } = lost;
   const at = Math.floor(parts.storeNow() / 1000);
@@ -111,7 +111,7 @@ export async function clearFactors(parts: ActsParts, actor: Actor, lost: LostFac
   await noteInActivity(parts, actor, accountId, { what: 'factor_removed' });
 }
 
-/** What can't be read may have been anything: sessions, tokens and links of before end with it. */
+/** Removes unreadable factors. They may have been any factors, so the user's sessions, tokens and links end, too. */
 export function clearDamagedFactors(parts: ActsParts, actor: Actor, accountId: string): Promise<void> {
   return parts.userEvents.around(newUserEvent(accountId, 'ended'), async () => {
     await voidAll(parts, accountId);
@@ -120,7 +120,7 @@ export function clearDamagedFactors(parts: ActsParts, actor: Actor, accountId: s
   });
 }
 
-/** A user who has a passkey changes their factors with it, or after a recovery. */
+/** Whether the user may change their factors. A user with a passkey must have used it, or have signed in with a recovery code. */
 export function mayChangeFactors(
   signIn: SignInSettings,
   { amr }: { readonly amr: Amr },
@@ -128,7 +128,7 @@ export function mayChangeFactors(
   at: number,
 ) {
   if (isRecovered(amr)) return true;
-  // With a provisional one alone, the owner can still remove it by a code.
+  // If there is only a provisional passkey, the owner can still remove it after a sign-in with a code.
   const passkeys = own.passkeys.filter((one) => !isProvisional(one, at));
   const keys = { ...own, passkeys, oneTimeCode: undefined };
   if (canReach(signIn, keys, 'passkey', at)) return levelOf(amr) === 'passkey';

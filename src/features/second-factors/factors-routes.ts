@@ -1,4 +1,4 @@
-// The user's own page for factors: what they have, with forms to add and remove, after a sign-in of a moment ago.
+// The page where users manage their own factors: a list, with forms to add and remove them, after a recent sign-in.
 import type { Context } from 'koa';
 import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import { type Level, reaches } from '../../config/sign-in-levels.ts';
@@ -51,7 +51,7 @@ export function factorsPage(host: Host, second: SecondFactors): Route {
     show(ctx, host, { outcome, signInUrl: page.signInUrl(visitor !== undefined) }, 403);
   }
   return routeOf(host, page, {
-    // Its forms are of no use to others.
+    // Without a recent sign-in, the forms of the page would be rejected.
     show(ctx, visitor) {
       if (!visitor.isFresh) return seeOther(ctx, page.signInUrl(true, viewOf(ctx, 'add')));
       return mayChange(visitor) ? list(ctx, visitor) : stale(ctx, visitor);
@@ -64,7 +64,7 @@ export function factorsPage(host: Host, second: SecondFactors): Route {
 
 type ShowList = (ctx: Context, visitor: Visitor, refused?: Refused) => Promise<void>;
 
-/** What the user has, with the forms that remove it. */
+/** The user's factors, with the targets of the forms that remove them. */
 function toFactorModels({ passkeys, oneTimeCode }: Factors, removeAction: string) {
   const toModel = (
     method: Method,
@@ -83,7 +83,7 @@ function toFactorModels({ passkeys, oneTimeCode }: Factors, removeAction: string
   return [...ofPasskeys, toModel('one_time_code', { ...oneTimeCode, id: ONE_TIME_CODES, name: '' })];
 }
 
-/** What the page adds, by its address or by the form that was refused, and where it does. `begun`: what may be added. */
+/** The method that the page adds, from its URL or the rejected form, and the URLs that add one. `begun`: what may be added. */
 function toAddingModel(url: string, asked: string | undefined, begun: NewFactor | undefined) {
   const isOn = { passkey: begun?.passkey !== undefined, one_time_code: begun?.oneTimeCode !== undefined };
   const adding = (['passkey', 'one_time_code'] as const).find((one) => one === asked && isOn[one]);
@@ -125,7 +125,7 @@ function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPa
   };
 }
 
-/** What the user can't be without: where they may sign in, and everywhere. */
+/** The levels that the user must be able to reach, for the apps that they may use and for the service. */
 function neededOf(
   { config, rules }: Host,
   { settings }: SecondFactors,
@@ -138,11 +138,11 @@ function neededOf(
   return settings.secondFactor === 'required' ? [...wanted, 'second_factor'] : wanted;
 }
 
-/** New recovery codes, shown once: the last step of a first factor, or by their own form. */
+/** Shows new recovery codes, once: as the last step of adding a first factor, or on request. */
 function createShowCodes(host: Host, { enrolment }: SecondFactors, page: OwnPage, list: ShowList) {
   return async function showCodes(ctx: Context, visitor: Visitor): Promise<void> {
     const { account, session } = visitor;
-    // Otherwise a stolen recovery code would give its thief codes of their own.
+    // Otherwise a stolen recovery code would let its thief create new codes.
     const codes = isRecovered(session.amr)
       ? undefined
       : await enrolment.makeRecoveryCodes(account.id, session.uid);
@@ -154,7 +154,7 @@ function createShowCodes(host: Host, { enrolment }: SecondFactors, page: OwnPage
   };
 }
 
-/** Goes on with the session of the user who added it. Resolves whether they may have recovery codes now. */
+/** Continues the session of the user who added the factor. Resolves whether they may have recovery codes now. */
 async function keepSession(
   ctx: Context,
   host: Host,
@@ -162,7 +162,7 @@ async function keepSession(
   { factors, proof }: Enrolled,
 ): Promise<boolean> {
   const amr = withProof(session.amr, proof);
-  // It was proved just now: where that raises the session, the next page would ask for it.
+  // The factor was proved just now. If it raises the session's level, store that, or the next page would ask for it.
   const isRaised = !reaches(levelOf(session.amr), levelOf(amr));
   const now = secondsOf(host);
   await host.sessions.update(ctx, {

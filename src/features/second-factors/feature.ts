@@ -1,4 +1,4 @@
-// Signing in with more than a password: passkeys, one-time codes, recovery codes, and what an app or everybody needs. Off without sign_in.
+// Passkeys, one-time codes and recovery codes, and the level that an app or all users require. Off without sign_in.
 import * as z from 'zod';
 import { group } from '../../config/camel-keys.ts';
 import { FACTORS_PATH, PAGE } from '../../config/endpoint-rows.ts';
@@ -100,7 +100,7 @@ export const secondFactors = {
   ],
   audit: ['second_factor', 'factor_changed'],
   pages: { 'second-step': secondStep, 'factor-needed': factorNeeded, notice, enrol, factors },
-  /** The page for passkeys, codes and recovery codes, while they are on, and the methods that are on. */
+  /** The page for factors, and the methods that are on. */
   sections: { factorsUrl: Url.optional(), methods: z.array(MethodModel).readonly().optional() },
   isOn: ({ signIn }: { readonly signIn?: unknown }) => signIn !== undefined,
 } as const satisfies Declaration;

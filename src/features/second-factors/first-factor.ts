@@ -1,4 +1,4 @@
-// The first factor of a user, by a one-time link: its form on the page of the link, and what that sends.
+// Adds a user's first factor through a one-time link: the form on the link's page, and its submission.
 import type { Context } from 'koa';
 import { actorOf } from '../../interaction/actor.ts';
 import { type FirstFactor, linkBinding, type OpenLink, tidyUp } from '../../interaction/follow-link.ts';
@@ -7,7 +7,7 @@ import { type Factors, hasSecondFactor } from '../../users/factors.ts';
 import { addFromForm, toEnrolmentModel } from './enrolment.ts';
 import type { SecondFactors } from './second-factors.ts';
 
-/** The session of this browser goes on, as strong as it was; those of others end. */
+/** Continues this browser's session at its level. Sessions in other browsers end. */
 async function keepSession(
   { sessions, records }: Host,
   ctx: Context,
@@ -19,7 +19,7 @@ async function keepSession(
   await records.flush();
 }
 
-/** A user without a password signs in by a passkey alone. */
+/** A user without a password signs in with a passkey alone, so it must verify them. */
 const ownerOf = ({ account: { id, username, hasPassword } }: OpenLink) => ({
   id,
   username,
@@ -34,7 +34,7 @@ export function firstFactor(host: Host, { settings, enrolment }: SecondFactors):
 
     async form(opened, target, { fault, sealed } = {}) {
       const begun = await enrolment.begin(ownerOf(opened), linkBinding(opened.token), sealed);
-      // A code comes after a password.
+      // One-time codes need a password.
       const offered = opened.account.hasPassword ? begun : { passkey: begun.passkey };
       return toEnrolmentModel(offered, target, fault);
     },
@@ -44,7 +44,7 @@ export function firstFactor(host: Host, { settings, enrolment }: SecondFactors):
       const { id, mustVerifyUser } = ownerOf(opened);
       const of = { id, binding: linkBinding(token), isFirst: true, mustVerifyUser };
       const sent = { actor: actorOf(ctx, 'link'), form };
-      // With a first factor the link has ended: so this uses it up.
+      // A first factor ends the link, so adding it uses the link up.
       const enrolled = await addFromForm(host, enrolment, sent, of, () => links.accept(link));
       if (enrolled === 'not_first' || enrolled === 'ended') return { dead: 'ended' };
       if (typeof enrolled === 'string') return { fault: enrolled };

@@ -3,7 +3,7 @@ import type { SignInSettings } from '../../config/config.ts';
 import type { Section, Visitor } from '../../interaction/own-page.ts';
 import { hasSecondFactor, type Method } from '../../users/factors.ts';
 
-/** The page that adds one. `url`: of the page for factors. */
+/** The page that adds a factor. `url`: the page for factors. */
 export const addUrlOf = (url: string, method: Method) => `${url}?add=${method}`;
 
 /** An administrator allows the first factor, unless `enrolment` is `self`. Users add further factors themselves. */

@@ -1,4 +1,4 @@
-// What the pages of second factors are given; models.ts has the other pages.
+// The models of the pages for second factors; views/models.ts has the others.
 import * as z from 'zod';
 import {
   ClientModel,
@@ -9,7 +9,7 @@ import {
   Url as url,
 } from '../../views/shared-models.ts';
 
-/** After the right password, or in a session that proved less than the app needs. */
+/** The second step: after the right password, or in a session that proved less than the app requires. */
 export const secondStep = z.object({
   ...ofUser,
   /** Form target of both codes. */
@@ -32,11 +32,11 @@ export const secondStep = z.object({
       'codes_locked',
     ])
     .optional(),
-  /** Until another code is accepted, after too_many_attempts. */
+  /** Minutes until another code is accepted, after too_many_attempts. */
   minutes: z.number().optional(),
 });
 
-/** The user has no factor that the app needs, and can't add one here. Sent with status 403. */
+/** The user has no factor that the app requires, and can't add one here. Sent with status 403. */
 export const factorNeeded = z.object({
   ...ofUser,
   csrf: text,
@@ -45,15 +45,15 @@ export const factorNeeded = z.object({
 
 /** Something that happened to a user's factors. */
 export const NoticeModel = z.object({
-  /** With "notice." in front, the key of its text. */
+  /** The key of its text, without "notice." in front. */
   what: text,
   /** When (epoch seconds). */
   at: z.number(),
-  /** Recovery codes. */
+  /** Recovery codes left. */
   left: z.number().optional(),
 });
 
-/** What the user reads before they go on. */
+/** Notices that the user reads before they continue. */
 export const notice = z.object({
   client: ClientModel,
   action: url,
@@ -61,13 +61,13 @@ export const notice = z.object({
   /** The user who is signed in. */
   username: text,
   notices: z.array(NoticeModel).readonly(),
-  /** Goes back with the form: which notices it is about. */
+  /** Sent back with the form: the time of the last notice shown (epoch seconds). */
   until: z.number(),
-  /** Their page for factors. */
+  /** The user's page for factors. */
   factorsUrl: url,
 });
 
-/** A user without a factor that the app needs adds one. */
+/** A user without a factor that the app requires adds one. */
 export const enrol = z.object({
   ...ofUser,
   cancelCsrf: text,
@@ -79,28 +79,28 @@ export const enrol = z.object({
 export const MethodModel = z.object({
   method: z.enum(['passkey', 'one_time_code', 'recovery_codes']),
   isSetUp: z.boolean(),
-  /** Recovery codes. */
+  /** Recovery codes left. */
   left: z.number().optional(),
-  /** Where the user sets it up or manages it; absent where an administrator has to allow it. */
+  /** Where the user sets it up or manages it; absent if an administrator has to allow it. */
   url: url.optional(),
 });
 
 const FactorModel = z.object({
-  /** For the form that removes it. */
+  /** Sent with the form that removes it. */
   id: text,
   method: z.enum(['passkey', 'one_time_code']),
-  /** What the user calls it. */
+  /** The name that the user gave it. */
   name: text.optional(),
   /** Epoch seconds. */
   createdAt: z.number(),
   usedAt: z.number().optional(),
-  /** Refused: there may be a copy of it. */
+  /** It is blocked, because it may have been copied. */
   suspect: z.boolean(),
-  /** Absent where it can't be removed now. */
+  /** Absent if it can't be removed now. */
   removeAction: url.optional(),
 });
 
-/** The user's own page for factors. stale: the sign-in is too long ago for a change; passkey_needed: it was by less. Status 403. */
+/** The user's page for factors. stale: the sign-in is too old for a change. passkey_needed: it had no passkey. Both have status 403. */
 export const factors = z.discriminatedUnion('outcome', [
   z.object({
     outcome: z.literal('list'),
@@ -111,14 +111,14 @@ export const factors = z.discriminatedUnion('outcome', [
     recoveryCodes: z
       .object({ left: z.number(), /** Absent without a second factor. */ action: url.optional() })
       .optional(),
-    /** Absent where the user can't add one here. */
+    /** Absent if the user can't add one here. */
     enrolment: EnrolmentModel.optional(),
-    /** The page adds a factor of this method, instead of listing what there is. */
+    /** The page adds a factor of this method instead of listing factors. */
     adding: z.enum(['passkey', 'one_time_code']).optional(),
     /** The page that adds a factor, by method. */
     addPasskeyUrl: url.optional(),
     addCodeUrl: url.optional(),
-    /** Adding one leads to recovery codes: the user has no factor yet. */
+    /** Adding a factor leads to recovery codes, because it is the user's first. */
     codesFollow: z.boolean(),
     /** The list while a factor is added; otherwise the account page, while it is on. */
     backUrl: url.optional(),

@@ -1,33 +1,33 @@
-// What a user reads of their factors on the next page, and who may take it away by reading it.
+// Notices about a user's factors on their next page, and which sessions remove them by reading them.
 import type { Notice } from '../../users/factors.ts';
 
-/** More than there are kinds. */
+/** More than there are kinds of notices. */
 const MAX_NOTICES = 10;
 const NOTICE_SECONDS = 3 * 24 * 60 * 60;
 
-/** Until a session from before it reads it; where others did, for three days: who has just signed in takes none from the user. */
+/** Notices last until an older session reads them, or three days if only newer ones did: an attacker's sign-in can't hide them. */
 const isLive = ({ at, readBy }: Notice, now: number) => readBy === undefined || now < at + NOTICE_SECONDS;
 
-/** What the session has still to show, or any, at `now` (epoch seconds). A session isn't told of its own changes. */
+/** Notices that the session, or any, must still show at `now` (epoch seconds). A session doesn't show its own changes. */
 export const noticesFor = (notices: readonly Notice[], session: string | undefined, now: number) =>
   notices.filter((one) => {
     const isKnown = session !== undefined && (one.by === session || one.readBy?.includes(session) === true);
     return isLive(one, now) && !isKnown;
   });
 
-/** `session` has read those up to `until`; `provedAt`: when it last proved who is there. */
+/** `session` has read the notices up to `until`. `provedAt`: when it last authenticated the user. */
 type Reading = { readonly session: string; readonly provedAt: number; readonly until: number };
 
 export const afterReading = (notices: readonly Notice[], { session, provedAt, until }: Reading) =>
   notices
     .filter(({ at, by }) => at > until || provedAt >= at || by === session)
     .map((one) => {
-      // It wasn't shown where it came from.
+      // The session that caused the notice wasn't shown it.
       const wasShown = one.at <= until && one.by !== session;
       return wasShown ? { ...one, readBy: [...(one.readBy ?? []), session].slice(-20) } : one;
     });
 
-/** Of too many, one of those that there are most of goes, and never the first of its kind: nobody pushes out another one. */
+/** Above the maximum, drops the second notice of the most frequent kind, so that one kind can't push out another. */
 export function withNotice(notices: readonly Notice[], notice: Notice): readonly Notice[] {
   const all = [...notices.filter((one) => isLive(one, notice.at)), notice];
   const kinds = [...Map.groupBy(all, ({ what, method }) => `${what} ${method}`).values()];

@@ -1,4 +1,4 @@
-// Signing in with a passkey: alone, or as the second step of a user who is known.
+// Signing in with a passkey: alone, or as the second step of a known user.
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialRequestOptionsJSON,
@@ -19,13 +19,13 @@ import {
 import { TooManyRequests } from '../../limits/limits.ts';
 import type { Credentials, SignedIn } from '../../users/sign-in.ts';
 
-// The act of signing in with a passkey alone. Whose it is, is the passkey's to say; every failure looks the same from outside.
+// Signing in with a passkey alone. The passkey identifies its user, and all failures look the same from outside.
 
 type Sent = Pick<PasskeyAnswer, 'binding' | 'response'> & Pick<Credentials, 'address' | 'device'>;
 
 type SignedInByPasskey = Omit<SignedIn, 'user'> & ProvedPasskey;
 
-/** For the audit trail alone. */
+/** Only for the audit trail. */
 type RefusedSignIn = Readonly<{
   accountId?: string | undefined;
   reason: PasskeyFault | 'disabled' | 'too_many_attempts';
@@ -39,7 +39,7 @@ export function createPasskeySignIn(
   { accounts, limits, trustedBrowsers, now }: App,
   passkeys: PasskeyAuthentication | undefined,
 ): SignInByPasskey {
-  /** By name, as a sign-in with a password finds them: who is hidden by a user of the file can't sign in. */
+  /** Looks up by username, like a sign-in with a password: a user hidden by a user of the file can't sign in. */
   async function findUser(accountId: string) {
     const account = await accounts.findLive(accountId);
     const found = account && (await accounts.findByUsername(account.username));
@@ -69,7 +69,7 @@ export function createPasskeySignIn(
     } catch (error) {
       if (error instanceof TooManyRequests)
         return { reason: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
-      // Nobody knows whether it was right.
+      // It isn't known whether the passkey was right.
       takeBack?.();
       throw error;
     }
@@ -100,7 +100,7 @@ type Use = Readonly<{
 }>;
 type Counted = { readonly to?: Partial<Factors>; readonly fault?: PasskeyFault };
 
-/** WebAuthn L3 §7.2: a counter that doesn't grow may be that of a copy; many passkeys always say 0. */
+/** WebAuthn L3 §7.2: a counter that doesn't grow may come from a copy; many passkeys always send 0. */
 function countUse({ passkeys, notices, ...own }: Factors, id: string, { at, ...use }: Use): Counted {
   const passkey = passkeys.find((one) => one.id === id);
   if (passkey === undefined || passkey.suspect === true) return { fault: 'unknown' };
@@ -116,7 +116,7 @@ function countUse({ passkeys, notices, ...own }: Factors, id: string, { at, ...u
   return { to: { passkeys: replace({ suspect: true }), notices: added }, fault: 'copied' };
 }
 
-/** A passkey is asked for alone, or where nothing less will do: then it has to know its user. */
+/** A passkey that is used alone, or that the app requires, must verify its user. */
 const mustVerify = (needed: Level = 'passkey') => needed === 'passkey';
 
 export function createPasskeyAuthentication(parts: App) {
@@ -128,19 +128,19 @@ export function createPasskeyAuthentication(parts: App) {
     response: AuthenticationResponseJSON,
     expected: ReturnType<typeof challenges.expected>,
   ) {
-    // At the first passkey, not at the start: it takes 25 MB of memory, and adds to the global Reflect.
+    // Imported at the first passkey, not at the start: it takes 25 MB of memory and extends the global Reflect.
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'));
     try {
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({
         response,
         ...expected,
-        // The counter is looked at where it is written.
+        // The counter is checked where it is written.
         credential: { id: passkey.id, publicKey, counter: 0 },
       });
       return verified ? authenticationInfo : undefined;
     } catch {
-      // It throws for whatever is wrong; all of it is the caller's.
+      // It throws for any fault, and all faults are the caller's.
       return undefined;
     }
   }
@@ -149,7 +149,7 @@ export function createPasskeyAuthentication(parts: App) {
     const { userHandle } = response;
     const named = typeof userHandle === 'string' ? await factors.ownerOfHandle(userHandle) : undefined;
     const accountId = known ?? named;
-    // WebAuthn L3 §7.2: a security key may name nobody, where it is known whose it is.
+    // WebAuthn L3 §7.2: a security key may send no user handle if the user is known.
     if (named !== accountId && (userHandle ?? undefined) !== undefined)
       return { accountId, passkey: undefined };
     const { passkeys = [] } = accountId === undefined ? {} : await factors.get(accountId);
@@ -157,18 +157,18 @@ export function createPasskeyAuthentication(parts: App) {
   }
 
   return {
-    /** For a page; `binding` names its form, and is asked again for the answer. With `own`, as the second step of that user. */
+    /** Options for a page. `binding` names its form, and must be the same for the answer. `own`: for the second step of that user. */
     requestOptions: (binding: string, own?: OwnPasskeys): string =>
       JSON.stringify({
         challenge: challenges.make(binding),
         rpId: challenges.rpId,
         timeout: CHALLENGE_MS,
-        // Before anybody is known nobody's passkeys are named (WebAuthn L3 §14.6.3).
+        // Without a known user, no passkeys are listed (WebAuthn L3 §14.6.3).
         allowCredentials: own?.factors.passkeys.filter((one) => one.suspect !== true).map(toDescriptor) ?? [],
         userVerification: mustVerify(own?.needed) ? 'required' : 'preferred',
       } satisfies PublicKeyCredentialRequestOptionsJSON),
 
-    /** Without `accountId` the passkey says whose it is, and must have verified its user. Throws StoreUnavailable. */
+    /** Without `accountId`, the passkey identifies its user and must have verified them. Throws StoreUnavailable. */
     async authenticate(answer: PasskeyAnswer): Promise<ProvedPasskey | RefusedPasskey> {
       const { binding, response: text, accountId: known, needed } = answer;
       const response = parseCredential(text) as AuthenticationResponseJSON | undefined;
@@ -176,7 +176,7 @@ export function createPasskeyAuthentication(parts: App) {
       const { accountId, passkey } = await findPasskey(response, known);
       const at = Math.floor(now() / 1000);
       const isTooNew = passkey !== undefined && isProvisional(passkey, at);
-      // As the second step it would be asked for again.
+      // A provisional passkey doesn't reach this level: the app would ask for it again.
       if (accountId === undefined || passkey === undefined || (isTooNew && needed === 'passkey')) {
         return { refused: 'unknown', accountId };
       }
@@ -186,7 +186,7 @@ export function createPasskeyAuthentication(parts: App) {
       const backupEligible = used.credentialDeviceType === 'multiDevice';
       const use = { counter, synced, backupEligible, at };
       let fault: PasskeyFault | undefined;
-      // The write picks the winner of several at once.
+      // The write decides between concurrent uses.
       const changed = await factors.change(accountId, (before) => {
         const counted = countUse(before, passkey.id, use);
         fault = counted.fault;

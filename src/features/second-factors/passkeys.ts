@@ -1,4 +1,4 @@
-// Adding a passkey or a security key to a user.
+// Registers a passkey or a security key for a user.
 import type { App } from '../../oidc/app.ts';
 import { randomBytes } from 'node:crypto';
 import type {
@@ -8,19 +8,19 @@ import type {
 import type { Factors, Passkey } from '../../users/factors.ts';
 import { isSameHash } from '../../store/keyed-hash.ts';
 
-// What signing in with a passkey and adding one have in common (WebAuthn Level 3). Nothing is stored in between: a challenge is a keyed hash of
-// what it was made for, and the time.
+// Shared by the sign-in with a passkey and its registration (WebAuthn Level 3). Challenges aren't stored: a challenge is a keyed hash of
+// its purpose and the time.
 
 export const MAX_PASSKEYS = 20;
 export const CHALLENGE_MS = 5 * 60 * 1000;
 
-/** Why an answer isn't taken; for the audit trail alone. */
+/** Why an answer is rejected, only for the audit trail. */
 export type PasskeyFault = 'malformed' | 'unknown' | 'wrong' | 'used' | 'copied' | 'taken';
 export type RefusedPasskey = { readonly refused: PasskeyFault; readonly accountId?: string | undefined };
 
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const;
 
-/** The ways to reach it that a browser named. */
+/** The known transports that a browser named. */
 const transportsOf = (named: unknown) =>
   Array.isArray(named) ? TRANSPORTS.filter((one) => named.includes(one)) : [];
 
@@ -35,7 +35,7 @@ export function createChallenges({ issuer, hash, now }: App) {
   const { origin, hostname: rpId } = new URL(issuer);
   const proofOf = (binding: string, time: string) => hash(`webauthn challenge:${binding}:${time}`);
 
-  /** Made here, for this, at most five minutes ago. */
+  /** Whether the challenge was created here, for this binding, at most five minutes ago. */
   function isOwn(challenge: string, binding: string): boolean {
     const [time = '', proof = ''] = Buffer.from(challenge, 'base64url').toString().split('.');
     return isSameHash(proofOf(binding, time), proof) && now() - Number.parseInt(time, 36) <= CHALLENGE_MS;
@@ -47,7 +47,7 @@ export function createChallenges({ issuer, hash, now }: App) {
       const time = now().toString(36);
       return Buffer.from(`${time}.${proofOf(binding, time)}`).toString('base64url');
     },
-    /** What an answer to it has to be. */
+    /** What an answer to the challenge must match. */
     expected: (binding: string, mustVerifyUser: boolean) => ({
       expectedChallenge: (challenge: string) => isOwn(challenge, binding),
       expectedOrigin: origin,
@@ -59,7 +59,7 @@ export function createChallenges({ issuer, hash, now }: App) {
 
 type CredentialJSON = { readonly id: string; readonly response: { readonly clientDataJSON: string } };
 
-/** What a form sent as a credential's toJSON(). Frames of other sites never have a page of ours, so such an answer is none of ours. */
+/** Parses a credential's toJSON() from a form. Other sites can't frame our pages, so an answer from a frame isn't ours. */
 export function parseCredential(text: string): CredentialJSON | undefined {
   try {
     const value = JSON.parse(text) as CredentialJSON;
@@ -77,12 +77,12 @@ export function parseCredential(text: string): CredentialJSON | undefined {
 const HANDLE_BYTES = 32;
 /** WebAuthn L3 §7.1. */
 const MAX_ID_BYTES = 1023;
-/** ES256, RS256 and EdDSA. What a library adds of its own may be unknown to another process that runs on another Node. */
+/** ES256, RS256 and EdDSA. Algorithms that a library adds may be unknown to a process on another Node.js version. */
 const ALGORITHMS = [-7, -257, -8];
 
 /**
- * What a browser sends where no attestation is asked for: none, or what the key signed itself (WebAuthn L3 §5.1.3). Others come with
- * certificates, whose lists of revoked ones would be fetched from wherever they say.
+ * Formats that a browser sends if no attestation is requested: none, or self attestation (WebAuthn L3 §5.1.3). Others have certificates,
+ * and their revocation lists would be fetched from any URL that a certificate names.
  */
 const FORMATS: readonly string[] = ['none', 'packed'];
 
@@ -111,17 +111,17 @@ const bindingOf = (binding: string, handle: string) => `${binding}:${handle}`;
 
 type PasskeyOwner = Readonly<{
   username: string;
-  /** The passkey will be all that they have, or nothing less will do. */
+  /** They have no password, or the app requires a passkey with user verification. */
   mustVerifyUser?: boolean | undefined;
 }>;
 
-/** `serviceName`: what the browser calls the service. */
+/** `serviceName`: the name of the service in the browser's dialog. */
 export function createPasskeyRegistration(parts: App, serviceName: string) {
   const { factors, now } = parts;
   const challenges = createChallenges(parts);
 
   return {
-    /** `handle` goes back with the form. Undefined for who has too many. */
+    /** `handle` is sent back with the form. Undefined if the user has too many passkeys. */
     creationOptions(binding: string, { username, mustVerifyUser = false }: PasskeyOwner, own: Factors) {
       if (own.passkeys.length >= MAX_PASSKEYS) return undefined;
       const wish = mustVerifyUser ? 'required' : 'preferred';
@@ -139,7 +139,7 @@ export function createPasskeyRegistration(parts: App, serviceName: string) {
       return { handle, options: JSON.stringify(options) };
     },
 
-    /** Doesn't store it. Throws StoreUnavailable. */
+    /** Verifies a passkey, but doesn't store it. Throws StoreUnavailable. */
     async register(answer: Answer): Promise<{ readonly passkey: Passkey } | RefusedPasskey> {
       const { binding, response: text, handle, accountId, mustVerifyUser } = answer;
       const response = parseCredential(text) as RegistrationResponseJSON | undefined;
@@ -154,7 +154,7 @@ export function createPasskeyRegistration(parts: App, serviceName: string) {
       const { credential } = made;
       if (Buffer.from(credential.id, 'base64url').length > MAX_ID_BYTES)
         return { refused: 'wrong', accountId };
-      // WebAuthn L3 §7.1: a credential is one user's.
+      // WebAuthn L3 §7.1: a credential belongs to one user.
       const isFree = await factors.claimCredential(credential.id, accountId);
       if (!isFree || !(await factors.claimHandle(handle, accountId))) return { refused: 'taken', accountId };
       const passkey: Passkey = {

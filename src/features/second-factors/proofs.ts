@@ -7,7 +7,7 @@ export type Proof =
   | 'recovery_code'
   | { readonly passkey: { readonly verifiedUser: boolean; readonly synced: boolean } };
 
-/** In the order of the proofs. A passkey that verified its user is two factors by itself. */
+/** Methods in the order of the proofs. A passkey that verified its user is two factors by itself. */
 export function amrOf(proofs: readonly Proof[]): Amr {
   const methods = proofs.flatMap((proof) => {
     if (proof === 'password') return [METHODS.password];
@@ -23,7 +23,7 @@ export function amrOf(proofs: readonly Proof[]): Amr {
 
 const OF_KEYS: Amr = [METHODS.hardware, METHODS.software, METHODS.user];
 
-/** Of a sign-in that was stepped up. A passkey is as old as its own proof: a weaker one, which is newer, says nothing of it. */
+/** Methods after a step-up. A weaker, newer proof removes an earlier passkey, because it doesn't renew the passkey's proof. */
 export function withProof(amr: Amr, proof: Proof): Amr {
   if (proof === 'recovery_code') return [...amr.filter((one) => one === METHODS.password), METHODS.several];
   const proved = amrOf([proof]);
@@ -32,6 +32,6 @@ export function withProof(amr: Amr, proof: Proof): Amr {
   return [...new Set(methods), METHODS.several];
 }
 
-/** Whether a recovery code, or a provisional factor (users/factors.ts), stood in for the second factor. */
+/** Whether a recovery code, or a provisional factor (users/factors.ts), replaced the second factor. */
 export const isRecovered = (amr: Amr): boolean =>
   amr.includes(METHODS.several) && !amr.includes(METHODS.code) && !hasKey(amr);

@@ -1,4 +1,4 @@
-// Whether a code proves the second factor of a user: counted before it is looked at. What uses it up is written with what it is for.
+// Checks whether a code proves a user's second factor. Attempts are counted before the check. The caller's write uses up the code.
 import { randomBytes, randomInt } from 'node:crypto';
 import type { KeyedHash } from '../../store/keyed-hash.ts';
 import { type Clock, StoreUnavailable } from '../../store/store.ts';
@@ -15,7 +15,7 @@ import {
 import { withNotice } from './notices.ts';
 import { type Vault, VaultError } from '../../keys/vault.ts';
 
-// One-time codes of an authenticator app (TOTP, RFC 6238): six digits of HMAC-SHA-1, every 30 seconds, as all apps have them.
+// One-time codes of an authenticator app (TOTP, RFC 6238): six digits of HMAC-SHA-1, every 30 seconds, as all apps support them.
 
 const PERIOD_SECONDS = 30;
 /** RFC 4226 §4: 160 bits. */
@@ -23,23 +23,23 @@ const SECRET_BYTES = 20;
 /** RFC 6238 §5.2: one step either side, for clocks that differ and codes typed slowly. */
 const DRIFT = 1;
 
-/** What an authenticator app needs; the same as text, for those that can't read pictures. */
+/** The setup of an authenticator app: a QR code, and text for users who can't scan it. */
 type NewOneTimeCodes = Readonly<{
-  /** base32. */
+  /** In base32. */
   secret: string;
   uri: string;
-  /** A picture of the same, as a data URL. */
+  /** QR code of `uri`, as a data URL. */
   qr: string;
-  /** The secret, for the form that confirms it: nothing is stored until a code was right. */
+  /** The encrypted secret, for the form that confirms it. Nothing is stored before a code was right. */
   sealed: string;
 }>;
 
-/** More than a user accepts while a clock is ahead. */
+/** More steps than a user uses while a clock is ahead. */
 const KEPT_STEPS = 50;
 
 /**
- * Once the code of `step` was accepted at `at`. Undefined: it was used before, or a newer one was (RFC 6238 §5.2). What was accepted ahead
- * of now, by a clock that was ahead, only counts as used.
+ * The codes after `step` was used at `at` (epoch milliseconds). Undefined: it, or a newer one, was used before (RFC 6238 §5.2). A used step
+ * that lies ahead of now, because a clock was ahead, only counts as used itself.
  */
 export function withStep(codes: OneTimeCodes, step: number, at: number): OneTimeCodes | undefined {
   const used = [...(codes.usedSteps ?? []), codes.lastStep];
@@ -55,24 +55,24 @@ type Typed = { readonly typed: string; readonly at: number };
 
 type OneTimeCodesParts = Readonly<{
   vault: Pick<Vault, 'seal' | 'open'>;
-  /** What the app lists the codes under. */
+  /** The name that the app shows for the codes. */
   issuer: string;
 }>;
 
 const pendingFor = (accountId: string) => `new one-time codes of ${accountId}`;
 
-/** Wide digits and spaces are forgiven. Undefined for what is no code. */
+/** Accepts full-width digits and spaces. Undefined: it isn't a code. */
 function digitsOf(typed: string): string | undefined {
   const digits = typed.normalize('NFKC').replaceAll(/\s/g, '');
   return /^\d{6}$/.test(digits) ? digits : undefined;
 }
 
-/** The step that `typed` is the code of, at `at` (epoch milliseconds) or one step off. */
+/** Resolves the step of the code `typed`, at `at` (epoch milliseconds) or one step off. */
 async function stepOf(secret: Buffer, typed: string, at: number): Promise<number | undefined> {
   const { Secret, TOTP } = await import('otpauth');
   const token = digitsOf(typed);
   if (token === undefined) return undefined;
-  // Bytes of its own: a Buffer is often a view of a pool.
+  // Copied, because a Buffer is often a view of a pool.
   const totp = new TOTP({
     secret: new Secret({ buffer: new Uint8Array(secret).buffer }),
     period: PERIOD_SECONDS,
@@ -81,7 +81,7 @@ async function stepOf(secret: Buffer, typed: string, at: number): Promise<number
   return delta === null ? undefined : stepAt(at) + delta;
 }
 
-/** The error of the vault where it was altered, is somebody else's, or needs a key that isn't there. */
+/** Returns the vault's error if the text was altered, is another user's, or needs a key that is missing. */
 function open(vault: Pick<Vault, 'open'>, sealed: string, aad: string): Buffer | VaultError {
   try {
     return vault.open(sealed, aad, `the secret of ${aad}`);
@@ -93,7 +93,7 @@ function open(vault: Pick<Vault, 'open'>, sealed: string, aad: string): Buffer |
 
 export function createOneTimeCodes({ vault, issuer }: OneTimeCodesParts) {
   return {
-    /** `pending`: of a form whose code was wrong, so that the app that took the secret from it stays right. */
+    /** `pending`: the sealed secret of a form whose code was wrong. It is reused, so that the app which has it still works. */
     async make(accountId: string, username: string, pending = ''): Promise<NewOneTimeCodes> {
       const [{ Secret, TOTP }, { renderSVG }] = await Promise.all([import('otpauth'), import('uqr')]);
       const known = open(vault, pending, pendingFor(accountId));
@@ -108,7 +108,7 @@ export function createOneTimeCodes({ vault, issuer }: OneTimeCodesParts) {
       };
     },
 
-    /** `sealed` as its form had it. The code that confirms it is used up by that. Undefined: the code is wrong. */
+    /** `sealed`: from the form. Uses up the code that confirms it. Resolves undefined if the code is wrong. */
     async confirm(
       accountId: string,
       { sealed, typed, at }: Typed & { readonly sealed: string },
@@ -119,29 +119,29 @@ export function createOneTimeCodes({ vault, issuer }: OneTimeCodesParts) {
       return { sealed: vault.seal(secret, sealedFor(accountId)), lastStep, createdAt: Math.floor(at / 1000) };
     },
 
-    /** The step of a right code. Whether it may be used: `withStep`. */
+    /** Resolves the step of a right code. `withStep` decides whether it may be used. */
     async stepOf(accountId: string, { sealed }: OneTimeCodes, { typed, at }: Typed) {
       const secret = open(vault, sealed, sealedFor(accountId));
-      // Answered with 503: no code is wrong while the secret can't be read, and none is right.
+      // Answered with 503, because no code is right or wrong while the secret can't be read.
       if (secret instanceof VaultError) throw new StoreUnavailable({ cause: secret }, secret.message);
       return stepOf(secret, typed, at);
     },
   };
 }
 
-// Recovery codes: 120 random bits each, shown once, kept as keyed hashes bound to the user. From 112 bits on nobody guesses them,
-// however fast the hash is (OWASP ASVS 6.5.2).
+// Recovery codes: 120 random bits each, shown once, stored as keyed hashes bound to the user. From 112 bits on, they can't be
+// guessed, however fast the hash is (OWASP ASVS 6.5.2).
 
 /** Crockford's base32: without I, L, O and U. */
 const SIGNS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** As `7K2M-9XQT-…`, six groups of four. */
+/** Returns a code such as `7K2M-9XQT-…`, six groups of four. */
 export function newRecoveryCode(): string {
   const signs = Array.from({ length: 24 }, () => SIGNS.charAt(randomInt(SIGNS.length)));
   return signs.join('').replaceAll(/.{4}(?=.)/g, '$&-');
 }
 
-/** What is stored of it. Case, spaces, hyphens, and letters that look like digits are forgiven. */
+/** The hash that is stored. Ignores case, spaces and hyphens, and accepts letters that look like digits. */
 export function recoveryCodeHash(hash: KeyedHash, accountId: string, typed: string): string {
   const code = typed
     .normalize('NFKC')
@@ -152,22 +152,22 @@ export function recoveryCodeHash(hash: KeyedHash, accountId: string, typed: stri
   return hash(`recovery code:${accountId}:${code}`);
 }
 
-/** What was typed, into one of two fields. */
+/** A code that was typed into one of two fields. */
 export type TypedCode = Readonly<{
   accountId: string;
   method: 'one_time_code' | 'recovery_code';
   typed: string;
-  /** In a browser that the user has signed in from before. */
+  /** The user has signed in from this browser before. */
   isTrusted?: boolean | undefined;
 }>;
 
 type ProvedCode = PreparedFactors & { readonly proof: Proof };
-/** Wrong codes in a row. `isLocked`: no more are looked at. `isNews`: the user hears of it now. */
+/** Wrong codes in a row. `isLocked`: no more are checked. `isNews`: the user is notified now. */
 export type FailedCodes = { readonly failures: number; readonly isLocked: boolean; readonly isNews: boolean };
 
 /** NIST SP 800-63B-4 §3.2.2: 100 wrong codes in a row. Unknown browsers can't use up the last twenty. */
 const CAPS = { unknown: 80, trusted: 100 };
-/** Each is an event of the account, and from the second on a notice. */
+/** Each count is an event of the account, and from the second on also a notice. */
 const TOLD_AT = [5, 25, CAPS.unknown, CAPS.trusted];
 
 type SecondFactorParts = Readonly<{
@@ -199,7 +199,7 @@ export function createProveCode({ factors, codes, hash, now, isOn }: SecondFacto
       const told = TOLD_AT.indexOf(failures) > 0 && { notices: withNotice(notices, notice) };
       return { oneTimeCode: { ...before, failures }, ...told };
     }
-    // The write decides, over all processes, and nothing is said of the code before (RFC 6238 §5.2).
+    // The write decides, across all processes, and nothing is revealed about the code before it (RFC 6238 §5.2).
     const proved = step === undefined ? undefined : await factors.prepare(accountId, count);
     if (proved !== undefined) return proved;
     const counted = step === undefined ? await factors.change(accountId, count) : undefined;
@@ -219,8 +219,8 @@ export function createProveCode({ factors, codes, hash, now, isOn }: SecondFacto
   }
 
   /**
-   * Undefined or FailedCodes: the code is wrong, or was used before. A wrong one is counted; a right one is used up by the caller's write.
-   * Throws StoreUnavailable, also where the secret can't be opened.
+   * Resolves undefined or FailedCodes if the code is wrong or was used before. Counts a wrong code; the caller's write uses up a right one.
+   * Throws StoreUnavailable, also if the secret can't be decrypted.
    */
   return async function proveCode(code: TypedCode): Promise<ProvedCode | FailedCodes | undefined> {
     const use = code.method === 'one_time_code' ? useOneTimeCode : useRecoveryCode;

@@ -1,4 +1,4 @@
-// Signing in with more than a password, where the file has sign_in.
+// Passkeys and second factors, if the file has sign_in.
 import { FACTORS_PATH } from '../../config/endpoint-rows.ts';
 import type { App } from '../../oidc/app.ts';
 import type { PageParts } from '../page-parts.ts';
@@ -12,7 +12,7 @@ import { createSignInPolicy } from './sign-in-level.ts';
 export function open(app: App): PageParts {
   const { config, levels } = app;
   const { signIn } = config;
-  // isOn says so of both.
+  // Neither is undefined while the feature is on.
   if (signIn === undefined || levels === undefined) return { guard: { isPlain: () => true } };
   const second = secondFactorsOf(app, signIn);
   return {

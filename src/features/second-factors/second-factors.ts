@@ -1,4 +1,4 @@
-// What signing in with more than a password is made of, for one application.
+// The parts of this feature, for one application.
 import type { SignInSettings } from '../../config/config.ts';
 import { Vault } from '../../keys/vault.ts';
 import type { App } from '../../oidc/app.ts';
@@ -12,7 +12,7 @@ import type { PendingSignIn } from '../../interaction/pending-sign-in.ts';
 
 /** Named as in stores of earlier versions. */
 const KIND = 'HalfSignIn';
-/** Then the password is asked for again. */
+/** After this time, the password is asked for again. */
 const SECONDS = 300;
 
 /** Records beside the interaction: no session is created before the second factor, and any process can continue. */

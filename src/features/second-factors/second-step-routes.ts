@@ -1,4 +1,4 @@
-// The forms of the second step, and of what a user reads before they go on.
+// The forms of the second step, and of the notices that a user reads before they continue.
 import type { Context } from 'koa';
 import { type OpenInteraction, PROMPTS } from '../../oidc/open-interaction.ts';
 import { afterReading, noticesFor } from './notices.ts';
@@ -63,13 +63,13 @@ function createPasskeyAttempt(
   };
 }
 
-/** What the challenge of a sign-in page is bound to. */
+/** The binding of a sign-in page's challenge. */
 const signInBinding = (uid: string) => `sign-in:${uid}`;
 
-/** The form of the sign-in page, as its token has it: somebody else may be at their second step in the same sign-in. */
+/** Names the sign-in page's form in its CSRF token, because another user may be at the second step of the same sign-in. */
 const PASSKEY_ALONE = 'passkey alone';
 
-/** Undefined where passkeys are off. `step`: as its token has it. */
+/** Undefined while passkeys are off. `step`: the name of the form in its CSRF token. */
 function passkeyForm(
   csrf: Csrf,
   { uid, pageUrl }: OpenInteraction,
@@ -88,13 +88,13 @@ export const passkeyWay =
     return { passkey: passkeyForm(csrf, interaction, PASSKEY_ALONE, options) };
   };
 
-// Shows the second step of a sign-in, what to do without one, and what a user reads before they go on.
+// Shows the second step of a sign-in, the page for users without a sufficient factor, and notices.
 
-/** The steps of the forms, as the CSRF token has them. */
+/** The names of the forms in their CSRF tokens. */
 const CODE_STEP = 'code';
 const PASSKEY_STEP = 'passkey';
 
-/** What the pending user can do. Before there is a session any factor of theirs will do. */
+/** The level that the pending user needs. Before there is a session, any of their factors is sufficient. */
 const neededBy = ({ passwordStep }: Pending, interaction: OpenInteraction) =>
   passwordStep === undefined ? neededOf(interaction) : 'second_factor';
 
@@ -142,10 +142,10 @@ function createShowSecondStep(host: Host, { settings: signIn, passkeys }: Second
   }
 
   return {
-    /** The second step again. */
+    /** Shows the second step again. */
     refused: showStep,
 
-    /** The second step, or where the user has none that will do, whom to ask for one (status 403). */
+    /** Shows the second step or, if the user has no sufficient factor, whom to ask for one (status 403). */
     pending(ctx: Context, interaction: OpenInteraction, pending: Pending): void {
       const needed = neededBy(pending, interaction);
       if (canProve(signIn, pending.factors, needed, secondsOf(host)))
@@ -197,9 +197,9 @@ export function addSecondStepRoutes(
     { form, interaction }: Opened,
     proof: 'proveCode' | 'provePasskey',
   ): Promise<void> {
-    // In any prompt: somebody else may have begun to sign in.
+    // Accepted in any prompt, because another user may have started to sign in.
     const pending = await step.pendingOf(interaction);
-    // The password was too long ago, or what it stood for has ended.
+    // The password was entered too long ago, or the user's sessions have ended since.
     if (pending === undefined) return goOn(ctx, interaction, interaction.pageUrl);
     answer(ctx, interaction, pending, await step[proof]({ ctx, interaction, pending }, form));
   }
@@ -217,7 +217,7 @@ export function addSecondStepRoutes(
     const { form, interaction } = await open.byForm(ctx, ['notice']);
     const { accountId, session: { uid: session } = {}, issued, factorAt = 0 } = interaction;
     if (accountId === undefined || session === undefined) throw expired(ctx, interaction.client);
-    // What came while the page was open stays. Views of earlier versions don't send it.
+    // Notices that arrived while the page was open stay. Views of earlier versions don't send `until`.
     const until = Number(form.field('until') || Infinity);
     const read = { session, provedAt: Math.max(issued?.at ?? Infinity, factorAt), until };
     await factors.change(accountId, ({ notices }) => ({ notices: afterReading(notices, read) }));

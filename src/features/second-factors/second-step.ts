@@ -20,23 +20,23 @@ import { tidyUp } from '../../interaction/follow-link.ts';
 
 export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
-/** Who is at the second step. */
+/** The user at the second step. */
 export type Pending = Readonly<{
   account: User;
   factors: Factors;
-  /** Undefined: they are signed in, and the app needs more. */
+  /** Undefined: they are signed in, and the app requires more. */
   passwordStep: PendingSignIn | undefined;
 }>;
 
-/** `destination` undefined: somebody else finished the interaction first. `refused`: the page is shown again. */
+/** `destination` undefined: another request finished the interaction first. `refused`: the page is shown again. */
 export type Stepped =
   | { readonly destination: string | undefined }
   | { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
 
-/** What the app needs, of somebody who is signed in. */
+/** The level that the app requires of a signed-in user. */
 export const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
 
-/** What the challenge of a second step is bound to. */
+/** The binding of a second step's challenge. */
 export const secondStepBinding = (uid: string) => `second step:${uid}`;
 
 type Method = TypedCode['method'] | 'passkey';
@@ -86,7 +86,7 @@ async function finish(
   return { destination };
 }
 
-/** What the page says. The user hears of guesses: they are of somebody with the password. */
+/** Resolves the error for the page. Notifies the user of guesses, because the guesser knows the password. */
 async function fail(
   host: Host,
   step: Step,
@@ -106,7 +106,7 @@ async function fail(
 function createCountedAttempt(host: Host, second: SecondFactors) {
   const { interactions, limits } = host;
 
-  /** Counts before anything is looked at; what proves or could not be looked at is taken back. `device`: see limits.takeCode. */
+  /** Counts each attempt before its check. One that succeeds, or can't be checked, is taken back. `device`: see limits.takeCode. */
   return async function attempt(
     step: Step,
     [method, device]: readonly [Method, string | undefined],
@@ -142,14 +142,14 @@ export function createSecondStep(host: Host, second: SecondFactors) {
   const attempt = createCountedAttempt(host, second);
 
   return {
-    /** Undefined: nobody is there, or everything of the user ended meanwhile. */
+    /** Undefined: no user is at the second step, or all sessions of the user have ended meanwhile. */
     async pendingOf({ uid, prompt, accountId, issued }: OpenInteraction): Promise<Pending | undefined> {
       const passwordStep = await second.pendingSignIns.find(uid);
       const isStepUp = passwordStep === undefined && prompt === 'second_factor';
       const [id, since] = isStepUp ? [accountId, issued] : [passwordStep?.accountId, passwordStep?.issued];
       if (id === undefined || since === undefined) return undefined;
       const [account, factors] = await Promise.all([accounts.findLive(id, since), host.factors.get(id)]);
-      // Who has none any more signs in by the password.
+      // A user whose factors were all removed signs in with the password.
       const isLeft = passwordStep === undefined || hasSecondFactor(factors);
       return account && isLeft ? { account, factors, passwordStep } : undefined;
     },
@@ -162,7 +162,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
       const method = isRecovery ? 'recovery_code' : 'one_time_code';
       const address = String(ctx.state['clientAddress']);
       const trusted = trustedBrowsers.find(cookie.read(ctx), accountId);
-      // Nobody guesses a recovery code: strangers elsewhere don't keep the user from using one.
+      // Recovery codes can't be guessed, so attempts from other addresses don't block the user's own.
       const device = isRecovery ? `recovery code\n${address}` : trusted;
       if (pending.passwordStep === undefined && interaction.needed === 'passkey') {
         record(host, step, method, 'passkey_required');
@@ -184,7 +184,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
 
     async provePasskey(step: Step, form: Form): Promise<Stepped> {
       const { ctx, interaction, pending } = step;
-      // As recovery codes: nobody guesses one.
+      // Like recovery codes, passkeys can't be guessed.
       return attempt(step, ['passkey', `passkey\n${ctx.state['clientAddress']}`], async () => {
         const result = await second.passkeys?.authenticate({
           binding: secondStepBinding(interaction.uid),
@@ -202,7 +202,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
   };
 }
 
-/** A passkey isn't used up. */
+/** An unconfirmed write may have used up a code, but never a passkey. */
 function refusedBy(error: unknown, method: Method): 'maybe_used' | 'too_many_attempts' {
   if (error instanceof StoreUnavailable && error.mayBeDone && method !== 'passkey') return 'maybe_used';
   if (error instanceof TooManyRequests) return 'too_many_attempts';

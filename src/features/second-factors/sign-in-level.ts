@@ -1,5 +1,5 @@
-// How strongly a user has to be signed in: what an authorization request needs (OIDC Core §3.1.2.1, RFC 9470), and what a token that
-// came of a weaker sign-in is still good for. None of it is there where the file has neither `sign_in` nor `acr`.
+// The sign-in level that an authorization request requires (OIDC Core §3.1.2.1, RFC 9470), and whether a token from a weaker sign-in may
+// still be used. Off without `sign_in`.
 import { errors, interactionPolicy, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { SignInSettings } from '../../config/config.ts';
 import { type Level, LEVELS, type Levels, reaches } from '../../config/sign-in-levels.ts';
@@ -12,7 +12,7 @@ import type { Parts } from '../parts.ts';
 import { endGrantOf } from '../../oidc/policies/asked-for.ts';
 import { scopesIn } from '../../oidc/policies/scopes.ts';
 
-/** Why the user is asked for more. age: what they proved is too long ago for the app. */
+/** Why the user must prove more. age: their last proof is too old for the app. */
 type Missing = { readonly level: Level; readonly because: 'level' | 'age' };
 
 type SignInPolicyParts = App & { readonly signIn: SignIn; readonly levels: Levels };
@@ -24,33 +24,33 @@ const { Check, Prompt } = interactionPolicy;
 const highest = (...levels: readonly Level[]): Level =>
   LEVELS.findLast((level) => levels.includes(level)) ?? 'password';
 
-/** What everybody needs, wherever they sign in, at `at` (epoch seconds). */
+/** The level that the service requires of all users at `at` (epoch seconds). */
 function ofEverybody(signIn: SignIn, { graceFrom }: Factors, at: number): Level {
   const isRequired = signIn.secondFactor === 'required' && graceFrom !== undefined;
   return isRequired && at >= graceFrom + signIn.grace ? 'second_factor' : 'password';
 }
 
-/** Whether the user can be asked for it: a recovery code stands in for a second factor that is lost, refused or off. */
+/** Whether the user can prove the level: a recovery code replaces a second factor that is lost, refused or off. */
 export function canProve(signIn: SignInSettings, own: Factors, level: Level, at: number): boolean {
   if (canReach(signIn, own, level, at)) return true;
   const hasCodes = (signIn?.recoveryCodes ?? 0) > 0 && own.recoveryCodes.length > 0;
   return level === 'second_factor' && hasSecondFactor(own) && hasCodes;
 }
 
-/** Epoch seconds of the last second factor. */
+/** Epoch seconds of the last second factor, or else of the sign-in. */
 const provedAt = ({ factorAt, loginTs = 0 }: Session): number => factorAt ?? loginTs;
 
-/** Who has a second factor is never signed in without one, also while its method is off. */
+/** A user with a second factor must always use one, even while its method is off. */
 const ofTheirs = (own: Factors): Level => (hasSecondFactor(own) ? 'second_factor' : 'password');
 
-/** What a user needs, whatever they open, at `at` (epoch seconds). */
+/** The level that a user needs for every app at `at` (epoch seconds). */
 const levelOfUser = (signIn: SignIn, own: Factors, at: number): Level =>
   highest(ofTheirs(own), ofEverybody(signIn, own, at));
 
 function createMissing({ signIn, levels, factors, clients, now }: SignInPolicyParts) {
   const seconds = () => Math.floor(now() / 1000);
 
-  /** The grace of a user begins at their first sign-in. */
+  /** A user's grace period begins at their first sign-in. */
   async function factorsOf(accountId: string): Promise<Factors> {
     const found = await factors.get(accountId);
     const begins = signIn.secondFactor === 'required' && found.graceFrom === undefined;
@@ -62,18 +62,18 @@ function createMissing({ signIn, levels, factors, clients, now }: SignInPolicyPa
     return changed ?? found;
   }
 
-  /** The level that the request wishes for, as far as the user can. */
+  /** The level that the request prefers, among those that the user can reach. */
   function askedLevel({ oidc }: KoaContextWithOIDC, reached: Level, can: (level: Level) => boolean): Level {
     const names = scopesIn(oidc.params?.['acr_values']);
     const asked = names.map(levels.levelNamed).filter((level) => level !== undefined);
     const met = asked.filter((level) => reaches(reached, level));
-    // Where it is too old, the same is asked for again.
+    // If the proof is too old, the same level is asked for again.
     if (names.length === 0 || met.length > 0) return met.find(can) ?? 'password';
-    // OIDC Core §3.1.2.1: in the order of preference.
+    // OIDC Core §3.1.2.1: in order of preference.
     return asked.find(can) ?? 'password';
   }
 
-  /** Undefined: the session of an authorization request is enough. */
+  /** Undefined: the session is sufficient for the authorization request. */
   return async function missing(ctx: KoaContextWithOIDC): Promise<Missing | undefined> {
     const { session, account, client } = ctx.oidc;
     if (session === undefined || account === undefined) return undefined;
@@ -93,7 +93,7 @@ export function createSignInPolicy(parts: SignInPolicyParts): Pick<Parts, 'promp
   const missing = createMissing(parts);
   const seconds = () => Math.floor(now() / 1000);
 
-  /** Whether what came of a sign-in may still be used at its client. */
+  /** Whether a token from a sign-in may still be used at its client. */
   async function mayUse({ clientId, accountId, amr, extra }: GivenToken): Promise<boolean> {
     if (accountId === undefined) return true;
     const { require = 'password' } = (await clients.load(clientId))?.signIn ?? {};
@@ -107,13 +107,13 @@ export function createSignInPolicy(parts: SignInPolicyParts): Pick<Parts, 'promp
   /** Whether the session ended when the user's factors changed. */
   async function isOver({ oidc: { session, account } }: KoaContextWithOIDC): Promise<boolean> {
     if (session === undefined || account === undefined) return false;
-    // Here, as the first that looks at a session: one from before was by password, and names of levels may have changed.
+    // Set in the first check of a session: one without `amr` used a password, and the names of levels may have changed.
     session.amr ??= [...BY_PASSWORD];
     session.acr = levels.nameOf(levelOf(session.amr));
     return (session.sessionsSince ?? 0) !== (await factors.get(account.accountId)).sessionsSince;
   }
 
-  /** Whether there is something to tell the user. */
+  /** Whether there are notices for the user. */
   async function hasNotices({ oidc }: KoaContextWithOIDC): Promise<boolean> {
     if (oidc.account === undefined || oidc.promptPending('none')) return false;
     const { notices } = await factors.get(oidc.account.accountId);
@@ -140,7 +140,7 @@ export function createSignInPolicy(parts: SignInPolicyParts): Pick<Parts, 'promp
     },
 
     guard: {
-      /** At the token endpoint it ends the grant of what may not be used any more, for good, and throws. */
+      /** At the token endpoint, permanently ends the grant of a token that may no longer be used, and throws. */
       async admit(ctx, _user, token) {
         const isAdmitted = await mayUse(token);
         if (isAdmitted || ctx.oidc.route !== 'token') return isAdmitted;
