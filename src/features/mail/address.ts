@@ -22,7 +22,7 @@ const isCurrent = ({ pending }: MailState, { id, address }: MailLink) =>
 /** The changes that can be undone while the user has this address: none after an administrator set another one. */
 function undoable({ changes = [] }: MailState, email: unknown) {
   const last = changes.findLastIndex(({ isDone }) => isDone);
-  // Those after the last that is done are under way at once.
+  // Changes after the last completed one are in progress at the same time.
   const at = changes.findLastIndex(({ from, to, isDone }) => email === to || (email === from && !isDone));
   return email !== undefined && at >= last ? changes.slice(0, at + 1) : [];
 }
@@ -46,14 +46,14 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
     return isOpen && user?.source === 'store' ? user : undefined;
   }
 
-  /** Before the change, so that no crash or other request leaves one that can't be undone. Users make fewer than 100 while links last. */
+  /** Runs before the change, so that no crash or other request prevents its undo. Users make fewer than 100 changes while links last. */
   const keepChange = (link: MailLink, email: unknown) =>
     states.update(link.accountId, (before) => {
       const { id, address } = link;
       const { changes = [] } = before;
       const at = changes.findIndex((one) => one.id === id);
       if (link.purpose === 'undo') {
-        // It isn't done: a crash doesn't end the undo of the changes before. Later ones may be under way.
+        // Not done yet, so that a crash doesn't prevent the undo of earlier changes. Later ones may be in progress.
         const undo = { id, from: address, to: String(email) };
         const later = changes.slice(at + 1).filter(({ isDone }) => !isDone);
         return at === -1 ? undefined : { changes: [...changes.slice(0, at), undo, ...later] };
@@ -63,7 +63,7 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
       return isCurrent(before, link) ? { changes: kept } : undefined;
     });
 
-  /** Last, so that what an outage cuts off can be repeated. False: another request did. An undo leaves the changes before its own. */
+  /** Runs last, so that an interrupted request can be repeated. False: another request finished. An undo keeps the changes before it. */
   const finish = (link: MailLink) =>
     states.update(link.accountId, (before) => {
       const { pending, changes = [] } = before;
@@ -88,7 +88,7 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
     const letter = { id: `${id}.undo`, what: 'undo', accountId, link: undoing } as const;
     const changed = await (isUndo ? change() : jobs.around(letter, change));
     const now = changed ?? (await findLiveNow(accountId));
-    // Another change was first.
+    // Another change came first.
     if (now?.claims['email'] !== address) return use(ctx, link);
     if (isUndo) await signOut(app, actor, accountId);
     if (!(await finish(link))) return undefined;
@@ -99,7 +99,7 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
   return {
     follow: async (link: MailLink, { ctx, form }: Visit) =>
       form ? use(ctx, link) : (await find(link))?.username,
-    /** Where the email goes. Undefined: it isn't needed, or a crash prevented the change that it undoes. */
+    /** Resolves the recipient. Undefined: the email isn't needed, or a crash prevented the change that it undoes. */
     async recipientOf({ link, to }: MailJob, user: User): Promise<string | undefined> {
       if (link === undefined) return to ?? addressOf(user);
       const isNeeded = link.purpose === 'address' || addressOf(user) !== link.address;
@@ -108,7 +108,7 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
   };
 }
 
-/** The forms that request a link or cancel the request, of users of the store. */
+/** The forms that request a link or cancel the request, for users of the store. */
 export function addressSection({ app, jobs, states }: Parts): Section {
   const { issuer, limits } = app;
   return {
@@ -129,7 +129,7 @@ export function addressSection({ app, jobs, states }: Parts): Section {
         }
         const address = mailAddress(form.field('email').trim());
         if (address === undefined || source !== 'store') return 'no_address';
-        // Not the limits of `mail.recipient`: they would tell whether the mailbox is another user's.
+        // Not the limits of `mail.recipient`: they would reveal whether the mailbox is another user's.
         const take = (...subjects: string[]) =>
           limits.takeExactly(
             { address: String(ctx.state['clientAddress']) },
@@ -137,7 +137,7 @@ export function addressSection({ app, jobs, states }: Parts): Section {
           );
         const mailbox = mailboxOf(address);
         const { used } = await take(accountId, `${accountId} ${mailbox}`);
-        // The first request of each user doesn't count: else others could keep the owner of the mailbox from it.
+        // A user's first request for a mailbox doesn't count. Otherwise others could block the mailbox for its owner.
         if (Number(used[1]) > 1) await take(mailbox);
         const [from, id] = [claims['email'], randomUUID()];
         if (from === address && claims['email_verified'] === true) return undefined;

@@ -1,4 +1,4 @@
-// The pages where anyone can ask for an email: for a forgotten password, and to sign up. They don't look up users: they store what was typed
+// The pages where anyone can request email: for a forgotten password, and to sign up. They don't look up users: they store what was typed
 // as a job and respond in the same way to everyone.
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
@@ -11,7 +11,7 @@ import { cookieName, cookieOptions } from '../../oidc/cookie-names.ts';
 import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
 import { type MailJobs, newJob } from './jobs.ts';
 
-/** It is at the path of its name. */
+/** The name of the page is its path. */
 export function askPage(host: Host, jobs: MailJobs, page: 'forgot' | 'sign-up'): Route {
   const { config, csrf, limits, pages } = host;
   const { issuer, mail } = config;

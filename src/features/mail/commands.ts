@@ -1,4 +1,4 @@
-// `postern mail …`, and `--mail` of the verbs that make links.
+// `postern mail …`, and `--mail` of the commands that create links.
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { addVerb, checked, readService, type VerbOptions } from '../../cli/configuration.ts';
@@ -52,7 +52,7 @@ const changing =
       const found = (await jobs.list()).filter((one) => id === undefined || one.id === id);
       if (id !== undefined && found.length === 0) throw new CommandError(`no email with the ID ${id} waits`);
       const now = store.clock.now();
-      // A try that is under way would be followed by a second copy.
+      // An email that is being sent would be sent twice.
       const free = found.filter(({ job }) => done === 'Dropped' || !job.isHeld || job.notBefore <= now);
       for (const one of free)
         await (done === 'Dropped' ? jobs.remove(one) : jobs.change(one, { notBefore: now }));
@@ -72,7 +72,7 @@ async function test(to: string, options: VerbOptions, io: CliIo): Promise<void> 
   printDone(io, options, { value: { sent: to }, text: `Sent a test email to ${to}` });
 }
 
-/** For `postern doctor`. */
+/** Checks the mail server for `postern doctor`. */
 export async function probeMail({ mail }: Pick<Config, 'mail'>) {
   if (mail === undefined || parseServer(mail.server)?.folder) return undefined;
   const { server } = mail;
@@ -84,7 +84,7 @@ export async function probeMail({ mail }: Pick<Config, 'mail'>) {
   return { level: 'problem', message: `${server} can't be used (${reason}): ${detail}`, advice } as const;
 }
 
-/** Since when the server of the user's address has refused it. */
+/** Resolves since when the recipient's server has refused the user's address. */
 export async function emailRefusal({ store }: UserContext, user: User): Promise<object> {
   const { refused } = await createMailStates(store.documents).get(user.id);
   return refused && refused.address === addressOf(user)
@@ -92,7 +92,7 @@ export async function emailRefusal({ store }: UserContext, user: User): Promise<
     : {};
 }
 
-/** The link is made when the email is sent. */
+/** The link is created when the email is sent. */
 export const sendLink: SendLink = ({ config, store }, { id, claims }) => {
   if (config.mail === undefined) throw off();
   const to = addressOf({ claims });

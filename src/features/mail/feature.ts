@@ -22,7 +22,7 @@ const ADDRESS = new RegExp(`^(?=.{1,64}@)(${ATOM}(?:\\.${ATOM})*)@([\\p{L}\\p{M}
 const DOMAIN = /^(?!-)(?:[a-z\d-]{1,63}\.)*(?=[a-z\d-]*[a-z])[a-z\d-]{1,63}(?<!-)$/;
 
 /**
- * The address of one mailbox, with its domain in ASCII; undefined for anything else. Stricter than RFC 5321: nodemailer takes a text for a
+ * The address of one mailbox, with its domain in ASCII; undefined for anything else. Stricter than RFC 5321: nodemailer parses a text as a
  * list of addresses, each with a name, a comment or quotes.
  */
 export function mailAddress(value: unknown): string | undefined {
@@ -32,10 +32,10 @@ export function mailAddress(value: unknown): string | undefined {
   return local !== '' && DOMAIN.test(domain) && address.length <= 254 ? address : undefined;
 }
 
-/** What limits count: with any tag it is the same mailbox. */
+/** The mailbox, for limits: addresses with different tags share one. */
 export const mailboxOf = (address: string) => address.toLowerCase().replace(/\+.*@/, '@');
 
-/** Where email of the user goes. An address that the user isn't proved to have gets none. */
+/** The address for email to the user. An address that is marked as unverified gets none. */
 export const addressOf = ({ claims }: Pick<IndexedUser, 'claims'>): string | undefined =>
   claims['email_verified'] === false ? undefined : mailAddress(claims['email']);
 
@@ -48,7 +48,7 @@ export function parseSender(value: string) {
     : undefined;
 }
 
-/** Where mail goes: a server, or a folder, which is empty of a server. */
+/** Where email goes: a server, or a folder. `folder` is empty for a server. */
 export function parseServer(value: string) {
   const [, folder = ''] = /^folder:(.+)/.exec(value) ?? [];
   const [, tls, named = '', port] =
@@ -137,18 +137,18 @@ export const mail = {
   limits: {
     'mail.address': { limit: 5, windowSeconds: 10 * MINUTE },
     'mail.network': { limit: 50, windowSeconds: 10 * MINUTE },
-    // Of one mailbox, for what strangers ask for. They are counted before it is sent, and none is sent beyond them.
+    // Per mailbox, for email that anyone can request. Counted before sending; email above these limits isn't sent.
     'mail.recipient': { limit: 3, windowSeconds: HOUR },
     'mail.recipient_day': { limit: 10, windowSeconds: DAY },
     'mail.changes': { limit: 10, windowSeconds: DAY },
     'mail.notices': { limit: 20, windowSeconds: DAY },
-    // These delay. What strangers ask for can't use up what there is for all others.
+    // These only delay email. Email that anyone can request can't use up the limit of all email.
     'mail.sent': { limit: 600, windowSeconds: 10 * MINUTE },
     'mail.asked': { limit: 500, windowSeconds: 10 * MINUTE },
     'mail.sign_ups': { limit: 250, windowSeconds: 10 * MINUTE },
   },
   audit: ['mail'],
-  // Also while email is off: it can be turned on at any time.
+  // Kept while email is off, too, because it can be turned on at any time.
   userIndexes: { [ADDRESSES]: (user: IndexedUser) => addressOf(user)?.toLowerCase() },
   pages: { email, forgot, letter, 'sign-up': signUp },
   sections: { address: AddressModel },

@@ -26,7 +26,7 @@ export async function kindOf({ factors }: App, { what }: MailJob, user: User): P
   return hasSecondFactor(await factors.get(id)) ? 'elsewhere' : 'invite';
 }
 
-/** `token`: of the link in it. */
+/** `token`: for the link in the email. */
 type Tried = MailJob & { readonly token: string };
 
 export async function toModel(app: App, job: Tried, kind: Kind, user: User): Promise<LetterModel> {
@@ -45,7 +45,7 @@ export async function toModel(app: App, job: Tried, kind: Kind, user: User): Pro
   return { kind, username, at, ...place, link };
 }
 
-/** Anew for each try, so that its life begins then. An earlier link still works if its email was delivered without confirmation. */
+/** Saved again for each try, so that its lifetime starts then. An earlier link still works if its email was delivered unconfirmed. */
 async function saveLink({ config, links, states }: App, purpose: Purpose, user: User, token: string) {
   const { id: accountId, validAfter: passwordSince, claims } = user;
   const { validAfter: stateSince } = await states.get(accountId);
@@ -55,7 +55,7 @@ async function saveLink({ config, links, states }: App, purpose: Purpose, user: 
 
 type Parts = { readonly pages: Pages; readonly config: Pick<Config, 'branding' | 'issuer'> };
 
-/** In the language of its reader: HTML by views/letter.ejs, and the same sentences as text. */
+/** Composes the email in its reader's language: HTML from views/letter.ejs, and the same sentences as text. */
 export function composeLetter({ pages, config }: Parts, model: LetterModel, locale: string) {
   const { t, time, browserName } = pages.words(locale);
   const { name } = config.branding;

@@ -1,4 +1,4 @@
-// The page of a link in an email (links.ts). GET and HEAD use nothing up: mail programs open links. No link signs anybody in.
+// The page of a link in an email (links.ts). GET and HEAD don't use a link up, because mail programs open links. No link signs a user in.
 import type { Context } from 'koa';
 import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
 import { type Form, readFormBody } from '../../interaction/form.ts';
@@ -10,10 +10,10 @@ import { pageContextOf, sendPage } from '../../oidc/send-page.ts';
 import { EMAIL_PATH, FORGOT_PATH, SIGN_UP_PATH } from './feature.ts';
 import { createMailLinks, type MailLink } from './links.ts';
 
-/** `form`: what was sent, by which a link is used. The others are for the next form. */
+/** `form`: the submitted form, which uses the link. `action` and `csrf` are for the next form. */
 export type Visit = Readonly<{ ctx: Context; form: Form | undefined; action: string; csrf: string }>;
 
-/** Resolves whose account it is for; undefined: it doesn't work; true: it has answered. What an outage cuts off can be repeated. */
+/** Resolves the username; undefined: the link doesn't work; true: it has responded. An interrupted request can be repeated. */
 export type FollowMailLink = (link: MailLink, visit: Visit) => Promise<string | true | undefined>;
 
 const fieldsOf = (link: MailLink | undefined) => link && { account_id: link.accountId, action: link.purpose };
@@ -54,7 +54,7 @@ export function linkPage(host: Host, follow: Readonly<Record<MailLink['purpose']
       const { purpose, address } = link;
       if (username === true || purpose === 'new_user') return;
       if (form) audit.record('link_used', 'success', { ...originOf(ctx.state), ...fieldsOf(link) });
-      // Whoever changed the address may know the password, or have changed it.
+      // The person who changed the address may know the password, or may have changed it.
       const nextPath = purpose === 'undo' ? FORGOT_PATH : ACCOUNT_PATH;
       const outcome = form ? (`${purpose}_done` as const) : purpose;
       const model = { outcome, ...target, username, address, nextUrl: `${issuer}${nextPath}` };

@@ -5,12 +5,12 @@ import { EMAIL_PATH } from './feature.ts';
 
 const KIND = 'MailLink';
 
-/** Confirms the address that it is sent to, restores it (undo), or creates a user who has it. `id`: what ends it is another one in the user's state (state.ts). */
+/** Confirms its address, restores it (undo), or creates a user with it. Ends when the user's state (state.ts) has another `id`. */
 export type MailLink = Readonly<
   Record<'accountId' | 'address' | 'id', string> & { purpose: 'address' | 'undo' | 'new_user' }
 >;
 
-/** Of the store itself: a link is saved before it is sent. */
+/** Writes to the store directly, because a link must be saved before it is sent. */
 export function createMailLinks({ issuer, hash, store }: Pick<App, 'issuer' | 'hash' | 'store'>) {
   const { now } = store.clock;
   const keyOf = (token: string) => hash(`email link:${token}`);
@@ -22,7 +22,7 @@ export function createMailLinks({ issuer, hash, store }: Pick<App, 'issuer' | 'h
       await store.records.save({ kind: KIND, key: keyOf(token), payload, ...life });
       return `${issuer}${EMAIL_PATH}/${token}`;
     },
-    /** Undefined: made up, or expired long ago. Until then, the page of an expired link leads to the page for another one. */
+    /** Undefined: the token is unknown or expired long ago. Until then, the page of an expired link leads to where users get another. */
     async find(token: string): Promise<(MailLink & { isOver: boolean }) | undefined> {
       const record = await store.records.find(KIND, keyOf(token));
       const link = record && (parseJsonObject(record.payload) as (MailLink & { until: number }) | undefined);

@@ -1,12 +1,12 @@
-// What the templates of email and of the pages where users ask for it get.
+// The models of emails, and of the pages where users request them.
 import * as z from 'zod';
 import { NOTICED } from '../../config/security-events.ts';
 import { Text, Url } from '../../views/shared-models.ts';
 
-/** What happened to the account of its reader. link_made: by an administrator. */
+/** Events of the reader's account. link_made: by an administrator. */
 export const NOTICES = [...NOTICED, 'new_browser', 'disabled', 'link_made', 'address_requested'] as const;
 
-/** address: to a new address, which it confirms. undo: to the old one, whose change it undoes. */
+/** address: sent to a new address, which it confirms. undo: sent to the old address, to undo the change. */
 const PURPOSES = ['address', 'undo'] as const;
 
 /** An email. */
@@ -24,10 +24,10 @@ export const letter = z.discriminatedUnion('kind', [
     username: Text,
     /** When it was (epoch seconds). */
     at: z.number(),
-    /** "Firefox, Linux" and the network of its address; empty where they aren't known. */
+    /** "Firefox, Linux" and the network of its address; empty if they aren't known. */
     browser: Text,
     network: Text,
-    /** The account page, where there is one. */
+    /** The account page, if there is one. */
     link: Url.optional(),
   }),
 ]);
@@ -36,7 +36,7 @@ export type LetterModel = z.infer<typeof letter>;
 const form = { action: Url, csrf: Text };
 
 const ask = z.object({ outcome: z.literal('ask'), ...form });
-/** The same for all that can be typed. */
+/** The same, whatever was typed. */
 const sent = z.object({ outcome: z.literal('sent') });
 
 /** The page at /forgot. Its field is called `username`. */
@@ -45,7 +45,7 @@ export const forgot = z.discriminatedUnion('outcome', [ask, sent]);
 const NameFault = z.enum(['taken', 'invalid']);
 /** The page at /sign-up, whose field is called `email`, and that of the emailed link. */
 export const signUp = z.discriminatedUnion('outcome', [
-  /** `domains`: whose addresses can sign up, where not all can. */
+  /** `domains`: the domains whose addresses can sign up, unless all can. */
   ask.extend({ domains: z.array(Text).readonly().optional() }),
   sent,
   /** `username`: prefilled, or empty. */
@@ -56,7 +56,7 @@ const outcome = z.enum([...PURPOSES, 'address_done', 'undo_done']);
 /** The page of a link in an email, before and after its use. */
 export const email = z.object({ outcome, ...form, username: Text, address: Text, nextUrl: Url });
 
-/** On the account page, of users of the store. Its forms post `email`, or `cancel` for the `pending` address, which isn't confirmed. */
+/** On the account page, for users of the store. Its forms post `email`, or `cancel` for the unconfirmed `pending` address. */
 export const AddressModel = z
   .object({ action: Url, isVerified: z.boolean(), pending: Text.optional() })
   .optional();

@@ -15,7 +15,7 @@ export function open(app: App): PageParts {
   const { config, issuer, store } = app;
   const guard = { isPlain: () => true };
   const { mail } = config;
-  // isOn says so.
+  // It isn't undefined while the feature is on.
   if (mail === undefined) return { guard };
   const jobs = createMailJobs(store);
   const parts = { app, jobs, states: createMailStates(store.documents) };

@@ -17,7 +17,7 @@ import type { MailState, MailStates } from './state.ts';
 import { sendMessage, toFailure } from './transport.ts';
 
 const MINUTE_MS = 60_000;
-/** From the start of each try to the next: one minute, two, four, up to a quarter of an hour. A try takes less than the first. */
+/** Between the starts of tries: one minute, two, four, up to a quarter of an hour. A try takes less than the first wait. */
 const WAITS_MS = Array.from({ length: 110 }, (_, tries) => MINUTE_MS * Math.min(15, 2 ** tries));
 const LIFE_MS = { others: 24 * 60 * MINUTE_MS, asked: 30 * MINUTE_MS };
 
@@ -28,7 +28,7 @@ const STOPS_WITHIN_MS = 3000;
 
 type LimitName = 'sent' | 'asked' | 'sign_ups' | 'recipient' | 'recipient_day' | 'notices';
 
-/** False: there have been too many. Throws StoreUnavailable. */
+/** Counts an email. Resolves false if that exceeds a limit. Throws StoreUnavailable. */
 function take({ limits }: App, subject: string, names: readonly LimitName[]): Promise<boolean> {
   const quotas = names.map((name) => limits.quotaOf(`mail.${name}`, subject));
   return limits.guess(undefined, quotas).then(
@@ -51,7 +51,7 @@ function record({ app, timesToSay }: Parts, kind: string, accountId?: string, re
   if (times !== 0) app.audit.record('mail', outcome, { account_id: accountId, action: kind, reason, times });
 }
 
-/** The emails that a request is for: by username, else by address. After a crash they have the same ids. */
+/** The emails that a request asks for, by username, else by address. After a crash, they have the same ids. */
 async function lettersFor({ app, settings }: Parts, { id, what, typed = '' }: MailJob): Promise<MailJob[]> {
   const address = mailAddress(typed.trim()) ?? '';
   const isSignUp = what === 'sign-up';
@@ -65,13 +65,13 @@ async function lettersFor({ app, settings }: Parts, { id, what, typed = '' }: Ma
   return users.map((user) => ({ id: `${id}.${user.id}`, what: kind, accountId: user.id }));
 }
 
-/** A job for each email, unless its mailbox has had too many. */
+/** Adds a job for each email, unless its mailbox has had too many. */
 async function addLetters(parts: Parts, job: MailJob): Promise<void> {
   const { locale } = job;
   for (const letter of await lettersFor(parts, job)) {
     const reader = await findReader(parts, letter);
     if (reader === undefined) continue;
-    // Emails of a sign-up must not use up those that reset a password.
+    // Sign-up emails must not use up the limit of password resets.
     const subject = `${job.what} ${mailboxOf(reader.address)}`;
     const mayHave = await take(parts.app, subject, ['recipient', 'recipient_day']);
     if (mayHave) await parts.jobs.add([{ ...letter, locale, isAsked: true }]);
@@ -110,7 +110,7 @@ async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Pr
   return failure ?? 'done';
 }
 
-/** For administrators. The email is sent or refused all the same, so an outage here mustn't repeat it. */
+/** Stores a refusal for administrators. The email was sent or refused already, so an outage here mustn't repeat it. */
 async function keepRefusal({ app, states }: Parts, job: MailJob, address: string, failure?: JobFailure) {
   const { accountId = '', link } = job;
   if (link !== undefined) return;
@@ -121,7 +121,7 @@ async function keepRefusal({ app, states }: Parts, job: MailJob, address: string
   await states.update(accountId, to).catch(ifUnavailable);
 }
 
-/** Sign-ups leave room for passwords. */
+/** Sign-ups leave room for password resets. */
 function sharesOf({ what, isAsked = false }: MailJob): readonly LimitName[] {
   if (!isAsked) return ['sent'];
   return what === 'new_user' || what === 'exists' ? ['sent', 'asked', 'sign_ups'] : ['sent', 'asked'];
@@ -135,7 +135,7 @@ export function createSender(given: SenderParts): Job {
   const { log, storeNow: now } = app;
   const timesToSay = createSparse(now);
   const ending = new AbortController();
-  // Of a job's link, for all its tries. No store has the key.
+  // The token of a job's link, the same for all its tries. The key is never stored.
   const tokenOf = createKeyedHash(randomBytes(32));
   const parts = { ...given, timesToSay, tokenOf, ends: [ending.signal] };
 
@@ -165,7 +165,7 @@ export function createSender(given: SenderParts): Job {
       await outbox.stop();
       clearTimeout(timer);
     },
-    /** Nothing while the store can't be asked. */
+    /** Resolves no values while the store is unavailable. */
     async snapshot() {
       const waiting = await jobs.list().catch(() => undefined);
       if (waiting === undefined) return [];

@@ -17,14 +17,14 @@ import { ADDRESSES, addressOf, mailboxOf, type MailSettings } from './feature.ts
 import type { FollowMailLink } from './link-page.ts';
 import type { MailLink } from './links.ts';
 
-/** Users with this address, up to five. An address that isn't verified doesn't count: nobody can block one that isn't theirs. */
+/** Users with this address, up to five. An unverified address doesn't count, so no user can block another's address. */
 export async function findByAddress({ config, storedUsers }: App, address: string) {
   const key = address.toLowerCase();
   const ofFile = config.users.filter((one) => addressOf(one)?.toLowerCase() === key);
   return [...ofFile, ...(await storedUsers.findBySort(ADDRESSES, key, 5))].slice(0, 5);
 }
 
-/** Whether a disabled user has this mailbox, with any tag: they can't come back as another user. */
+/** Whether a disabled user has this mailbox, with any tag. They can't sign up as another user. */
 export async function isBarred(app: App, address: string): Promise<boolean> {
   const mailbox = mailboxOf(address);
   const tagged = await app.storedUsers.findByPrefix(ADDRESSES, mailbox.replace(/@.*/, '+'), 100);
@@ -34,18 +34,18 @@ export async function isBarred(app: App, address: string): Promise<boolean> {
   return false;
 }
 
-/** By the current configuration, which may have changed since the address was entered. */
+/** Checks the current configuration, which may have changed since the address was entered. */
 export function canSignUp({ signUp }: MailSettings, address: string): boolean {
   const [, domain = ''] = address.split('@');
   const { domains = [] } = signUp ?? {};
   return domain !== '' && (domains === 'any' || domains.map(domainToASCII).includes(domain));
 }
 
-/** Who gets an email with this link: there is no such user yet. */
+/** The recipient of an email with this link, who isn't a user yet. */
 export const newcomer = ({ accountId: id, address: username }: MailLink) =>
   userOfStore({ id, username, passwordHash: undefined, groups: [], claims: {}, validAfter: 0 });
 
-/** Without `@`: at /forgot, a username comes before an address, and could be someone else's. */
+/** Without `@`: /forgot looks up usernames before addresses, so a username must not be another user's address. */
 const USERNAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,63}$/u;
 
 const typedIn = (form: Form) => form.field('username').normalize('NFKC').trim();
@@ -58,10 +58,10 @@ export function followSignUp(host: Host, settings: MailSettings): FollowMailLink
   async function create(ctx: Context, user: NewUser, isBegun: boolean) {
     const { username } = user;
     if (!USERNAME.test(username) || usernameFault(username) !== undefined) return 'invalid';
-    // Counted first: the answer tells which usernames there are.
+    // Counted first, because the answer reveals which usernames exist.
     await limits.takeDeadLink(String(ctx.state['clientAddress']));
     if (!isBegun && (await accounts.lookUp(username)) !== undefined) return 'taken';
-    // The link is used by the request that is the first to write its user.
+    // The first request that writes the user uses up the link.
     const isAdded = await addUser(host, actorOf(ctx, 'link'), user);
     return isAdded === undefined ? 'used' : isAdded || 'taken';
   }
@@ -70,7 +70,7 @@ export function followSignUp(host: Host, settings: MailSettings): FollowMailLink
     if (!canSignUp(settings, email) || (await findByAddress(host, email)).length > 0) return undefined;
     if (await isBarred(host, email)) return undefined;
     const page = pageContextOf(ctx);
-    // Where an outage cut off a request after it had written its user, the link works again, for the same username.
+    // If an outage cut off a request after it had written its user, the link works again, for the same username.
     const begun = await storedUsers.findById(accountId);
     const username = begun?.username ?? (form ? typedIn(form) : suggestedFor(email));
     const claims = withName(username, { email, email_verified: true, locale: page.locale });

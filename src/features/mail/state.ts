@@ -1,22 +1,22 @@
-// What email keeps of a user beside their claims, a document for each.
+// The email state of a user besides their claims, one document each.
 import { changeDocument, removeDocument } from '../../store/documents.ts';
 import { parseForm } from '../../store/form.ts';
 import type { DocumentStore } from '../../store/store.ts';
 
 const NAME = { collection: 'mail-state', what: 'the email state of a user' };
 
-/** `from`: the claim that it replaces. It ends with `generation`. */
+/** `from`: the claim that it replaces. It ends when the user's `generation` changes. */
 type Pending = Readonly<{ id: string; address: string; from?: unknown; generation: string | undefined }>;
 
-/** `id`: of the link that confirmed it, and of the one that undoes it. `isDone`: else it may have been cut off. */
+/** `id`: that of the link that confirmed it, and of its undo link. Unless `isDone`, it may have been interrupted. */
 type Change = Readonly<{ id: string; from?: unknown; to: string; isDone?: boolean }>;
 
 export type MailState = Readonly<{
-  /** A new address that isn't confirmed. */
+  /** A new address that isn't confirmed yet. */
   pending?: Pending | undefined;
-  /** That can be undone, the oldest first. */
+  /** Changes that can be undone, the oldest first. */
   changes?: readonly Change[];
-  /** The address whose server refused the last email to it for good, and when (epoch milliseconds). */
+  /** The address whose server permanently refused the last email to it, and when (epoch milliseconds). */
   refused?: Readonly<{ address: string; at: number }> | undefined;
 }>;
 

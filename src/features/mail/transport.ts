@@ -1,4 +1,4 @@
-// Hands one email over: to the server, or to the folder of the configuration.
+// Delivers one email to the server, or to the folder in the configuration.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -6,13 +6,13 @@ import type { JobFailure } from '../../store/outbox.ts';
 import type { composeLetter } from './letter.ts';
 import { type MailSettings, mailAddress, parseSender, parseServer } from './feature.ts';
 
-/** Less than a job is held for (sender.ts), and the end of a server that says a little now and then: the others are for one silence each. */
+/** Shorter than the hold of a job (sender.ts). Also limits a server that answers slowly, because each of TIMES is for one silence. */
 const WHOLE_MS = 50_000;
 const TIMES = { dnsTimeout: 8000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 /** No message can name a file or a URL as its content. */
 const CLOSED = { disableFileAccess: true, disableUrlAccess: true };
 
-/** By codes of nodemailer, else by the first digit of the answer. */
+/** Reasons by nodemailer's error code, else by the first digit of the response. */
 const REASONS: Readonly<Record<string, string>> = {
   EAUTH: 'auth',
   ETLS: 'tls',
@@ -23,7 +23,7 @@ const REASONS: Readonly<Record<string, string>> = {
   5: 'sender',
 };
 
-/** By reason: docs/mail.md says the same. */
+/** Advice by reason, the same as in docs/mail.md. */
 export const CURES: Readonly<Record<string, string>> = {
   auth: 'Correct username and password of mail.',
   tls: "Turn on STARTTLS at the server, renew its certificate, or set mail.ca. mail.server must have the certificate's name.",
@@ -33,8 +33,8 @@ export const CURES: Readonly<Record<string, string>> = {
 type SmtpError = Error & { code?: string; response?: string; responseCode?: number; command?: string };
 
 /**
- * Only what the server says of this recipient or text is final: 535 for a wrong password may be one that is being rotated, and X.7.X of RFC
- * 3463, such as "relay access denied", is about who sends.
+ * Only a response about this recipient or text is final. 535 for a wrong password may come while it is rotated, and X.7.X of RFC 3463, such
+ * as "relay access denied", is about the sender.
  */
 export function toFailure(error: unknown): JobFailure {
   const { code = '', response = '', responseCode = 0, command = '', message } = error as SmtpError;
@@ -44,7 +44,7 @@ export function toFailure(error: unknown): JobFailure {
   return { reason: isFinal ? 'refused' : other, detail: message.split('\n', 1)[0] ?? '', mayPass: !isFinal };
 }
 
-/** Rejects with an error for `toFailure`. At the first email, not at the start, nodemailer is loaded. */
+/** Loads nodemailer at the first email, not at the start. Rejects with an error for `toFailure`. */
 export async function openServer({ server, username, password, ca }: MailSettings) {
   const { createTransport } = await import('nodemailer');
   const { host = '', port, isTls = true } = parseServer(server) ?? {};
@@ -54,21 +54,21 @@ export async function openServer({ server, username, password, ca }: MailSetting
     host,
     port,
     secure: isTls,
-    // Without it a server that offers no STARTTLS gets password and email in clear text.
+    // Without it, a server that offers no STARTTLS gets the password and email in clear text.
     requireTLS: !isTls,
     tls: { minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
     ...(username !== undefined && { auth: { user: username, pass: password ?? '' } }),
   });
 }
 
-/** The text is also in a file of its own: in the email, its lines may be wrapped. */
+/** Also writes the text to a separate file, because its lines may be wrapped in the email. */
 async function writeTo(folder: string, name: string, message: { readonly text: string }): Promise<void> {
   const { createTransport } = await import('nodemailer');
   const made = await createTransport({ ...CLOSED, streamTransport: true, buffer: true }).sendMail(message);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const [ending, content] of Object.entries({ txt: message.text, eml: made.message as Buffer })) {
     const file = path.join(folder, `${name}.${ending}`);
-    // Whoever may write to the folder can't say where it goes.
+    // A new file, so that other writers to the folder can't redirect it.
     const fresh = `${file}.${randomUUID()}`;
     await writeFile(fresh, content, { mode: 0o600, flag: 'wx' });
     await rename(fresh, file);
@@ -85,13 +85,13 @@ export async function sendMessage(settings: MailSettings, given: Message): Promi
   const name = createHash('sha256').update(id).digest('hex').slice(0, 32);
   const message = {
     ...content,
-    // Not as text, which is parsed as a list, and without a name.
+    // Not as text, which is parsed as a list. Without a name.
     envelope: { from: from.address, to: [address] },
     from,
     to: { name: '', address },
     replyTo: settings.replyTo && parseSender(settings.replyTo),
     messageId: `<${name}@${from.address.split('@')[1]}>`,
-    // RFC 3834 §5: no vacation notice answers it.
+    // RFC 3834 §5: prevents vacation replies.
     headers: { 'Auto-Submitted': 'auto-generated' },
     signal: AbortSignal.any([AbortSignal.timeout(WHOLE_MS), ...ends]),
   };
