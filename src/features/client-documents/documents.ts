@@ -1,5 +1,5 @@
-// Clients that nobody registered, by their metadata documents (draft-ietf-oauth-client-id-metadata-document-02): fetched where a sign-in
-// begins, and believed for a while.
+// Clients without registration, with metadata documents (draft-ietf-oauth-client-id-metadata-document-02) that are fetched when a sign-in
+// begins, and trusted for a limited time.
 import type { Client } from '../../config/config.ts';
 import { toClient } from '../../config/resolve.ts';
 import { clientSchema } from '../../config/schema-client.ts';
@@ -18,25 +18,25 @@ import {
   type KeptDocumentsParts,
 } from './kept-documents.ts';
 
-/** For how long a document that was refused isn't asked for again. */
+/** How long a rejected document isn't fetched again. */
 const REFUSED_MS = 60_000;
-/** The same for a host that didn't answer: it may be back soon, and users wait. */
+/** The same for a host that didn't answer. Shorter, because it may be back soon and users wait. */
 const FAILED_MS = 30_000;
-/** A document in use ends with a refusal that comes so long after another: a mistake on its host signs nobody out. */
+/** A document in use ends if it is still rejected this long after the first rejection: a brief mistake signs no user out. */
 const CONFIRMED_MS = 300_000;
 
-/** The answer is 503. */
+/** Answered with 503. */
 const documentUnavailable = (reason: string, waitMs: number) =>
   new ClientUnavailable(`can't get the client's document: ${reason}`, 'client_document', waitMs);
 
 /**
- * What the client is needed for. `begin`: a new authorization, which wants a document that is still believed; only there is one fetched
- * that isn't known. `continue`: what came of one, for which the last good document does for a day while its host doesn't answer. `end`:
- * a revocation or a sign-out, which must not depend on the document.
+ * Why the client is loaded. `begin`: a new authorization, which requires a trusted document; only it fetches an unknown one. `continue`: a
+ * request after an authorization; while the host doesn't answer, the last good document is valid for another day. `end`: a revocation or a
+ * sign-out, which must not depend on the document.
  */
 export type DocumentUse = 'begin' | 'continue' | 'end';
 
-/** `browser` resolves what the browser of a user counts by, and undefined for a stranger's. */
+/** `browser` resolves the limit subject of a known user's browser, and undefined for a stranger's. */
 export type Asker = Readonly<{
   address: string;
   browser?: (() => Promise<string | undefined>) | undefined;
@@ -58,8 +58,8 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
   return {
     isListed,
     /**
-     * The client, or undefined where it isn't listed, has no document or a refused one. Throws what the host answers: ClientUnavailable,
-     * TooManyRequests, StoreUnavailable.
+     * Resolves the client, or undefined if it isn't listed, has no document or a rejected one. Throws ClientUnavailable, TooManyRequests
+     * and StoreUnavailable, which the application answers.
      */
     async load(clientId: string, use: DocumentUse, asker: Asker): Promise<Client | undefined> {
       if (!isListed(clientId)) return undefined;
@@ -74,7 +74,7 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
       });
       return renewed?.client;
     },
-    /** A token was issued: kept for as long as one may live, and its renewal has a limit of its own. */
+    /** Marks the document as used by a token: it is kept for a token's lifetime, and its renewal has a separate limit. */
     async keep(clientId: string): Promise<void> {
       const known = await kept.find(clientId);
       if (known?.isUsed === false) await kept.save({ ...known, isUsed: true });
@@ -82,10 +82,10 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
   };
 }
 
-/** Not asked for again before `until`. Without `failure` it was refused; `left`: what its client goes on with. */
+/** No new fetch before `until`. Without `failure`, the document was rejected. `left`: the document that its client still uses. */
 type Pause = { readonly until: number; readonly failure?: string; readonly left?: Before };
 
-/** `before`: the document that isn't believed any more. */
+/** The document that is no longer trusted. */
 type Before = KeptDocument | undefined;
 
 function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof createKeptDocuments>) {
@@ -121,7 +121,7 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     return left;
   }
 
-  /** What is known without asking the host. Throws while a host that didn't answer is left alone. */
+  /** Returns what is known without a fetch. Throws during the pause after a host didn't answer. */
   function remembered(clientId: string): { readonly known: Before } | undefined {
     const known = kept.believed(clientId);
     if (known) return { known };
@@ -138,7 +138,7 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     return fetched;
   }
 
-  /** The new document, or what is left of one that is refused. One fetch of a URL at a time; only who begins it is counted. */
+  /** Resolves the new document, or what remains of a rejected one. Runs one fetch per URL at a time; only its first caller is counted. */
   return async function renew(clientId: string, before: Before, asker: Asker): Promise<Before> {
     const known = remembered(clientId);
     if (known) return known.known;
@@ -149,7 +149,7 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
       return flight;
     }
     return begun.catch((error: unknown) => {
-      // Another caller's limit.
+      // The limit was another caller's.
       if (error instanceof TooManyRequests) return renew(clientId, before, asker);
       throw error;
     });
@@ -159,7 +159,7 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
 function createCount({ hosts, limits }: ClientDocumentsParts) {
   const { quotaOf, takeExactly } = limits;
 
-  /** One fetch for a stranger of a document that nobody uses yet. */
+  /** Counts a stranger's fetch of a document that isn't in use. */
   async function countStranger(host: string, address: string): Promise<() => void> {
     const { used, takeBack } = await takeExactly({ address }, [
       quotaOf('documents.network', networkOf(address)),
@@ -173,7 +173,7 @@ function createCount({ hosts, limits }: ClientDocumentsParts) {
     return takeBack;
   }
 
-  /** Resolves what a good document calls. */
+  /** Counts a fetch. Resolves the function that takes it back for a good document. */
   return async function count(
     clientId: string,
     before: Before,
@@ -196,10 +196,10 @@ const createReport = ({ audit, log }: ClientDocumentsParts) =>
     if (reason !== undefined) log[level]({ clientId, reason }, "a client's document was not taken");
   };
 
-/** What its host refuses is good for what came of it alone. */
+/** A rejected document can't begin an authorization, but continues existing ones. */
 const toBegin = (document: Before) => (document?.refusedAt === undefined ? document?.client : undefined);
 
-/** Enough to end what it has: it may ask for nothing. */
+/** A client that can end its tokens and sessions, but request nothing. */
 function endingClient(clientId: string): Client {
   const said = { token_endpoint_auth_method: 'none', grant_types: ['refresh_token'], scope: 'openid' };
   return { ...toClient(clientSchema.parse({ client_id: clientId, ...said }), []), scopes: [] };

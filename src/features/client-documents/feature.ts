@@ -1,4 +1,4 @@
-// Clients that nobody registered: their client_id is the URL of a metadata document, which is fetched from a host that the file lists
+// Clients without registration: their client_id is the URL of a metadata document, which is fetched from a host that the file lists
 // (draft-ietf-oauth-client-id-metadata-document-02).
 import * as z from 'zod';
 import { group } from '../../config/camel-keys.ts';
@@ -8,7 +8,7 @@ import { foreignScopesFault, type Rule, type ScopeOwners } from '../../config/ru
 import { scopeFault, splitScope, text } from '../../config/text.ts';
 import type { Declaration } from '../feature.ts';
 
-/** Whether the document at this URL may be fetched: `hosts` has its host, or itself. */
+/** Whether the document at this URL may be fetched: `hosts` lists its host or the document itself. */
 export function isListedDocument(clientId: string, hosts: readonly string[]): boolean {
   if (clientId.length > MAX_CLIENT_ID_LENGTH || clientIdUrlFault(clientId) !== undefined) return false;
   const { host } = new URL(clientId);
@@ -59,14 +59,14 @@ export const clientDocuments = {
   },
   serviceRules: [scopeIsOwned],
   limits: {
-    // Fetches of documents that nobody uses yet, for strangers. Whether a URL was made up, only the answer says: `network` counts those that
-    // brought no document, and after the first `refused` is its share of `host`.
+    // Fetches of unused documents for strangers. Only the response shows whether a URL is made up: `network` counts fetches that brought no
+    // document, and after the first one, `refused` is their share of `host`.
     'documents.address': { limit: 5, windowSeconds: MINUTE },
     'documents.network': { limit: 100, windowSeconds: HOUR },
     'documents.host': { limit: 10, windowSeconds: MINUTE },
     'documents.refused': { limit: 2, windowSeconds: MINUTE },
-    // Of one document in use or named in the file, over all processes: each asks a host that doesn't answer once in half a minute. Also
-    // of all others for one signed-in user or trusted browser.
+    // Per document that is in use or listed in the file, across all processes. Each process asks a host that doesn't answer twice a minute.
+    // Also for all other documents, per signed-in user or trusted browser.
     'documents.renewal': { limit: 10, windowSeconds: MINUTE },
   },
   audit: ['client_document'],

@@ -1,4 +1,4 @@
-// Asks the host of a client for its document, and says what the answer means.
+// Fetches a client's document from its host, and interprets the response.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Client } from '../../config/config.ts';
 import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../../outgoing/guard.ts';
@@ -6,7 +6,7 @@ import { type ClientDocument, MOST_DOCUMENT_BYTES, type VettedDocument } from '.
 
 type FetchedDocument =
   | { readonly client: Client; readonly document: ClientDocument; readonly believedSeconds: number }
-  /** There is none, or not one that is taken. `hasFailed`: its host didn't say, and may in a moment. */
+  /** There is no document, or it is rejected. `hasFailed`: its host gave no answer, but may soon. */
   | { readonly refused: string; readonly hasFailed?: boolean };
 
 type FetchDocumentParts = Readonly<{
@@ -15,7 +15,7 @@ type FetchDocumentParts = Readonly<{
 }>;
 
 const DEADLINE_MS = 2000;
-/** Where nothing may be asked, or what came may not be read. */
+/** Faults of requests that may not be sent, and of responses that may not be read. */
 const REFUSALS: ReadonlySet<OutgoingFault> = new Set<OutgoingFault>(['address', 'url', 'size', 'encoding']);
 const isFailure = (status: number) => status >= 500 || status === 408 || status === 429;
 
@@ -33,7 +33,7 @@ async function ask({ outgoing, vet }: FetchDocumentParts, clientId: string): Pro
     headers: { Accept: 'application/json' },
     deadlineMs: DEADLINE_MS,
     maxBytes: MOST_DOCUMENT_BYTES,
-    // The page of a proxy that says 503 may be long, and says nothing else.
+    // A proxy's 503 page may be long, and has no other information.
     readsBody: (code) => code === 200,
   });
   if (status !== 200) return { refused: `its host answered ${status}`, hasFailed: isFailure(status) };
@@ -43,10 +43,10 @@ async function ask({ outgoing, vet }: FetchDocumentParts, clientId: string): Pro
   return { client: vetted.client, document, believedSeconds: believedFor(headers) };
 }
 
-/** No publisher can have it asked for at each sign-in, or keep an old one in use for ever. */
+/** Keeps publishers from causing a fetch at each sign-in, and from keeping an old document in use forever. */
 const [MIN_SECONDS, MAX_SECONDS] = [5 * 60, 24 * 60 * 60];
 
-/** RFC 9111 §5.2.2 within bounds. */
+/** Seconds of trust by RFC 9111 §5.2.2, within these bounds. */
 export function believedFor({ 'cache-control': control = '' }: IncomingHttpHeaders): number {
   const directives = control.toLowerCase().split(/\s*,\s*/);
   const isOnce = directives.some((one) => one === 'no-store' || /^no-cache(=|$)/.test(one));

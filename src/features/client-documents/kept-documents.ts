@@ -1,5 +1,5 @@
-// The documents that were taken, in the store, so that a process that never saw a client knows it. A process's own copies are
-// only a cache, for as long as a document is believed.
+// Keeps accepted documents in the store, so that every process knows their clients. A process's own copies are only a cache, for
+// as long as a document is trusted.
 import type { Client } from '../../config/config.ts';
 import { Remembered } from '../../limits/bounded-map.ts';
 import type { App } from '../../oidc/app.ts';
@@ -7,24 +7,24 @@ import { createReadRecord, FORM_VERSION, type StoredForm } from '../../store/for
 import type { ClientDocument, VettedDocument } from './vet.ts';
 
 const KIND = 'ClientDocument';
-/** For how long it may still be used when it isn't believed any more, while its host doesn't answer. */
+/** How long a document that is no longer trusted may be used while its host doesn't answer. */
 export const GRACE_MS = 24 * 60 * 60 * 1000;
 
-/** Of which a process remembers anything; a document is some kilobytes at most. */
+/** Maximum number of documents that a process remembers. A document has some kilobytes at most. */
 export const MOST_KNOWN = 1000;
 
 export type KeptDocument = Readonly<{
   client: Client;
   document: ClientDocument;
-  /** In milliseconds, by the clock of the store. */
+  /** In milliseconds, by the store's clock. */
   believedUntil: number;
   /** A token was issued to the client. */
   isUsed: boolean;
-  /** Since when its host refuses it, in milliseconds. */
+  /** Since when the document is rejected, in milliseconds. */
   refusedAt?: number;
 }>;
 
-/** As it stands in the store, with the version of its form. */
+/** The stored form, with its version. */
 type Stored = Pick<ClientDocument, 'contentType'> &
   Omit<KeptDocument, 'client' | 'document'> & { readonly body: string; readonly v: number };
 
@@ -32,10 +32,10 @@ export type KeptDocumentsParts = Pick<App, 'store' | 'clock' | 'hash' | 'onDamag
   readonly vet: (document: ClientDocument) => VettedDocument;
 };
 
-/** Each method but `believed` throws StoreUnavailable. */
+/** All methods except `believed` throw StoreUnavailable. */
 export function createKeptDocuments(parts: KeptDocumentsParts) {
   const { store, clock, vet } = parts;
-  // Not by request: what is fetched belongs to none.
+  // Not the records of a request, because a document belongs to none.
   const { records } = store;
   const copies = new Remembered<KeptDocument>(MOST_KNOWN);
   const readStored = createReadRecord(parts.onDamaged, KIND, 'body');
@@ -47,12 +47,12 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
     if (!form) return undefined;
     const { v: _version, body, contentType, ...kept } = form as StoredForm & Stored;
     const document = { clientId, contentType, body: Buffer.from(body) };
-    // Again: the configuration may have changed.
+    // Checked again, because the configuration may have changed.
     const vetted = vet(document);
     return 'client' in vetted ? { ...kept, client: vetted.client, document } : undefined;
   }
 
-  /** Without asking the store. */
+  /** Returns a trusted copy without asking the store. */
   function believed(clientId: string): KeptDocument | undefined {
     const copy = copies.get(clientId);
     return copy && clock.now() < copy.believedUntil ? copy : undefined;
@@ -70,14 +70,14 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
       const { document, client: _vetted, ...rest } = kept;
       const { clientId, contentType, body } = document;
       const { believedUntil, isUsed } = rest;
-      // It was vetted, so it is UTF-8.
+      // It was checked, so it is UTF-8.
       const stored: Stored = { v: FORM_VERSION, body: Buffer.from(body).toString(), contentType, ...rest };
       const graceSeconds = Math.ceil((believedUntil + GRACE_MS - clock.now()) / 1000);
       await records.save({
         kind: KIND,
         key: keyOf(clientId),
         payload: JSON.stringify(stored),
-        // One in use for as long as a token may live that was issued to its client.
+        // A document in use is kept for as long as a token of its client may live.
         ttlSeconds: Math.max(1, graceSeconds, isUsed ? parts.tombstoneSeconds : 0),
       });
       copies.add(clientId, kept);

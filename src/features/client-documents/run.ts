@@ -1,4 +1,4 @@
-// Clients by their metadata documents, where hosts of these are listed. What a request has loaded stays the same for all of it.
+// Clients with metadata documents, if the file lists hosts for them. A client that a request has loaded stays the same during the request.
 import type { Context, Middleware } from 'koa';
 import Provider from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
@@ -18,7 +18,7 @@ export function open(app: App): Parts {
   });
   const isListed = (clientId: string) =>
     app.clients.find(clientId) === undefined && documents.isListed(clientId);
-  /** What each request has loaded. */
+  /** The clients that each request has loaded. */
   const requests = new WeakMap<object, Map<string, Client>>();
 
   async function loadFor(ctx: Pick<Context, 'state'>, clientId: string, use: DocumentUse) {
@@ -31,12 +31,12 @@ export function open(app: App): Parts {
     return client;
   }
 
-  /** Loads the client of an authorization request before the engine looks at it, and keeps one that got a token. */
+  /** Loads the client of an authorization request before the engine reads it, and keeps the documents of clients that got a token. */
   const prepare =
     (provider: Provider): Middleware =>
     async (ctx, next) => {
       const device = ctx.cookies.get(cookieNames(app.issuer).device, { signed: false }) ?? '';
-      // Whether a user has signed in from this browser: whose document is fetched then, even while strangers name many.
+      // A user has signed in from this browser: its documents are fetched even while strangers name many.
       ctx.state['browser'] = async () =>
         (await provider.Session.get(ctx)).accountId ?? app.trustedBrowsers.findAny(device);
       const { client_id: clientId } = ctx.query;
@@ -44,7 +44,7 @@ export function open(app: App): Parts {
       if (begins && isListed(clientId)) await loadFor(ctx, clientId, 'begin');
       await next();
       if (ctx.path !== ENDPOINTS.token || ctx.status !== 200) return;
-      // A code may be used up already. Where the document can't be kept now, the next refresh does it.
+      // Doesn't fail, because a code may be used up already. If the document can't be kept now, the next refresh keeps it.
       const loaded = [...(requests.get(ctx)?.keys() ?? [])];
       await Promise.allSettled(loaded.map(async (one) => documents.keep(one)));
     };
@@ -57,7 +57,7 @@ export function open(app: App): Parts {
     },
     around: prepare,
     guard: { isPlain: () => true },
-    // Draft §6: the engine's own feature would fetch, and remember, by itself.
+    // Draft §6. The engine's own feature is off, because it would fetch and remember documents by itself.
     discovery: { client_id_metadata_document_supported: true },
   };
 }

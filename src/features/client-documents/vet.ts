@@ -1,5 +1,5 @@
-// Judges the metadata document of a client that nobody registered, fetched or from a file, and makes of it a client like
-// those of the configuration: draft-ietf-oauth-client-id-metadata-document-02, RFC 7591.
+// Checks the metadata document of an unregistered client, fetched or from a file, and converts it to a client like those of
+// the configuration: draft-ietf-oauth-client-id-metadata-document-02, RFC 7591.
 import { isUtf8 } from 'node:buffer';
 import { checkClients } from '../../config/check-clients.ts';
 import type { Client } from '../../config/config.ts';
@@ -15,16 +15,16 @@ import { splitScope } from '../../config/text.ts';
 export const MOST_DOCUMENT_BYTES = 5120;
 
 export type ClientDocument = Readonly<{
-  /** The URL that it was asked for by. */
+  /** The URL of the document. */
   clientId: string;
   contentType: string | undefined;
   body: Uint8Array;
 }>;
 
-/** The client that a document may be, or why it is none, for the operator: nothing of it repeats the document. */
+/** The client of a document, or why it was rejected, for the administrator. The reason doesn't repeat the document. */
 export type VettedDocument = { readonly client: Client } | { readonly refused: string };
 
-/** `scope`: all that clients by document may ask for. */
+/** `scope`: all scopes that such clients may request. */
 export function vetClientDocument(document: ClientDocument, scope: readonly string[]): VettedDocument {
   try {
     const metadata = parseDocument(document);
@@ -37,7 +37,7 @@ export function vetClientDocument(document: ClientDocument, scope: readonly stri
   }
 }
 
-/** `jwks` with certificates needs four. */
+/** `jwks` with certificates needs four levels. */
 const MOST_LEVELS = 6;
 
 class DocumentRefused extends Error {}
@@ -45,19 +45,19 @@ class DocumentRefused extends Error {}
 type Metadata = Readonly<Record<string, unknown>>;
 
 function parseDocument({ clientId, contentType = '', body }: ClientDocument): Metadata {
-  // Draft §4. Hosts where users upload files serve those under other types.
+  // Draft §4. Hosts where users upload files serve them with other types.
   if (!/^application\/([\w.!#$&^+-]+\+)?json *(;|$)/i.test(contentType))
     throw new DocumentRefused('its Content-Type is not application/json or application/…+json');
   if (body.length > MOST_DOCUMENT_BYTES)
     throw new DocumentRefused(`it has more than ${MOST_DOCUMENT_BYTES} bytes`);
   const metadata = parseBody(body);
-  // Draft §4: compared as it is written, without any normalization.
+  // Draft §4: compared as written, without normalization.
   if (metadata['client_id'] !== clientId) throw new DocumentRefused('its client_id is not its URL');
-  // RFC 7592 §2.2 has null for what is absent, and some libraries write every field that they know.
+  // RFC 7592 §2.2 uses null for absent values, and some libraries write every field that they know.
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null));
 }
 
-/** Only what every parser reads as ours does. */
+/** Accepts only JSON that every parser reads as ours does. */
 function parseBody(body: Uint8Array): Metadata {
   const metadata = isUtf8(body) ? parseJson(Buffer.from(body).toString(), MOST_LEVELS - 1) : undefined;
   if (isRecord(metadata)) return metadata;
@@ -68,12 +68,12 @@ function parseBody(body: Uint8Array): Metadata {
 
 const SHARED_SECRETS = ['client_secret_basic', 'client_secret_post', 'client_secret_jwt'];
 
-/** Draft §4.1: a document that all can read holds no secret, and no client can have one by it. */
+/** Draft §4.1: a public document must contain no secret, so its client can't have one. */
 function refuseSecrets(metadata: Metadata): void {
   for (const key of ['client_secret', 'client_secret_expires_at']) {
     if (key in metadata) throw new DocumentRefused(`it has ${key}`);
   }
-  // RFC 7518 §6. Within text, a quote has a backslash.
+  // RFC 7518 §6. This can't match inside a text, where quotes have a backslash.
   if (/"(?:d|p|q|dp|dq|qi|oth|k)":/.test(JSON.stringify(metadata['jwks'] ?? '')))
     throw new DocumentRefused('jwks: has a private key');
   const { token_endpoint_auth_method: method = 'none' } = metadata;
@@ -84,7 +84,7 @@ function refuseSecrets(metadata: Metadata): void {
     throw new DocumentRefused('it has no authentication method that is supported: none');
 }
 
-/** Also of links that are never shown: `javascript:` in any of them is no mistake. */
+/** Also checks links that are never shown, because `javascript:` in any of them is deliberate. */
 function refuseUnsafeLinks(metadata: Metadata): void {
   for (const key of ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri']) {
     const value = metadata[key];
@@ -93,7 +93,7 @@ function refuseUnsafeLinks(metadata: Metadata): void {
   }
 }
 
-/** What a document says of itself and is taken as it is, where it obeys the rules of a configured client. */
+/** Fields that are copied unchanged, if they obey the rules of a configured client. */
 const TAKEN = [
   'client_name',
   'application_type',
@@ -104,7 +104,7 @@ const TAKEN = [
   'tos_uri',
 ] as const satisfies readonly (keyof ClientForm)[];
 
-/** The document as a client of the configuration would be written. What isn't named here has no effect. */
+/** Converts the document to the form of a configured client. Fields that aren't named here have no effect. */
 function rewrite(metadata: Metadata, allowed: readonly string[]): Metadata {
   const { grant_types: grants = ['authorization_code'], response_types: responses = ['code'] } = metadata;
   if (!Array.isArray(grants) || !grants.includes('authorization_code'))
@@ -120,7 +120,7 @@ function rewrite(metadata: Metadata, allowed: readonly string[]): Metadata {
   };
 }
 
-/** `offline_access` follows from refresh_token: few documents have a scope that names it. */
+/** `offline_access` follows from refresh_token: few documents name it in their scope. */
 function allowedScope(said: unknown, allowed: readonly string[], refreshes: boolean): readonly string[] {
   if (said !== undefined && typeof said !== 'string') throw new DocumentRefused('scope: must be text');
   const asked = said === undefined ? allowed : splitScope(said);
@@ -130,7 +130,7 @@ function allowedScope(said: unknown, allowed: readonly string[], refreshes: bool
   return scope;
 }
 
-/** By the rules of the configuration, so that a document that is pinned there loads. */
+/** Applies the rules of the configuration, so that a document that is pinned there loads. */
 function toVettedClient(form: Metadata): Client {
   const faults: string[] = [];
   const report = (path: Path, message: string): void => {
@@ -138,7 +138,7 @@ function toVettedClient(form: Metadata): Client {
   };
   const value = parse(clientSchema, form, report);
   checkClients(value === undefined ? [] : [{ value, report, place: () => '', folder: '' }], {
-    // Not what an issuer of this machine may do: a web app on loopback.
+    // Only an issuer on this machine may have a web app on loopback.
     issuerIsLoopback: false,
     features: configSchema.shape.features.parse({}),
     offered: ['password'],
