@@ -5,7 +5,7 @@ import { recordIssued } from '../../oidc/engine-events.ts';
 import { type FastAnswer, type FastParts, peekRequest, type RequestState } from './plain-request.ts';
 
 const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
-/** As the engine's own token ids: 256 bits. */
+/** The same as the engine's own token IDs: 256 bits. */
 const TOKEN_ID_BYTES = 32;
 
 export function fastClientCredentials(parts: FastParts): FastAnswer {
@@ -39,7 +39,7 @@ export function fastClientCredentials(parts: FastParts): FastAnswer {
   };
 }
 
-/** The requested scopes, each named once; undefined when the engine has something to say. */
+/** The requested scopes, each named once; undefined if the engine must answer. */
 function plainScopes(requested: string | undefined): readonly string[] | undefined {
   if (requested === undefined) return [];
   const names = requested.split(' ');

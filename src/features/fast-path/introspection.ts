@@ -9,7 +9,7 @@ import {
   peekRequest,
 } from './plain-request.ts';
 
-/** A hint is only a hint: what is found is the same with any and with none (RFC 7662 §2.1). */
+/** The hint has no effect: the same token is found with any hint and without one (RFC 7662 §2.1). */
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
 export function fastIntrospection(parts: FastParts): FastAnswer {
@@ -22,7 +22,7 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
     return token && disclosed && Object.assign({ active: true }, disclosed, membersOf(token, issuer));
   }
 
-  /** Asked of the engine's own models. */
+  /** Reads the engine's own models. */
   async function describeUsers(jwt: string, caller: string) {
     const { token, grant } = (await findWithGrant(parts, jwt)) ?? {};
     const disclosed = token && (await disclose(caller, token, grant));
@@ -45,7 +45,7 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
     const plain = peekRequest(parts, request, FIELDS, { endpoint: 'introspection', address });
     if (plain === undefined) return undefined;
     const { form, client, count } = plain;
-    // An outage is the engine's to answer.
+    // The engine answers outages.
     const answer = await describe(form['token'] ?? '', client.clientId).catch(() => undefined);
     if (answer !== undefined) await count();
     return answer;

@@ -1,5 +1,5 @@
-// What the answers in this folder take: a small form that is whole already, from a client that names itself without any need of
-// decoding. Everything else goes to the engine as it came.
+// The requests that this folder answers: a small form that has arrived completely, with client credentials that need no decoding.
+// Everything else goes to the engine unchanged.
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Client } from '../../config/config.ts';
@@ -9,19 +9,19 @@ import type { Engine } from '../../oidc/provider.ts';
 
 export type FastParts = Engine;
 
-/** Where a client shows its secret, and from where. */
+/** The endpoint where a client shows its secret, and the client's address. */
 type ClientRequest = ReturnType<typeof shownAt>;
 
-/** As the middleware has it in `ctx.state`. */
+/** The same as in the middleware's `ctx.state`. */
 export type RequestState = { readonly requestId: string; readonly clientAddress: string };
 
 /**
- * Resolves the body of a 200; undefined leaves the request to the engine. Until the answer is sure nothing is counted or changed, and
- * the request is as it was. From then on it throws what the engine's way would throw (429, 503).
+ * Resolves the body of a 200; undefined leaves the request to the engine. Until the answer is certain, nothing is counted or changed, and
+ * the request stays intact. From then on, it throws the errors that the engine would throw (429, 503).
  */
 export type FastAnswer = (request: IncomingMessage, state: RequestState) => Promise<object | undefined>;
 
-/** A live access token of a user with the grant that it came of. */
+/** Resolves a live access token of a user, and its grant. */
 export async function findWithGrant({ provider }: FastParts, jwt: string) {
   const token = await provider.AccessToken.find(jwt);
   const grant = token && (await provider.Grant.find(token.grantId));
@@ -29,7 +29,7 @@ export async function findWithGrant({ provider }: FastParts, jwt: string) {
   return token && grant && isItsOwn ? { token, grant } : undefined;
 }
 
-/** Reads each record once. */
+/** Runs `read` as one request, which reads each record once. */
 export async function asOneRequest<T>(
   { records }: FastParts,
   read: () => Promise<T>,
@@ -43,7 +43,7 @@ export async function asOneRequest<T>(
 
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_BYTES = 4096;
-/** A browser sends these, or a client that doesn't know how long its form is. */
+/** Headers of browsers, and of clients that don't know the length of their form. */
 const UNUSUAL_HEADERS = ['cookie', 'origin', 'transfer-encoding'];
 
 /** Fields by name; each was sent once. */
@@ -52,13 +52,13 @@ type PlainCredentials = { readonly clientId: string; readonly secret: string };
 type PlainRequest = Readonly<{
   form: PlainForm;
   client: Client;
-  /** Awaited before anything is answered: see `comparePlain`. */
+  /** Awaited before any answer, see `comparePlain`. */
   count: () => Promise<void>;
 }>;
 
 const lengthOf = ({ headers }: IncomingMessage) => Number(headers['content-length']);
 
-/** Whether the head announces a form that is small enough and has nothing unusual about it. */
+/** Whether the headers announce a small form and nothing unusual. */
 export function announcesForm(request: IncomingMessage): boolean {
   const { headers } = request;
   const length = lengthOf(request);
@@ -66,7 +66,7 @@ export function announcesForm(request: IncomingMessage): boolean {
   return isForm && UNUSUAL_HEADERS.every((name) => headers[name] === undefined);
 }
 
-/** The form and the client that has shown its secret, when it has arrived and holds `fields` only, each once. */
+/** Returns the form and its authenticated client, if the form has arrived and has only `fields`, each once. */
 export function peekRequest(
   parts: FastParts,
   request: IncomingMessage,
@@ -82,9 +82,9 @@ export function peekRequest(
 }
 
 /**
- * Looks whether `secret` is a live one of a client that is known there; undefined leaves everything to the engine. For a stranger it is
- * undefined, because this look isn't counted. What it returns is awaited before anything is answered: it counts the attempt and the
- * client's request, and throws what the host answers.
+ * Checks whether `secret` is a live one of a client that is known at this address; undefined leaves everything to the engine. It is
+ * undefined for a stranger, because this check isn't counted. The caller awaits the returned function before any answer: it counts the
+ * attempt and the client's request, and throws errors that the application answers.
  */
 function comparePlain(
   { limits, now, onSecretUsed }: FastParts,
@@ -122,7 +122,7 @@ function readForm(text: string, fields: ReadonlySet<string>): PlainForm | undefi
   return form;
 }
 
-/** As node:querystring has it, which the engine uses; a pair with nothing encoded in it is only cut. */
+/** Parses a pair like node:querystring, which the engine uses. A pair without encoding is only split. */
 function readPair(pair: string): readonly [name: string, value: string] {
   const equals = pair.indexOf('=');
   if (equals > 0 && !/[%+]/.test(pair)) return [pair.slice(0, equals), pair.slice(equals + 1)];
@@ -130,7 +130,7 @@ function readPair(pair: string): readonly [name: string, value: string] {
   return [name, String(value)];
 }
 
-/** One way of authenticating, without any need of decoding (RFC 6749 §2.3.1). */
+/** Returns the credentials of a single authentication method that needs no decoding (RFC 6749 §2.3.1). */
 function credentialsOf(
   { headers: { authorization } }: IncomingMessage,
   form: PlainForm,
@@ -148,7 +148,7 @@ function basicCredentials(authorization: string): PlainCredentials | undefined {
   const encoded = authorization.slice('Basic '.length);
   const decoded = Buffer.from(encoded, 'base64').toString('latin1');
   const colon = decoded.indexOf(':');
-  // What `%`, `+` and other encodings mean, and what a decoder forgives, is the engine's to say.
+  // The engine handles `%`, `+` and other encodings, and input that a decoder tolerates.
   const isPlain = /^[\x20-\x24\x26-\x2a\x2c-\x7e]+$/.test(decoded) && btoa(decoded) === encoded;
   if (!isPlain || colon < 1) return undefined;
   return { clientId: decoded.slice(0, colon), secret: decoded.slice(colon + 1) };

@@ -1,5 +1,5 @@
-// The answer to a plain, correct refresh by a client with a secret. What is read and what is issued are the engine's own models; the steps
-// between are those of its refresh_token grant, whose answer is the reference: test/features/fast-path compares the two.
+// The answer to a plain, correct refresh by a client with a secret. It reads and issues the engine's own models, in the steps of the
+// engine's refresh_token grant. The engine's answer is the reference: test/features/fast-path compares the two.
 import { errors } from 'oidc-provider';
 import type Provider from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
@@ -10,7 +10,7 @@ import { recordIssued, UNCONFIRMED } from '../../oidc/engine-events.ts';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
 import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts';
 
-/** `scope` and `resource` are the engine's to judge. */
+/** The engine answers requests with `scope` or `resource`. */
 const FIELDS = new Set(['grant_type', 'refresh_token', 'client_id', 'client_secret']);
 const GRANT_TYPE = 'refresh_token';
 
@@ -18,7 +18,7 @@ type RefreshToken = InstanceType<Provider['RefreshToken']>;
 type PlainToken = RefreshToken & { grantId: string; gty: string; scope: string };
 type Grant = InstanceType<Provider['Grant']>;
 type EngineClient = InstanceType<Provider['Client']>;
-/** Everything that is checked, before anything is used up. */
+/** Everything that is checked before the token is used up. */
 type Found = Readonly<{
   old: PlainToken;
   grant: Grant;
@@ -29,7 +29,7 @@ type Found = Readonly<{
 
 export function fastRefresh(parts: FastParts): FastAnswer {
   const { provider, config, audit, maySign, records } = parts;
-  // An API that gets claims of the user needs the engine's request.
+  // An API whose tokens have claims of the user needs a request of the engine.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
 
   async function issue(found: Found) {
@@ -45,7 +45,7 @@ export function fastRefresh(parts: FastParts): FastAnswer {
     const token = new provider.AccessToken(ofBoth);
     token.claims = claims;
     token.scope = grant.getOIDCScopeFiltered(next.scopes);
-    // For its claims, outside of a request of the engine's.
+    // The source of its claims, outside of a request of the engine.
     const jwt = await Object.assign(token, { source: next }).save();
     return { refreshToken, token, jwt, idToken: await issueIdToken(parts, found, next) };
   }
@@ -59,7 +59,7 @@ export function fastRefresh(parts: FastParts): FastAnswer {
     let answer: object | undefined;
     try {
       await records.run(async () => {
-        // An outage is the engine's to answer.
+        // The engine answers outages.
         const found = await find(parts, client, form['refresh_token']).catch(() => undefined);
         if (found === undefined) return;
         await count();
@@ -78,9 +78,9 @@ export function fastRefresh(parts: FastParts): FastAnswer {
         };
       });
     } catch (error) {
-      // Another request used the token meanwhile, which ended its family: the engine says so.
+      // Another request used the token meanwhile, which ended its family. The engine answers that.
       if (error instanceof errors.InvalidGrant) return undefined;
-      // As the engine's failures are recorded.
+      // Recorded like the engine's failures.
       if (error instanceof StoreUnavailable && error.mayBeDone)
         audit.record('token_issued', 'failure', {
           ...originOf(state),
@@ -95,7 +95,7 @@ export function fastRefresh(parts: FastParts): FastAnswer {
   };
 }
 
-/** Undefined where the engine has something to say, or anything is unusual. */
+/** Resolves undefined if the engine must answer, or anything is unusual. */
 async function find(
   { provider, findLive, findRefusal, guard }: FastParts,
   settings: Client,
@@ -115,7 +115,7 @@ async function find(
   return { old, grant, account, client, settings };
 }
 
-/** Unused, and for no API in particular. */
+/** Whether the token is unused, and for no API in particular. */
 function isPlain(token: RefreshToken | undefined): token is PlainToken {
   const { consumed, resource, grantId, gty, scope, claims = {} } = token ?? {};
   const isWhole = [grantId, gty, scope].every(Boolean);

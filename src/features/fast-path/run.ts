@@ -1,5 +1,5 @@
-// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, a refresh, introspection,
-// userinfo. It says yes to what is plain; any other request goes through the middleware as it came.
+// Answers frequent requests of machines before Koa: discovery, JWKS, machine tokens, refreshes, introspection and userinfo. It
+// answers only plain requests with success; any other request goes through the middleware unchanged.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';
@@ -18,9 +18,9 @@ import { announcesForm, type FastAnswer, type FastParts } from './plain-request.
 import { fastRefresh } from './refresh.ts';
 import { announcesToken, fastUserinfo } from './userinfo.ts';
 
-/** With one of these the answer to a GET may be another: CORS, a body. */
+/** With one of these headers, a GET may need a different answer: CORS, a body. */
 const UNUSUAL_HEADERS = new Set(['origin', 'content-length', 'transfer-encoding']);
-/** With one of these, a condition may mean something else. */
+/** With one of these headers, a condition may mean something else. */
 const WITH_CONDITION = new Set(['cache-control', 'if-modified-since']);
 
 const NOT_STORED = { 'cache-control': 'no-store' };
@@ -30,7 +30,7 @@ export const open = (): PageParts => ({ guard: { isPlain: () => true }, front })
 function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNullable<PageParts['front']>> {
   const { config, issuer, metrics, log } = parts;
   const [clientCredentials, refresh] = [fastClientCredentials(parts), fastRefresh(parts)];
-  /** By path below the issuer. */
+  /** Answers by path below the issuer. */
   const answers = new Map<string, FastAnswer>([
     [ENDPOINTS.token, async (...args) => (await clientCredentials(...args)) ?? refresh(...args)],
     [ENDPOINTS.introspection, fastIntrospection(parts)],
@@ -43,7 +43,7 @@ function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNull
 
   function createSend(path: string, response: ServerResponse, requestId: string) {
     const startedAt = performance.now();
-    /** Without a body it is a 304. */
+    /** Sends a 304 if there is no body. */
     return (own: Headers, body?: string): void => {
       const status = body === undefined ? 304 : 200;
       const length = body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) };
@@ -53,7 +53,7 @@ function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNull
     };
   }
 
-  /** False, here and below, leaves the request to the middleware as it was. */
+  /** Here and below, false leaves the unchanged request to the middleware. */
   function sendDocument(path: string, request: IncomingMessage, response: ServerResponse): boolean {
     const document = documents.find(path);
     if (!document || !isPlain(request)) return false;
@@ -93,7 +93,7 @@ function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNull
 
   function answerFast(request: IncomingMessage, response: ServerResponse) {
     const path = ownPath(request.url ?? '', prefix);
-    // At debug the log follows each request through the middleware.
+    // At level debug, the middleware logs each request.
     if (path === undefined || log.isLevelEnabled('debug')) return false;
     const { method = '' } = request;
     if (method === (path === ENDPOINTS.userinfo ? 'GET' : 'POST')) return sendAnswer(path, request, response);
@@ -109,7 +109,7 @@ function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNull
 
 const isPlain = (request: IncomingMessage) => hasOneHost(request) && headerFault(request) === undefined;
 
-/** Whether the caller has what is named so (RFC 9110 §13.1.2); undefined where the middleware has to say. */
+/** Whether the caller has the document with this ETag (RFC 9110 §13.1.2); undefined if the middleware must answer. */
 function isKnownTo({ rawHeaders }: IncomingMessage, etag: string | undefined): boolean | undefined {
   let [isKnown, isDoubtful] = [false, false];
   // `headers` would make Node parse all of them into an object first.
@@ -124,7 +124,7 @@ function isKnownTo({ rawHeaders }: IncomingMessage, etag: string | undefined): b
   return isKnown && isDoubtful ? undefined : isKnown;
 }
 
-/** A body is in one packet with its head, or a moment behind it. Resolves as well when there will be none. */
+/** Waits for the body, which arrives with the headers or just after them. Also resolves if there is none. */
 async function beginningOfBody(request: IncomingMessage): Promise<void> {
   if (request.readableLength > 0 || request.complete || request.destroyed) return;
   await new Promise<void>((resolve) => {
@@ -138,7 +138,7 @@ async function beginningOfBody(request: IncomingMessage): Promise<void> {
 
 /**
  * Resolves at the end of this turn of the event loop, for every request that arrived in it: reading and answering them one by one takes up
- * to twice the CPU. Node hands a body over only once the listener has returned.
+ * to twice the CPU. Node.js delivers a body only after the listener has returned.
  */
 function createTurnEnd(): () => Promise<void> {
   let end: Promise<void> | undefined;

@@ -1,11 +1,11 @@
-// The answer to a plain GET with a user's access token (OIDC Core §5.3), from the engine's own models. Its own answer is the reference, and
-// test/features/fast-path compares the two.
+// The answer to a plain GET with a user's access token (OIDC Core §5.3), from the engine's own models. The engine's answer is the reference
+// that test/features/fast-path compares it with.
 import type { IncomingMessage } from 'node:http';
 import type Provider from 'oidc-provider';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
 import { asOneRequest, type FastAnswer, type FastParts, findWithGrant } from './plain-request.ts';
 
-/** A browser sends these, or who sends a body. */
+/** Headers of browsers, and of requests with a body. */
 const UNUSUAL_HEADERS = ['cookie', 'origin', 'content-type', 'content-length', 'transfer-encoding'];
 
 type AccessToken = InstanceType<Provider['AccessToken']>;
@@ -19,13 +19,13 @@ export const announcesToken = (request: IncomingMessage) =>
 export function fastUserinfo(parts: FastParts): FastAnswer {
   const { tokens, clients, findLive, guard, claims, limits } = parts;
 
-  /** Whether no feature has anything to say. */
+  /** Whether no feature needs the engine's answer for the client. */
   function isOfPlainClient({ clientId = '' }: AccessToken): boolean {
     const client = clients.find(clientId);
     return client !== undefined && guard.isPlain(client);
   }
 
-  /** What was asked for one by one is the engine's to judge. */
+  /** The engine answers for tokens with individually requested claims. */
   const worksHere = ({ aud, scopes, claims: asked = {} }: AccessToken) =>
     [aud].flat().includes(tokens.issuer) && scopes.has('openid') && Object.keys(asked).length === 0;
 
@@ -45,7 +45,7 @@ export function fastUserinfo(parts: FastParts): FastAnswer {
   }
 
   return async function answerUserinfo(request, { clientAddress }) {
-    // An outage is the engine's to answer.
+    // The engine answers outages.
     const answer = await asOneRequest(parts, () => describe(jwtIn(request) ?? '')).catch(() => undefined);
     if (answer !== undefined) await limits.takeAddress('userinfo', clientAddress);
     return answer;
