@@ -1,4 +1,4 @@
-// `postern migrate`: the configuration of another provider as ours in a new folder, and a report of what changes.
+// `postern migrate`: converts another provider's configuration to ours in a new folder, and reports what changes.
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -20,7 +20,7 @@ import { readUsers, type UserDraft } from './users.ts';
 type Name = keyof typeof PROVIDERS;
 type Options = { readonly out: string; readonly issuer?: string };
 
-/** Resolves the report. Throws ConfigError for what can't be read, and CommandError; then nothing is written. */
+/** Resolves the report. Throws ConfigError for input that can't be read, and CommandError; then nothing is written. */
 export async function migrate(name: Name, file: string, { out, issuer }: Options): Promise<string> {
   const { clientsAt, toClient, issuerOf, groupsOf, notesOf } = PROVIDERS[name];
   const problems = new ProblemList();
@@ -115,7 +115,7 @@ function neededBy({ client, secret, isPublic }: ClientDraft): string {
     : `client ${textOf(client['client_id'])}: set ${variable} in the environment`;
 }
 
-/** What `postern check` says. */
+/** The problems that `postern check` reports. */
 const faultsOf = (folder: string): Promise<readonly string[]> =>
   loadConfig(join(folder, 'postern.yaml'), { readSecrets: false, writeKeys: false }).then(
     () => [],
@@ -139,7 +139,7 @@ function settingsOf(name: Name, content: unknown): Fields {
 
 const UNITS: Fields = { ms: 1e-3, s: 1, m: 60, h: 3600, d: 86_400, w: 604_800, M: 2_592_000, y: 31_536_000 };
 
-/** `1h30m` of Go, `2 weeks` of Authelia, seconds of Keycloak: in our notation. Undefined for no time at all. */
+/** Converts `1h30m` of Go, `2 weeks` of Authelia and seconds of Keycloak to our notation. Undefined: less than a second. */
 function durationOf(value: unknown): string | undefined {
   let seconds = typeof value === 'number' ? value : 0;
   for (const [, count, unit = ''] of textOf(value).matchAll(/([\d.]+)\s*([a-z]*)/gi))
@@ -157,7 +157,7 @@ const usesCode = ({ grants }: ClientDraft) => grants.includes('authorization_cod
 const mayOmitPkce = (draft: ClientDraft) =>
   usesCode(draft) && !draft.isPublic && draft.client['require_pkce'] !== true;
 
-/** The client as our file has it. */
+/** The client in the form of our file. */
 function toForm(draft: ClientDraft, hasGroups: boolean) {
   const { client, isPublic, grants, scopes } = draft;
   const plain = ['email', 'profile', ...(hasGroups ? ['groups'] : [])].filter((one) => scopes.includes(one));
@@ -187,7 +187,7 @@ function notesOfClient(draft: ClientDraft): readonly string[] {
 
 function toSecrets(secret: string): { readonly secrets: readonly object[]; readonly fault?: string } {
   if (secret.startsWith('env:')) return { secrets: [{ value: secret }] };
-  // Hashes that are slow can't be compared here, and a template isn't the secret. Where an export leaves secrets out, it has asterisks.
+  // Slow hashes can't be compared here, and a template isn't the secret. An export without secrets has asterisks instead.
   const fault = /^(\$.*|\**)$|\{\{/.test(secret) ? "can't be imported" : weakness(secret);
   if (fault !== undefined) return { secrets: [], fault };
   return { secrets: [{ hash: `sha256:${digestOf(secret).toString('hex')}`, name: 'imported' }] };
@@ -196,7 +196,7 @@ function toSecrets(secret: string): { readonly secrets: readonly object[]; reado
 function toYaml(value: unknown): string {
   const yaml = stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
   const isSafe = yaml.split('\n').every((line) => escaped(line) === line);
-  // JSON is YAML, and has escapes everywhere.
+  // JSON is YAML, and can escape every character.
   const lines = (isSafe ? yaml : `${JSON.stringify(value, undefined, 2)}\n`).split('\n');
   return lines.map(escaped).join('\n');
 }

@@ -1,17 +1,17 @@
-// What the files of other providers say, in our words. What Postern refuses, such as a wildcard in a redirect URI, stays as it is, for
-// `postern check` to name. Paths are keys, separated by slashes.
+// Converts other providers' files to our settings. A value that Postern rejects, such as a wildcard in a redirect URI, stays as it is, for
+// `postern check` to report. Paths are keys, separated by slashes.
 import { type Fields, recordsOf, textOf, textsOf, valueAt } from './fields.ts';
 import { isOwnRole } from './users.ts';
 
 export type ClientDraft = Readonly<{
-  /** As in our file, but for what follows. */
+  /** The client in the form of our file, without the fields below. */
   client: Fields;
   isPublic: boolean;
   grants: readonly string[];
   scopes: readonly string[];
   /** In plain text, as argon2id, or `env:NAME`. */
   secret: unknown;
-  /** What has no place here. */
+  /** Settings that aren't carried over. */
   left: readonly string[];
 }>;
 
@@ -19,7 +19,7 @@ type Provider = Readonly<{
   clientsAt: string;
   toClient: (fields: Fields, content: unknown) => ClientDraft | undefined;
   issuerOf: (content: unknown) => string;
-  /** The paths of ours, and theirs. */
+  /** Their paths, by ours. */
   settings: Readonly<Record<string, string>>;
   groupsOf: (content: unknown) => readonly string[];
   notesOf: (content: unknown) => readonly string[];
@@ -103,16 +103,16 @@ const authelia: Provider = {
   ],
 };
 
-/** Begins the name of a group that is never defined. */
+/** Prefix of groups that are never defined. */
 export const POLICY_GROUP = 'authorization_policy:';
 
-/** A policy with rules for users or networks, or with denials, becomes a group that nothing defines: the file is refused, and no rule lost. */
+/** Turns a policy with denials, or with rules for users or networks, into an undefined group: the file is refused, and no rule lost. */
 function accessByPolicy(name: string, oidc: unknown) {
   const policy = valueAt(oidc, `authorization_policies/${name}`);
   const usual = valueAt(policy, 'default_policy') ?? (policy === undefined ? name : 'two_factor');
   const rules = recordsOf(valueAt(policy, 'rules'));
   const levels = [usual, ...rules.map((rule) => rule['policy'] ?? 'two_factor')];
-  // Where it was asked of some users only, it is asked of all.
+  // If it was required of some users only, it is now required of all.
   const sign_in = levels.includes('two_factor') ? { require: 'second_factor' } : undefined;
   if (/^(one|two)_factor$/.test(textOf(usual)) && !levels.includes('deny')) return { sign_in };
   const groups = rules
@@ -132,7 +132,7 @@ const OTHERS =
     ' ',
   );
 
-/** What is disabled there is left out. */
+/** Disabled clients are left out. */
 const keycloak: Provider = {
   clientsAt: 'clients',
   toClient(fields) {
@@ -168,7 +168,7 @@ const keycloak: Provider = {
   settings: {
     'branding/name': 'displayName',
     'lifetimes/access_token': 'accessTokenLifespan',
-    // Refresh tokens that outlive the session are called offline tokens there.
+    // Keycloak calls refresh tokens that outlive the session offline tokens.
     'lifetimes/refresh_token': 'offlineSessionIdleTimeout',
     'lifetimes/refresh_token_absolute': 'offlineSessionMaxLifespan',
     'lifetimes/session': 'ssoSessionIdleTimeout',
@@ -206,7 +206,7 @@ const pathsOf = (groups: unknown, above = ''): string[] =>
     return [path, ...pathsOf(subGroups, `${path}/`)];
   });
 
-/** Where + stands for the redirect URIs, and a path for one below `rootUrl`. */
+/** Replaces `+` with the redirect URIs, and a path with a URI below `rootUrl`. */
 function urisOfKeycloak({ rootUrl, redirectUris, attributes }: Fields) {
   const root = textOf(rootUrl).replace(/\/$/, '');
   const absolute = (uri: string) => (uri.startsWith('/') ? `${root}${uri}` : uri);

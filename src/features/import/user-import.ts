@@ -1,5 +1,5 @@
-// `postern user import`: users of another system in the store. All are judged before the first is written. Users who exist keep their
-// password, so an import may be repeated, and continues where it was interrupted.
+// `postern user import`: adds users of another system to the store. All are checked before the first is written. Existing users keep
+// their password, so an import may be repeated, and continues where it was interrupted.
 import { setTimeout } from 'node:timers/promises';
 import { ConfigError } from '../../config/config.ts';
 import { ProblemList } from '../../config/problems.ts';
@@ -35,7 +35,7 @@ export type ImportOptions = VerbOptions &
     readonly [option in 'dryRun' | 'update' | 'invite' | 'mail']?: boolean;
   };
 
-/** What is done for one user. `before`: as the store has them. */
+/** The import of one user. `before`: the user in the store. */
 type Step = Readonly<{ draft: UserDraft; before: User | undefined; granted: Granted; isChanged: boolean }>;
 
 /** Throws ConfigError with every problem, before anything is written. */
@@ -50,13 +50,13 @@ export async function importUsers(
   const { users } = await readUsers(options.from, file, problems);
   const custom = Object.values(config.scopes).flatMap(({ claims }) => claims);
   const known = [...STANDARD_CLAIMS, ...custom];
-  // Other files have attributes that are meant for nothing here.
+  // Other files have attributes that aren't meant for Postern.
   const unknown = options.from === 'csv' ? unknownIn(users, [...known, ...OF_LIST]) : [];
   if (unknown.length > 0) {
     const message = `has unknown columns: ${unknown.map(quoted).join(', ')}. Known are username, groups, disabled, password_hash, ${known.join(', ')}`;
     problems.add({ file, line: 1, message });
   }
-  // Users of the file stay there.
+  // Users of the configuration file aren't imported.
   const declared = new Set(config.users.map(({ username }) => canonicalUsername(username)));
   const drafts = users.filter(({ username }) => !declared.has(canonicalUsername(username)));
   const looking = lookUp(storedUsers, drafts);
@@ -77,15 +77,15 @@ export async function importUsers(
   const counts = { added, updated, unchanged, in_users_file };
   if (options.dryRun) return print(io, options, { value: counts });
   const invite = options.invite ? newLink(context, send) : undefined;
-  // Again: another import may run at the same time.
+  // Checked again, because another import may run at the same time.
   const hasNew = await importedCosts.add(costs, (all) => {
     const late = costsFault([...ofFile, ...all]);
     if (late !== undefined) throw new ConfigError([{ file, message: late }]);
   });
-  // A process that doesn't know the cost of a hash would show by its time that there is such a user.
+  // A process that doesn't know the cost of a hash would reveal by its response time that the user exists.
   if (hasNew) await setTimeout(COSTS_KNOWN_MS);
   const rows = applyAll(context, steps, invite);
-  // A terminal would get a link that is cut.
+  // A narrow table would cut the links.
   const output = options.output === 'table' ? 'wide' : options.output;
   const listing = printList(io, { ...options, output }, { columns: columnsOf(send), rows });
   await withProgress(io, 'Importing users', listing);
@@ -95,7 +95,7 @@ export async function importUsers(
 const unknownIn = (users: readonly UserDraft[], known: readonly string[]) =>
   [...new Set(users.flatMap(({ claims }) => Object.keys(claims)))].filter((name) => !known.includes(name));
 
-/** The users whom the drafts may be, or share an address with, and the costs of all hashes. Little is kept of the others. */
+/** Resolves stored users with the name or address of a draft, and the costs of all hashes. Keeps little of other users in memory. */
 async function lookUp(storedUsers: StoredUsers, drafts: readonly UserDraft[]) {
   const names = new Set(drafts.map(({ username }) => canonicalUsername(username)));
   const addresses = new Set(drafts.map(addressOf).filter(Boolean));
@@ -112,7 +112,7 @@ async function lookUp(storedUsers: StoredUsers, drafts: readonly UserDraft[]) {
 
 const addressOf = ({ claims }: Pick<User, 'claims'>) => lookOf(textOf(claims['email']));
 
-/** Of all hashes, those of new passwords included. */
+/** Checks the costs of all hashes, including those of new passwords. */
 function costsFault(costs: readonly string[]): string | undefined {
   const all = new Set([costOf(), ...costs]);
   if (all.size <= MAX_COSTS) return undefined;
@@ -131,7 +131,7 @@ function judgeAll({ config }: UserContext, { drafts, stored, known }: Judged): r
   const owners = new Map<string, string>();
   for (const user of [...config.users, ...stored])
     earlier(owners, addressOf(user), canonicalUsername(user.username));
-  /** Of a group that isn't defined, once is enough. */
+  /** Undefined groups, each reported once. */
   const said = new Set<string>();
   return drafts.map((draft) => {
     const { username, report } = draft;
@@ -159,7 +159,7 @@ function judgeAll({ config }: UserContext, { drafts, stored, known }: Judged): r
 const columnsOf = (send?: SendLink) =>
   send ? (['username', 'id', 'mailed_to'] as const) : (['username', 'id', 'link', 'expires_at'] as const);
 
-/** Also users who exist: they may still need an invitation. */
+/** Also checks existing users, who may still need an invitation. */
 function judgeMailed(context: UserContext, steps: readonly Step[], send: SendLink | undefined): void {
   for (const { draft, before, granted } of steps)
     if (!(before ?? draft).passwordHash && draft.disabled !== true)
@@ -181,10 +181,10 @@ function ownFaults({ username, passwordHash, disabled }: UserDraft): readonly st
 }
 
 type Invite = ReturnType<typeof newLink> | undefined;
-/** A user without a password, and the link if there is to be one. */
+/** A user without a password, and the link if one was requested. */
 type Row = Readonly<{ username: string; id: string; link?: string; expires_at?: string; mailed_to?: string }>;
 
-/** The store works on that many at a time. */
+/** Number of users that are written at the same time. */
 const AT_ONCE = 32;
 
 async function* applyAll(context: UserContext, steps: readonly Step[], invite: Invite): AsyncGenerator<Row> {
@@ -197,11 +197,11 @@ async function* applyAll(context: UserContext, steps: readonly Step[], invite: I
   }
 }
 
-/** Resolves the id. */
+/** Resolves the user's ID. */
 async function applyOne(context: UserContext, { draft, before, granted, isChanged }: Step): Promise<string> {
   const { username, passwordHash, disabled } = draft;
   const id = before?.id ?? newUserId();
-  // First, so that an interruption leaves nobody enabled.
+  // First, so that an interruption leaves no disabled user enabled.
   if (disabled === true && !before) await disable(context, OPERATOR, id);
   if (!before) await addNew(context, { id, username, passwordHash, ...granted });
   else if (isChanged) await changeGranted(context, before, () => granted);

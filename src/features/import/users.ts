@@ -1,4 +1,4 @@
-// Users in the files of other systems, each with its place there.
+// Reads users from files of other systems, each with its place in the file.
 import { basename, join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { readDocument, readText, type SourceDocument } from '../../config/document.ts';
@@ -14,34 +14,34 @@ type UserFields = Readonly<{
   username: string;
   /** argon2id, as a PHC string. */
   passwordHash: string | undefined;
-  /** Undefined: the file says nothing of groups. */
+  /** Undefined: the file has no groups. */
   groups: readonly string[] | undefined;
   disabled: unknown;
-  /** And attributes that are no claims here. */
+  /** Also has attributes that aren't claims here. */
   claims: Fields;
 }>;
 
 export type UserDraft = UserFields & {
   readonly report: (message: string) => void;
-  /** `users.csv:12`, to point at from elsewhere. */
+  /** `users.csv:12`, for messages about other entries. */
   readonly place: () => string;
 };
 
-/** Roles that Keycloak gives everyone. */
+/** Roles that Keycloak gives all users. */
 export const isOwnRole = (role: string) => /^(default-roles-.*|offline_access|uma_authorization)$/.test(role);
 
 /** Only argon2id can be compared here. */
 const takenHash = (hash: unknown) => (phcFault(textOf(hash)) === undefined ? textOf(hash) : undefined);
 
-/** Columns of `postern user list -o csv` that say nothing to an import. */
+/** Columns of `postern user list -o csv` that an import ignores. */
 export const OF_LIST = ['factors', 'last_sign_in', 'status', 'source', 'id'];
 
-/** Elsewhere, `status` may be a claim. */
+/** In other files, `status` may be a claim. */
 const disabledInList = ({ status, last_sign_in: lastSignIn }: Fields): string =>
   lastSignIn !== undefined && status === 'disabled' ? 'true' : '';
 
 const READERS = {
-  /** An empty cell says nothing. */
+  /** An empty cell counts as absent. */
   csv: ({ username, groups, password_hash: hash, disabled, ...claims }: Fields): UserFields => ({
     username: textOf(username),
     passwordHash: textOf(hash) || undefined,
@@ -53,7 +53,7 @@ const READERS = {
       ),
     ),
   }),
-  /** Dex knows users by their address, and has bcrypt hashes. */
+  /** Dex identifies users by address, and has bcrypt hashes. */
   dex: ({ email, username, name = username, emailVerified = true, groups }: Fields): UserFields => ({
     username: textOf(email),
     passwordHash: undefined,
@@ -68,11 +68,11 @@ const READERS = {
     username,
     passwordHash: takenHash(password),
     groups: textsOf(groups),
-    // YAML 1.1 has `yes` for true, which is reported.
+    // In YAML 1.1, `yes` means true. It is reported.
     disabled,
     claims: { ...(isRecord(extra) && extra), name, ...claims },
   }),
-  /** A group is named by its path, and a role of the realm is a group. Accounts of services are none of users. */
+  /** A group is named by its path, and a role of the realm is a group. Service accounts aren't users. */
   keycloak(fields: Fields): UserFields | undefined {
     if (fields['serviceAccountClientId'] !== undefined) return undefined;
     const { username, email, emailVerified: email_verified, firstName, lastName, attributes } = fields;
@@ -95,7 +95,7 @@ const READERS = {
   },
 };
 
-/** The parts of an argon2id hash are in two texts of JSON. */
+/** The parts of an argon2id hash are in two JSON texts. */
 function hashOfKeycloak(credentials: unknown): string | undefined {
   const password = recordsOf(credentials).find(({ type }) => type === 'password');
   const data = parseJsonObject(textOf(password?.['credentialData']));
@@ -110,7 +110,7 @@ function hashOfKeycloak(credentials: unknown): string | undefined {
 export type UserFormat = keyof typeof READERS;
 export const USER_FORMATS = Object.keys(READERS);
 
-/** The users, and all of the content. Authelia names the file with users, in the folder of a container more often than not. */
+/** Resolves the users, and all of the content. Authelia's file names the file with users, usually in the folder of a container. */
 export async function readUsers(format: UserFormat, file: string, problems: ProblemList) {
   if (format === 'csv')
     return { users: draftsIn(await readCsv(file, problems), format, problems), content: undefined };
@@ -123,7 +123,7 @@ export async function readUsers(format: UserFormat, file: string, problems: Prob
 
 type Listed = Pick<SourceDocument, 'file' | 'content' | 'locate'>;
 
-/** Of a list or map. */
+/** Reads users from a list or map. */
 function draftsIn({ file, content, locate }: Listed, format: UserFormat, problems: ProblemList): UserDraft[] {
   const key = format === 'dex' ? 'staticPasswords' : 'users';
   const found = valueAt(content, key);
@@ -152,7 +152,7 @@ async function readCsv(file: string, problems: ProblemList): Promise<Listed> {
     skip_empty_lines: true,
     skip_records_with_error: true,
     on_skip(error) {
-      // The code alone: a message may quote the file.
+      // Only the code, because a message may quote the file.
       problems.add({ file, line: Number(error?.['lines']), message: `is not valid CSV: ${error?.code}` });
     },
     on_record(user: Fields, context) {
