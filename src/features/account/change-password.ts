@@ -1,4 +1,4 @@
-// A new password, by the user who knows the old one. It ends everything of the user but this browser's session, and their links.
+// Changes the password of a user who knows the old one. Ends the user's sessions, tokens and links, except this browser's session.
 import type { Context } from 'koa';
 import { actorOf } from '../../interaction/actor.ts';
 import type { Form } from '../../interaction/form.ts';
@@ -13,7 +13,7 @@ import { Refusal } from '../../views/refusal.ts';
 export function createChangePassword(host: Host) {
   const { checkPassword, limits, states, makePassword, sessions, records, cookie } = host;
 
-  /** Counted as every other attempt to sign in as this user. */
+  /** Counts like every other attempt to sign in as this user. */
   async function isRight(
     ctx: Context,
     { account }: Visitor,
@@ -36,7 +36,7 @@ export function createChangePassword(host: Host) {
     return result.reason === 'busy' ? 'busy' : 'too_many_attempts';
   }
 
-  /** Throws Refusal where the password isn't the user's to change. */
+  /** Throws Refusal if the user can't change the password here. */
   return async function changePassword(
     ctx: Context,
     visitor: Visitor,
@@ -59,7 +59,7 @@ export function createChangePassword(host: Host) {
     const changed = await setPassword(host, actorOf(ctx), {
       accountId: account.id,
       passwordHash: made.passwordHash,
-      // Read before the old password was compared: of two changes at once, the second one's old password is wrong.
+      // Read before the old password was compared: of two concurrent changes, the second one's old password is wrong.
       since: account.validAfter,
       async keep(user) {
         const { validAfter } = await states.get(account.id);

@@ -1,4 +1,4 @@
-// The page where users help themselves, with the sections of other features.
+// The account page, where users manage their own account, with the sections of other features.
 import * as z from 'zod';
 import { ACCOUNT_PATH, PAGE } from '../../config/endpoint-rows.ts';
 import type { Declaration } from '../feature.ts';

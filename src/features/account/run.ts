@@ -1,4 +1,4 @@
-// The account page where it is on. A change needs a sign-in of a moment ago.
+// The account page, while it is on. A change needs a recent sign-in.
 import type { Context } from 'koa';
 import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
 import type { Form } from '../../interaction/form.ts';
@@ -20,7 +20,7 @@ import type { PageParts } from '../page-parts.ts';
 import { CHANGE_PASSWORD_PATH } from './feature.ts';
 import { createSections } from './sections.ts';
 
-/** HTTP says for how long; the page says why. */
+/** The status tells a client to wait; the page says why. */
 const STATUSES: Partial<Record<AccountError, number>> = { too_many_attempts: 429, busy: 503 };
 
 export const open = ({ held }: App): PageParts => ({
@@ -50,7 +50,7 @@ function accountPage(host: Host, sections: readonly Section[]): Route {
       error,
       ...joinParts(fields),
     };
-    // The sections have the rest of it together.
+    // Together, the sections have the rest of the model.
     render(ctx, model as PageModels['account'], error === undefined ? 200 : (STATUSES[error] ?? 422));
   }
 
@@ -59,7 +59,7 @@ function accountPage(host: Host, sections: readonly Section[]): Route {
 
   const answered = (change: SectionChange) => async (ctx: Context, visitor: Visitor, form: Form) => {
     const error = await change(ctx, visitor, form);
-    // What was gone already is not there on the next page.
+    // An item that was already gone isn't on the next page.
     return error === undefined ? seeOther(ctx, own.url) : show(ctx, visitor, error);
   };
 

@@ -15,7 +15,7 @@ import type { SecurityEvent } from '../../users/user-index.ts';
 import { createChangePassword } from './change-password.ts';
 import { createUserGrants, type Held } from './user-grants.ts';
 
-/** What was just done says so for as long as this. */
+/** How long the page confirms a change. */
 const DONE_SECONDS = 60;
 const DONE = ['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn'] as const;
 
@@ -40,7 +40,7 @@ const profile: Section = {
 
 type EndedBy = 'session_ended' | 'sessions_ended';
 
-/** Ends those that are there still. `what` undefined: the user's activity says why they ended. */
+/** Ends the sessions that still exist. `what` undefined: the user's activity already says why they ended. */
 const endIn =
   (host: Host, userSessions: Held['userSessions']) =>
   async (ctx: Context, { account }: Visitor, uids: readonly string[], what?: EndedBy) => {
@@ -59,10 +59,10 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
   const changePassword = createChangePassword(host);
   const { config, hash, findLive } = host;
 
-  /** What the page calls a session: it opens nothing, and other services know another name. */
+  /** The ID of a session on the page. It gives no access, and differs at other services. */
   const idOf = (uid: string) => hash(`session of a person:${uid}`);
 
-  /** Those that live, the newest first. */
+  /** Resolves the live sessions, the newest first. */
   async function list(accountId: string) {
     const found = await userSessions.findAll(accountId);
     const isLive = ({ session }: FoundSession) => findLive(accountId, issuedBySession(session));
@@ -127,7 +127,7 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
   return [password, sessions];
 }
 
-/** Those that the user can open, and what they allowed which. */
+/** The apps that the user can open, and the access that they have given to apps. */
 function createApps(host: Host, held: Held, url: string): Section {
   const grants = createUserGrants(host, held);
   const { config, rules, pages } = host;
@@ -149,7 +149,7 @@ function createApps(host: Host, held: Held, url: string): Section {
     changes: {
       async withdraw(ctx, { account }, form) {
         const [accountId, app, actor] = [account.id, form.field('id'), actorOf(ctx)];
-        // Every token of the app for this user ends. False: there was nothing.
+        // Ends every token of the app for this user. False: there was none.
         if (!(await grants.withdraw(accountId, app))) return undefined;
         const fields = { account_id: accountId, client_id: app, reason: 'withdrawn_by_the_person' };
         recordAct(host, actor, ['consent_withdrawn', 'success'], fields);
@@ -182,7 +182,7 @@ function nameOf({ clients, config }: Host, clientId: string): string {
   return client === undefined ? clientId : toClientModel(client, config.issuer).name;
 }
 
-/** Whether users can begin there. */
+/** Whether users can start at the app's URL. */
 const isStart = ({ clientUri, redirectUris }: Client) => clientUri !== undefined && redirectUris.length > 0;
 
 function toAppModel(client: Client, issuer: string): AccountFields['apps'][number] {
@@ -197,7 +197,7 @@ function passwordOf({ hasPassword, canSetPassword }: Visitor['account']): Accoun
 
 const textOf = (claim: unknown) => (typeof claim === 'string' ? claim : undefined);
 
-/** The newest event, where it is a change that was made here a moment ago. */
+/** The newest event, if it is a change that was just made on this page. */
 function doneNow(newest: SecurityEvent | undefined, now: number): AccountFields['done'] {
   const isNew = newest !== undefined && now / 1000 - newest.at < DONE_SECONDS;
   return isNew ? DONE.find((what) => what === newest.what) : undefined;

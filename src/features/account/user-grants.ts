@@ -1,4 +1,4 @@
-// What a user allowed which app, as long as it lives, and the withdrawal of it.
+// Lists the live grants of a user to apps, and withdraws them.
 import type { Host } from '../../interaction/host.ts';
 import type { App } from '../../oidc/app.ts';
 import { type AskedFor, joinAsked } from '../../oidc/policies/asked-for.ts';
@@ -26,7 +26,7 @@ const toAllowed = ({ clientId, openid, resources = {} }: Grant): AllowedApp => (
 
 export function createUserGrants(host: Host, { index, userSessions }: Held) {
   const { findLive, consents, tombstoneSeconds } = host;
-  // Not of this request: what is on the page is what is stored.
+  // Not the records of this request, so that the page shows what is stored.
   const { records } = host.store;
   const { payloadOf } = createRecordForm(GRANT, host);
 
@@ -44,10 +44,10 @@ export function createUserGrants(host: Host, { index, userSessions }: Held) {
       const byClient = Map.groupBy(live, ({ clientId }) => clientId);
       return [...byClient].map(([clientId, ofClient]) => ({ clientId, ...joinAsked(ofClient) }));
     },
-    /** Every token of the app for this user ends, and the next sign-in there asks again. False: there was nothing. */
+    /** Ends every token of the app for this user; its next sign-in asks again. Resolves false if there was none. */
     async withdraw(accountId: string, clientId: string): Promise<boolean> {
       await userSessions.leave(accountId, clientId);
-      // First what would make the next grant without asking: one that it made until now is among those that end.
+      // First the consent, which would create the next grant without asking. Grants that it created until now end below.
       await consents.withdraw(accountId, clientId);
       const entries = (await index.grantsOf(accountId)).filter((entry) => entry.clientId === clientId);
       for (const { key } of entries) await records.revokeGrant(key, tombstoneSeconds);
