@@ -1,5 +1,5 @@
-// What is around the engine: forms of the page where users type the code of a device, the way to the sign-in and back, and how often a
-// device asks whether somebody has let it in (RFC 8628 §3.5), over all processes; the engine neither says nor counts it.
+// Middleware around the engine: the forms of the page where users enter a device's code, the redirects to the sign-in and back, and the
+// polling interval of devices (RFC 8628 §3.5) across all processes, which the engine neither sends nor enforces.
 import { randomBytes } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -9,13 +9,13 @@ import { cookieName, cookieOptions } from '../../oidc/cookie-names.ts';
 import { ownSignInUrl } from '../../oidc/own-client.ts';
 import { seeOther } from '../../oidc/send-page.ts';
 
-/** What the forms of this browser carry. It comes from a cookie, so opening the page stores nothing. */
+/** The secret in the forms of this browser. It comes from a cookie, so opening the page stores nothing. */
 export const formSecretOf = ({ state }: Pick<Context, 'state'>) => String(state['deviceForm']);
 
 export const typedIn = (ctx?: KoaContextWithOIDC) =>
   String(ctx?.oidc.params?.['user_code'] ?? ctx?.state['userCode'] ?? '');
 
-/** The secret of the forms and, during a sign-in, what was typed. */
+/** The cookie with the secret of the forms and, during a sign-in, the typed code. */
 function cookieOf({ cookies }: Pick<Context, 'cookies'>, issuer: string) {
   const name = cookieName(issuer, 'device_form');
   const options = cookieOptions(issuer);
@@ -48,7 +48,7 @@ export function aroundDevices(app: App): Middleware {
     ctx.state['formSecret'] = formSecretOf(ctx);
     const { user_code: userCode, ...others } = ctx.query;
     if (ctx.method !== 'GET' || userCode === undefined) return next();
-    // The engine would send a page that posts the code of the address by itself.
+    // The engine would send a page that submits the code in the URL by itself.
     ctx.state['userCode'] = String(userCode);
     ctx.query = others;
     return next();
@@ -57,13 +57,13 @@ export function aroundDevices(app: App): Middleware {
 
 /** RFC 8628 §3.2: seconds between two polls. */
 const INTERVAL = 5;
-/** What a device waits longer after each poll that came too early. */
+/** Seconds that each early poll adds to the wait. */
 const STEP = 5;
 
 type Answer = { readonly error?: unknown } | undefined;
 
 function pacePolls({ store: { counters }, hash }: App): Middleware {
-  /** Each poll before its time makes the device wait longer. */
+  /** Resolves whether the poll is on time. Each early poll makes the device wait longer. */
   async function takePoll(deviceCode: unknown): Promise<boolean> {
     const polls = hash(`device poll:${String(deviceCode)}`);
     const { count: early = 0 } = (await counters.read(polls)) ?? {};

@@ -1,5 +1,5 @@
-// Device codes in the store (RFC 8628): by keyed hashes of the device code and of the user code, so that it holds neither. Who comes by
-// the user code gets a handle in the place of the device code, which opens nothing at the token endpoint.
+// Device codes in the store (RFC 8628), under keyed hashes of the device code and of the user code, so that it has neither. A lookup by
+// user code returns a handle instead of the device code. The token endpoint doesn't accept it.
 import { randomUUID } from 'node:crypto';
 import Provider, { type Adapter, type AdapterPayload, errors, type Session } from 'oidc-provider';
 import type { App } from '../../oidc/app.ts';
@@ -14,21 +14,21 @@ const KIND = 'DeviceCode';
 const HANDLE = 'key:';
 /** The record of a user code that was answered. */
 const ANSWERED = '{"v":1}';
-/** Eight letters, whatever stands between them. Anything else is not made into what it may have been meant for. */
+/** Eight letters, with any spaces and hyphens between them. Other input isn't corrected. */
 const SPELLED = /^[a-z\s-]{8,32}$/i;
-/** So that a poll after the end learns that it came too late (RFC 8628 §3.5, expired_token). */
+/** Time after expiry in which a late poll gets expired_token (RFC 8628 §3.5). */
 const KEPT_SECONDS = 600;
-/** Of a parameter. */
+/** Maximum length of a parameter. */
 const MAX_LENGTH = 128;
 
-/** It was answered before, perhaps at the same moment. */
+/** The code was answered before, perhaps by a concurrent request. */
 export class CodeUsed extends errors.InvalidRequest {}
 
 export async function signedInUser(findLive: Accounts['findLive'], session: Session | undefined) {
   return session?.accountId === undefined ? undefined : findLive(session.accountId, issuedBySession(session));
 }
 
-/** What the sign-in needs: anybody may ask. */
+/** Only the parameters that the sign-in needs, because anyone can send a request. */
 function paramsOf({ client_id, scope, resource, ...params }: Readonly<Record<string, unknown>> = {}) {
   const [max_age, acr_values] = [params['max_age'], params['acr_values']].map((value) =>
     String(value).length > MAX_LENGTH ? undefined : value,
@@ -42,7 +42,7 @@ export function createDeviceCodeAdapter(parts: App): Adapter {
   const keyOf = (id: string) => (id.startsWith(HANDLE) ? id.slice(HANDLE.length) : form.keyOf(id));
   const aliasOf = (userCode: string) => hash(`user-code:${userCode}`);
 
-  /** Each try counts before anything is looked up; a right one is taken back. */
+  /** Counts each try before any lookup. A right one is taken back. */
   async function takeTry(): Promise<() => void> {
     const { ctx } = Provider;
     const session = ctx?.oidc.session;
@@ -58,7 +58,7 @@ export function createDeviceCodeAdapter(parts: App): Adapter {
     ]);
   }
 
-  /** The first who answers gets the user code from the store, before the answer is saved. */
+  /** Gives the user code to the first answer, before that is saved. Throws CodeUsed for later answers. */
   async function claim(follows: string, alias: string, ttlSeconds: number): Promise<void> {
     const key = hash(randomUUID());
     const record = { kind: KIND, key, payload: ANSWERED, ttlSeconds, alias, follows };
@@ -73,7 +73,7 @@ export function createDeviceCodeAdapter(parts: App): Adapter {
       const ttlSeconds = (expiresIn ?? Number.NaN) + KEPT_SECONDS;
       const alias = userCode === undefined ? undefined : aliasOf(userCode);
       const isAnswer = id.startsWith(HANDLE);
-      // The first answer: a no, or a yes that one sign-in goes on from.
+      // The first answer: a denial, or an approval that one sign-in continues from.
       const isEnd = payload['error'] !== undefined || payload.accountId !== undefined;
       if (isAnswer && alias !== undefined && (payload['inFlight'] === true) !== isEnd)
         await claim(keyOf(id), alias, ttlSeconds);
@@ -87,7 +87,7 @@ export function createDeviceCodeAdapter(parts: App): Adapter {
     async find(id) {
       if (id.startsWith(HANDLE) && Provider.ctx?.oidc.route === 'token') return undefined;
       const record = await records.find(KIND, keyOf(id));
-      // A second use is a poll that was on its way, and no sign of theft: it ends nothing.
+      // A second use is a poll that was in flight, and no sign of theft, so it ends nothing.
       return record?.consumedAt === undefined ? payloadOf(record, id) : undefined;
     },
 

@@ -1,4 +1,4 @@
-// The device flow (RFC 8628): a device without a browser signs a user in by a code that they type elsewhere.
+// The device flow (RFC 8628): a device without a browser signs a user in with a code that they enter elsewhere.
 import * as z from 'zod';
 import { CLIENT, PAGE } from '../../config/endpoint-rows.ts';
 import { MINUTE } from '../../config/notation.ts';
@@ -45,7 +45,7 @@ export const deviceFlow = {
       isMounted: true,
       limit: 'token',
       publicLimit: 'device_authorization',
-      // It is kept until its codes are forgotten, and anybody may ask in the name of a public client.
+      // The request is stored as long as its codes, and anyone can send one as a public client.
       maxBytes: 4 * 1024,
     },
     {
@@ -59,10 +59,10 @@ export const deviceFlow = {
     { ...PAGE, name: 'device', path: `${DEVICE_PATH}/:uid`, route: 'device_resume', methods: ['GET'] },
   ],
   limits: {
-    // Anybody may ask in the name of a public client, and each code is kept for 20 minutes.
+    // Anyone can send requests as a public client, and each code is stored for 20 minutes.
     'device_authorization.address': ['authorization', 1],
     'device_authorization.network': ['authorization', 10],
-    // Wrong user codes, of which there are 20^8 (RFC 8628 §5.1). One user can't use up what an address has.
+    // Wrong user codes, out of 20^8 (RFC 8628 §5.1). One user can't use up the limit of an address.
     'device.browser': { ...PER_WINDOW, limit: 10 },
     'device.user': { ...PER_WINDOW, limit: 20 },
     'device.address': { ...PER_WINDOW, limit: 100 },

@@ -1,29 +1,29 @@
-// What the pages of the device flow (RFC 8628) are given.
+// The models of the device flow's pages (RFC 8628).
 import * as z from 'zod';
 import { ApiModel, ClientModel, posted, ScopeModel, Text as text } from '../../views/shared-models.ts';
 
 export const device = z.discriminatedUnion('outcome', [
-  /** Asks for the code that a device shows; its field is called `user_code`. Sent with status 422 where there is an error. */
+  /** Asks for the code that a device shows; its field is called `user_code`. Sent with status 422 if there is an error. */
   z.object({
     outcome: z.literal('input'),
     ...posted,
     /** What was typed before. */
     userCode: text,
-    /** Mistyped, used or too old: they look alike. */
+    /** The code is mistyped, used or expired: all get the same error. */
     error: z.enum(['wrong']).optional(),
   }),
-  /** Asks whether the device gets in: the form has `user_code`, and `confirm` or `abort`. */
+  /** Asks the user to approve the device: the form has `user_code`, and `confirm` or `abort`. */
   z.object({
     outcome: z.literal('confirm'),
     ...posted,
     client: ClientModel,
     /** To compare with what the device shows. */
     userCode: text,
-    /** The user whom the device gets, where one is signed in in this browser. */
+    /** The user whose access the device gets, if one is signed in in this browser. */
     username: text.optional(),
-    /** What asked for the code, by its own words: "Firefox, Linux". Empty where that isn't known. */
+    /** What requested the code, as it names itself: "Firefox, Linux". Empty if that isn't known. */
     browser: text,
-    /** The network that it asked from. */
+    /** The network of that request. */
     network: text,
     scopes: z.array(ScopeModel).readonly(),
     resources: z.array(ApiModel).readonly(),

@@ -1,5 +1,5 @@
-// The pages of the device flow (RFC 8628 §3.3): the code that a device shows, what a yes would allow, and the end. Nothing is approved
-// before the user has said yes to what they see here, whatever they allowed before.
+// The pages of the device flow (RFC 8628 §3.3): entry of the code that a device shows, approval, and result. The user must always approve
+// what they see here, whatever they approved before.
 import { type Configuration, type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { TooManyRequests } from '../../limits/limits.ts';
 import { originOf, type Outcome } from '../../observability/audit.ts';
@@ -21,7 +21,7 @@ import { pageContextOf, sendPage } from '../../oidc/send-page.ts';
 type DeviceModel = PageModels['device'];
 type Code = NonNullable<KoaContextWithOIDC['oidc']['entities']['DeviceCode']>;
 
-/** Codes that are wrong, used or too old are one page (RFC 8628 §5.1). */
+/** Wrong, used and expired codes get the same page (RFC 8628 §5.1). */
 const WRONG = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError', 'NoCodeError', CodeUsed.name]);
 const MAX_SHOWN = 32;
 
@@ -32,7 +32,7 @@ function createShow({ config, pages, clients, findLive }: App) {
   function show(ctx: KoaContextWithOIDC, model: DeviceModel, status = 200): void {
     ctx.status = status;
     const context = pageContextOf(ctx);
-    // The address of the last page can't be asked for again in another language.
+    // The last page can't be requested again in another language.
     const isLast = model.outcome === 'done' || model.outcome === 'cancelled';
     sendPage(ctx, pages.render('device', model, isLast ? { locale: context.locale } : context));
   }
@@ -44,7 +44,7 @@ function createShow({ config, pages, clients, findLive }: App) {
 
   async function showConfirm(ctx: KoaContextWithOIDC, code: Code, userCode: string): Promise<void> {
     const client = await clients.load(code.clientId);
-    // It was removed, or may not do this any more: a yes would come to nothing.
+    // The client was removed, or may no longer use this grant: an approval would have no effect.
     if (!client?.grantTypes.includes(DEVICE_CODE_GRANT)) return showInput(ctx, userCode, 'wrong');
     const { locale } = pageContextOf(ctx);
     const { scope, resource } = code.params as { readonly scope?: string; readonly resource?: string };
@@ -60,18 +60,18 @@ function createShow({ config, pages, clients, findLive }: App) {
   return { show, showInput, showConfirm };
 }
 
-/** Has http/errors.ts answer, and nothing of the request saved. */
+/** Throws errors that http/errors.ts answers, so that nothing of the request is saved. */
 function throwOurs(error: Error, description = ''): void {
   if (error instanceof TooManyRequests || error instanceof StoreUnavailable) throw error;
-  // A browser that comes back twice at once is too late the second time; the engine has put that into the code.
+  // If a browser comes back twice at once, the second time is too late; the engine has stored that in the code.
   if (error.name === 'SessionNotFound') throw new Refusal(400, 'expired', description);
 }
 
-/** What the engine calls when it has something to show. */
+/** The functions that the engine calls to show pages. */
 export function createDevicePages(app: App) {
   const { config, clients, findLive, enginePages, audit, records } = app;
   const { show, showInput, showConfirm } = createShow(app);
-  /** A yes or a no, which nobody is spared by what they allowed before: once the answer is stored. */
+  /** Records an approval or a denial once it is stored. The user always gives one, whatever they approved before. */
   function record({ state, oidc }: KoaContextWithOIDC, outcome: Outcome, reason?: string): void {
     const { entities, session } = oidc;
     const { clientId, scope } = entities.DeviceCode ?? {};
@@ -85,7 +85,7 @@ export function createDevicePages(app: App) {
     const { session } = ctx.oidc;
     if (session !== undefined && session.exp === undefined) await session.destroy();
     if (error.name === 'AbortedError') {
-      // A no at the pages of the sign-in has its record there.
+      // A denial on the pages of the sign-in is recorded there.
       if (ctx.oidc.route === 'code_verification') record(ctx, 'failure', 'declined');
       return show(ctx, { outcome: 'cancelled' });
     }
@@ -97,7 +97,7 @@ export function createDevicePages(app: App) {
     return enginePages.renderError(ctx, out ?? { error: 'invalid_request' }, error);
   }
 
-  /** RFC 8628 §3.3.1: the code in an address spares the typing and nothing else. A link of another site is no try. */
+  /** RFC 8628 §3.3.1: a code in the URL only saves typing. A link from another site doesn't count as a try. */
   async function showLinked(ctx: KoaContextWithOIDC): Promise<void> {
     const typed = typedIn(ctx);
     const isTry = typed !== '' && isOwnNavigation(ctx);
@@ -109,7 +109,7 @@ export function createDevicePages(app: App) {
   }
 
   return {
-    /** Where a device asks from. */
+    /** The browser and network that a device requests from. */
     deviceInfo: placeOf,
     userCodeInputSource: (ctx, _form, out, error) =>
       error === undefined ? showLinked(ctx) : showFault(ctx, error, out),

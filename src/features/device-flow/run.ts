@@ -1,4 +1,4 @@
-// The device flow where it is on: its codes in the store, its pages, and what is around the engine.
+// The device flow, while it is on: its codes in the store, its pages, and its middleware.
 import type { App } from '../../oidc/app.ts';
 import type { Parts } from '../parts.ts';
 import { createDeviceCodeAdapter } from './codes.ts';
