@@ -1,4 +1,4 @@
-// Sends one HTTP request. Headers of the answer that came twice are kept apart.
+// Sends one HTTP request. Repeated headers of the answer stay separate.
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -12,9 +12,9 @@ export type Answer = Readonly<{
   status: number;
   /** Every value of a header, in order; none for one that isn't there. */
   all: (name: string) => readonly string[];
-  /** The first value, or nothing. */
+  /** The first value, or an empty text. */
   header: (name: string) => string;
-  /** The body, where it is a JSON object. */
+  /** The body, if it is a JSON object. */
   json: Readonly<Record<string, unknown>> | undefined;
 }>;
 

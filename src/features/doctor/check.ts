@@ -19,20 +19,20 @@ export type Target = Readonly<{
   issuer: string;
   /** The URL that requests go to: the issuer unless `--url` is given. */
   at: string;
-  /** Undefined where it isn't known or can't be read. */
+  /** Undefined if it isn't known or can't be read. */
   config: Config | undefined;
   ask: Ask;
   /** Epoch milliseconds. */
   now: () => number;
 }>;
 
-/** `level`: where it differs from the fault's own. */
+/** `level`: if it differs from the fault's own. */
 export type ReportFault = (fault: FaultName, message: string, level?: Level) => undefined;
 
-/** Reports each fault, and returns the message for when there is none; undefined where nothing was checked. */
+/** Reports each fault, and returns the message for when there is none; undefined if nothing was checked. */
 export type Check = (target: Target, report: ReportFault) => Promise<string | undefined>;
 
-/** Of another feature; undefined while that is off. */
+/** A check of another feature. Resolves undefined while that is off. */
 export type Probe = (config: Config) => Promise<Omit<Result, 'name'> | undefined>;
 
 /** Thrown by a check that can't be made or finished from here. */

@@ -18,7 +18,7 @@ export async function checkClientAddress({ config, issuer }: Target, report: Rep
   return 'trusted_proxies includes the proxy';
 }
 
-/** TLS ends at a proxy, which is on this machine where nothing else reaches the service. */
+/** A proxy terminates TLS. It is on this machine if the service listens on loopback only. */
 function lacksProxy(trustedProxies: readonly string[], host: string): boolean {
   if (!isLoopbackHost(host)) return trustedProxies.length === 0;
   return createClientAddress(trustedProxies)(host === 'localhost' ? LOOPBACK : host, ANY) !== ANY;

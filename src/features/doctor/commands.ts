@@ -20,7 +20,7 @@ type DoctorOptions = VerbOptions & { readonly url?: string };
 
 type Probes = Readonly<Record<string, () => Promise<Probe>>>;
 
-/** Adds the verb. Exit code 0: no problem, warnings perhaps; 1: problems. */
+/** Adds the command. Exit code 0: no problems, perhaps warnings; 1: problems. */
 export const doctorWith = (probes: Probes) => (program: Command, io: CliIo) => {
   addVerb(program, 'doctor', 'check a running service from outside, through its public URL and proxy')
     .option(
@@ -41,7 +41,7 @@ export const doctorWith = (probes: Probes) => (program: Command, io: CliIo) => {
 
 type Known = { readonly config?: Config; readonly results: readonly Result[] };
 
-/** The configuration with its secrets, which the store needs, else without. Throws ConfigError. */
+/** Reads the configuration with its secrets, which the store needs, else without. Throws ConfigError. */
 async function readKnown(file: string, probes: Probes): Promise<Known> {
   const read = (readSecrets: boolean) =>
     loadConfig(file, { writeKeys: false, readSecrets, secretFiles: 'any_mode' });
@@ -63,7 +63,7 @@ async function readKnown(file: string, probes: Probes): Promise<Known> {
   }
 }
 
-/** Through the public address. Run only when the service answers, in the order of the report. */
+/** Checks through the public address, in the order of the report. They run only if the service answers. */
 const CHECKS: Readonly<Record<string, Check>> = {
   discovery: checkDiscovery,
   'sign-in': checkSignIn,

@@ -1,4 +1,4 @@
-// The certificate that the service is reached with.
+// Checks the certificate of the public address.
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { isLoopbackUrl } from '../../config/uri.ts';
@@ -31,7 +31,7 @@ type Handshake =
 
 function shakeHands({ hostname, port }: URL): Promise<Handshake> {
   const host = hostname.replace(/^\[|\]$/g, '');
-  // An address has no name to be asked for by SNI, but the certificate must hold it all the same.
+  // SNI can't name an IP address, but the certificate must still have it.
   const name = isIP(host) === 0 && { servername: host };
   return new Promise((resolve) => {
     const socket = connect({ host, port: Number(port || '443'), rejectUnauthorized: false, ...name });
