@@ -1,4 +1,4 @@
-// Checks an operator's views: each template in every state and language.
+// Checks an administrator's views: each template in every state and language.
 // `postern views check` prints the result.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { loadLocaleFiles } from '../../views/texts.ts';
 import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from '../../views/view-files.ts';
 
 export type ViewFault = Readonly<{
-  /** Name in the folder, or the page. */
+  /** Name of the file in the folder, or of the page. */
   file: string;
   line?: number | undefined;
   message: string;
@@ -20,7 +20,7 @@ type ViewCheckOptions = ViewsSettings & { readonly overrideFolder: string };
 
 type Files = ReadonlyMap<string, string>;
 
-/** Every fault of the folder, each once: a page has the same one in most of its states. */
+/** Returns every fault of the folder, each once, because a page has the same one in most of its states. */
 export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
   if (!existsSync(options.overrideFolder))
     return [{ file: options.overrideFolder, message: 'the folder does not exist' }];
@@ -45,7 +45,7 @@ function rawOutput(files: Files): ViewFault[] {
   });
 }
 
-/** Fields that a form must send with it. */
+/** Fields of the model that a form must send. */
 const TOKENS = ['csrf', 'xsrf'];
 
 function renderFaults(
@@ -87,17 +87,17 @@ function renderFaults(
   return faults;
 }
 
-/** Asked for by JavaScript itself, or of any object and text. */
+/** Properties that JavaScript itself reads, or that any object or text has. */
 const ALWAYS = new Set(['toJSON', 'then', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']);
 
 type Watch = Readonly<{
-  /** Gets the name of each field that a template asks for. */
+  /** Gets the name of each field that a template reads. */
   onRead: (field: string) => void;
-  /** Gets the path, as `model.client.nmae`. */
+  /** Gets the path of an unknown field, such as `model.client.nmae`. */
   onUnknown: (place: string) => void;
 }>;
 
-/** A model that notices what a template asks for: a field that pages never get is a typo that would print nothing. */
+/** Wraps a model to watch which fields a template reads. An unknown field is a typo that would print nothing. */
 function toStrictModel(value: unknown, schema: unknown, place: string, watch: Watch): unknown {
   const fields = fieldsOf(schema);
   if (fields === undefined || typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-// `postern views eject|check|preview`: for designers who change the pages. The work of the last two is in check-views.ts and preview.ts.
+// `postern views eject|check|preview`: for designers who change the pages. The last two are implemented in check-views.ts and preview.ts.
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -39,7 +39,7 @@ async function preview({ port, ...options }: VerbOptions & { readonly port: stri
   server.close().closeAllConnections();
 }
 
-/** A designer's machine has no secrets, and needs none. */
+/** Reads no secrets, because a designer's machine has none and needs none. */
 const readViews = ({ config: file }: VerbOptions) =>
   loadConfig(file, { writeKeys: false, readSecrets: false });
 

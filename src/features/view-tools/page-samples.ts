@@ -29,7 +29,7 @@ const MANY = /^(?:sessions|apps|allowed|factors)$/;
 const LONG =
   /^(?:name|username|displayName|description|destination|requestId|email|title|text|browser|resource)$/;
 
-/** By field, or by page and field: the first is the usual one. Other texts are the name of their field, other URLs end with it. */
+/** By field, or by page and field; the first is the usual one. Other texts are the name of their field, other URLs end with it. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   name: ['Example web app'],
   'account.name': ['Alice Example'],
@@ -71,7 +71,7 @@ const session = { at: AT - HOUR, network: '203.0.113.0/24', current: false };
 const factor = { createdAt: AT - 99 * HOUR, suspect: false, removeAction: '/remove' };
 const method = { method: 'one_time_code', isSetUp: true, url: '/factors' };
 
-/** By field: a list as users have it. Others have each sample of their entry. */
+/** Realistic lists by field. Other lists have each sample of their entry. */
 const LISTS: Readonly<Record<string, readonly object[]>> = {
   scopes,
   resources,
@@ -96,7 +96,7 @@ const LISTS: Readonly<Record<string, readonly object[]>> = {
   notices: NOTICES.map((what, index) => ({ what, at: AT - index * HOUR, ...(index === 0 && { left: 9 }) })),
 };
 
-/** Fields that stand in the place of others: each of their values is a state of its own. */
+/** Fields that replace others: each of their values is a separate state. */
 const APART = new Set([
   'adding',
   'error',
@@ -200,7 +200,7 @@ function statesOf(name: PageName): readonly PageState[] {
 
 export const PAGE_STATES: readonly PageState[] = PAGE_NAMES.flatMap(statesOf);
 
-/** Field -> its schema, whatever list, union or option it is in; undefined for a plain value. */
+/** Returns the schema of each field, inside any list, union or option; undefined for a plain value. */
 export function fieldsOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
   if (schema instanceof z.ZodObject) return schema.shape;
   if (schema instanceof z.ZodUnion) return Object.assign({}, ...schema.options.map(fieldsOf));

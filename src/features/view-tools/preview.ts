@@ -26,15 +26,15 @@ const LOOK_EVERY_MS = 500;
 /** Resolves when it listens; rejects when it can't. */
 export async function startPreview(config: Config, port: number): Promise<Server> {
   const { 'Content-Security-Policy': ofService = '' } = securityHeaders(config.issuer);
-  // A page can be in a frame of the preview, and sends no form.
+  // The preview may frame a page, and a page may send no form.
   const ofPage = `${ofService.replace("frame-ancestors 'none'", "frame-ancestors 'self'")}; form-action 'none'`;
   const browsers = new Set<ServerResponse>();
   const server = new Server(({ url = '', headers: { host = '' } }, response) => {
-    // DNS rebinding: a name of another site can lead to this address, but its requests carry that name.
+    // Against DNS rebinding: a name of another site can lead to this address, but its requests have that name.
     const isLocal = /^(?:127\.0\.0\.1|localhost)(?::\d+)?$/i.test(host);
     const [status, type, body] = isLocal ? answerTo(url, config) : [421, TEXT, 'Open it at 127.0.0.1.\n'];
     const ofUrl = /^(?:\/light|\/dark)?\/page\//.test(url) ? ofPage : OWN_POLICY;
-    // Email has its styles in the text.
+    // Email has inline styles.
     const styles = url.includes('/page/letter/') ? "style-src 'unsafe-inline'" : 'style-src';
     response.writeHead(status, {
       'Content-Type': type,
@@ -57,7 +57,7 @@ export async function startPreview(config: Config, port: number): Promise<Server
   return server;
 }
 
-/** Another one after each change of a file. */
+/** Changes whenever a file changes. */
 const stateOf = (folder: string): string =>
   Array.from(listViewFiles(folder).values())
     .map((file) => `${file} ${statSync(file, { throwIfNoEntry: false })?.mtimeMs}`)
@@ -94,7 +94,7 @@ function renderIndex(search: URLSearchParams, config: Config): string {
   return compileTemplate(readFileSync(file, 'utf8'), file)({ model, branding: views.branding });
 }
 
-/** The page, or why its template failed: a service would show the built-in page. */
+/** Answers with the page, or with why its template failed, where a service would show the built-in page. */
 function renderState({ name, model }: PageState, locale: string, config: Config): Answer {
   const faults: string[] = [];
   const { pages } = createViews({
@@ -115,7 +115,7 @@ function fileAt(name: string, config: Config): Answer {
   return [200, asset.type, asset.type.startsWith('text/css') ? asset.body.toString() : asset.body];
 }
 
-/** A frame has the scheme of the browser, whatever holds it: what asks for the scheme gets a fixed answer. */
+/** Gives queries of the color scheme a fixed answer, because a frame always has the scheme of the browser. */
 function inScheme(text: string, scheme: string): string {
   const answer = (_: string, asked: string) => (asked === scheme ? '(min-width: 0)' : '(max-width: 0)');
   return text
