@@ -6,12 +6,12 @@ import type { LoadedConfig } from '../../config/load.ts';
 import type { Status } from '../../http/management.ts';
 import type { ProcessMetrics } from '../../observability/metrics.ts';
 
-/** The first message to a worker: what it starts with. Later it reads the files itself. Each further message asks for a report. */
+/** The first message to a worker, which starts with it and later reads the files itself. Each further message requests a report. */
 export type Job = Readonly<{
-  /** From 1; the process that takes this one's place has the same. */
+  /** From 1; a replacement process has the same number. */
   worker: number;
   loaded: LoadedConfig;
-  /** What the first workers started with: settings that need a restart are taken from here. */
+  /** The configuration of the first workers. Settings that need a restart are taken from here. */
   started: Config;
 }>;
 
@@ -33,7 +33,7 @@ export function tell(message: WorkerMessage, onSent: () => void = () => undefine
   process.send?.(message, onSent);
 }
 
-/** A failure isn't reported: to the primary it is silence. */
+/** Answers each request for a report. A failure sends nothing: the primary then gets no answer. */
 export function reportWhenAsked(report: () => Promise<Report>): void {
   process.on('message', () => {
     report().then(
@@ -50,14 +50,14 @@ export function leaveSignalsToThePrimary(): void {
   process.on('SIGHUP', () => undefined);
 }
 
-/** Resolves when the primary closed the channel or died. While nothing is served, that ends the process at once. */
+/** Resolves when the primary has closed the channel or exited. While nothing is served, that ends the process at once. */
 export async function untilChannelEnds(isServing: () => boolean): Promise<void> {
   const { worker } = cluster;
   if (!worker) throw new TypeError('this process is no worker');
   if (worker.isConnected())
     await new Promise<void>((resolve) => {
       worker.once('disconnect', () => {
-        // Or node:cluster ends the process here and now.
+        // Otherwise node:cluster ends the process immediately.
         worker.exitedAfterDisconnect = true;
         resolve();
       });

@@ -1,9 +1,9 @@
-// Several processes that serve, on one port and one store.
+// Several processes that serve on one port and one store.
 import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import type { Declaration } from '../feature.ts';
 
-/** More than machines have cores, so that a typing mistake doesn't start a thousand processes. */
+/** More than machines have cores, but few enough that a typo doesn't start a thousand processes. */
 const MOST_WORKERS = 128;
 
 export const workers = {

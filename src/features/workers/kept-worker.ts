@@ -1,4 +1,4 @@
-// One worker as the primary sees it: its process is restarted when it ends.
+// One worker in the primary, which restarts its process when it ends.
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { threadPoolOf } from '../../config/threads.ts';
@@ -8,20 +8,20 @@ import type { Telemetry } from '../../observability/telemetry.ts';
 import type { Job, Report, WorkerMessage } from './channel.ts';
 
 const ANSWER_WITHIN_MS = 2000;
-/** After serving this long, the next failure counts as the first. */
+/** If a worker has served this long, its next failure counts as the first. */
 const STEADY_AFTER_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 
 type KeptWorkerParts = Readonly<{
-  /** From 1; the process that takes the place of another has the same. */
+  /** From 1; a replacement process has the same number. */
   number: number;
-  /** How many share the machine's cores. */
+  /** Number of processes that share the machine's cores. */
   processes: number;
   telemetry: Telemetry;
   job: () => Omit<Job, 'worker'>;
   onTaken: (loaded: Job['loaded']) => void;
-  /** With the counters of a process that ended, as of its last report. */
+  /** Called with the counters of a process that ended, from its last report. */
   onEnded: (counted: ProcessMetrics) => void;
 }>;
 
@@ -31,12 +31,12 @@ export class KeptWorker {
   readonly #first = Promise.withResolvers<void>();
   #hasServed = false;
   #kept: Promise<void> | undefined;
-  // Of the running process.
+  // State of the running process.
   #worker: Worker | undefined;
   #servingSince: number | undefined;
   #refusal: string | undefined;
   #asked: PromiseWithResolvers<Report | undefined> | undefined;
-  /** As of its last report. */
+  /** Counters from the last report. */
   counted: ProcessMetrics = [];
 
   constructor(parts: KeptWorkerParts) {
@@ -56,12 +56,12 @@ export class KeptWorker {
   /** Ends the process gracefully; it gets no new connections from now on. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    // Once: to be asked again is an error in the worker.
+    // Only once, because a second disconnect is an error in the worker.
     if (this.#worker?.exitedAfterDisconnect !== true) this.#worker?.disconnect();
     await this.#kept;
   }
 
-  /** SIGHUP. It would end a worker that doesn't serve yet, and that one is reading the files anyway. */
+  /** Sends SIGHUP, except to a worker that doesn't serve yet: it would end, and reads the files anyway. */
   reload(): void {
     if (this.#servingSince !== undefined) this.#worker?.process.kill('SIGHUP');
   }
@@ -70,7 +70,7 @@ export class KeptWorker {
     this.#worker?.process.kill('SIGKILL');
   }
 
-  /** What it says of itself now; undefined when it doesn't serve or is silent. */
+  /** Requests a report. Resolves undefined if the worker doesn't serve or answer. */
   async look(): Promise<Report | undefined> {
     if (this.#servingSince === undefined) return undefined;
     this.#asked ??= Promise.withResolvers();
@@ -95,7 +95,7 @@ export class KeptWorker {
     }
   }
 
-  /** One process from its start to its end. */
+  /** Runs one process from its start to its end. */
   async #live(): Promise<{ readonly reason: string; readonly isSteady: boolean }> {
     const { number, processes, job, telemetry, onEnded } = this.#parts;
     const worker = cluster.fork(threadPoolOf(processes));
@@ -104,7 +104,7 @@ export class KeptWorker {
     this.#send({ worker: number, ...job() });
     const ended = await endOf(worker);
     const since = this.#servingSince;
-    // While it serves, nothing but server/crash.ts ends it so.
+    // While a worker serves, only server/crash.ts exits with code 1.
     const hasCrashed = since !== undefined && worker.process.exitCode === 1;
     if (!this.#stopping.signal.aborted) telemetry.metrics.count('workers_ended');
     if (!this.#stopping.signal.aborted && hasCrashed) telemetry.metrics.count('crashes');
@@ -131,7 +131,7 @@ export class KeptWorker {
   }
 
   #send(message: Job | 'report'): void {
-    // An error here means that it has ended, which is handled elsewhere.
+    // An error here means that the process has ended, which is handled elsewhere.
     this.#worker?.send(message, () => undefined);
   }
 }

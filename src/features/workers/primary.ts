@@ -11,16 +11,16 @@ import { KeptWorker } from './kept-worker.ts';
 /** Longer than a worker's own drain. */
 const STOP_WITHIN_MS = 9500;
 
-/** The primary in log and metrics; its workers are numbers from 1. */
+/** Name of the primary in logs and metrics. Its workers have numbers from 1. */
 export const PRIMARY = 'primary';
 
-/** Nothing runs yet. */
+/** Starts nothing yet. */
 export function createPrimary(first: LoadedConfig, telemetry: Telemetry) {
   const { config } = first;
   const { metrics } = telemetry;
-  /** What a new worker starts with: the configuration that the others run, even while the file is broken. */
+  /** The configuration for a new worker: the one that the others run, even while the file is broken. */
   let loaded = first;
-  /** The counters of all workers that ended. Prometheus takes a counter that falls for a restart. */
+  /** The counters of all workers that ended, kept because Prometheus treats a falling counter as a restart. */
   let ended: Promise<ProcessMetrics> = Promise.resolve([]);
   const workers = Array.from(
     { length: config.workers },
@@ -63,7 +63,7 @@ export function createPrimary(first: LoadedConfig, telemetry: Telemetry) {
     return toText(processes, await ended);
   }
 
-  /** Lets requests in flight end; at most 10 s. */
+  /** Lets requests in flight finish, for at most 10 s. */
   async function stop(): Promise<void> {
     const deadline = setTimeout(() => workers.forEach((worker) => worker.kill()), STOP_WITHIN_MS);
     // All at once, so that no worker refuses connections while another one still accepts them.
@@ -72,7 +72,7 @@ export function createPrimary(first: LoadedConfig, telemetry: Telemetry) {
   }
 
   return {
-    /** Resolves when all workers serve. Rejects with one clear line for the operator. */
+    /** Resolves when all workers serve. Rejects with one clear line for the administrator. */
     async start(): Promise<void> {
       cluster.schedulingPolicy = cluster.SCHED_RR;
       // A structured clone, because JSON has no Buffers.
@@ -87,7 +87,7 @@ export function createPrimary(first: LoadedConfig, telemetry: Telemetry) {
         throw error;
       }
     },
-    /** Each worker opens its log files again and looks at the configuration. */
+    /** Makes each worker reopen its log files and reload the configuration. */
     reload(): void {
       for (const worker of workers) worker.reload();
     },
@@ -95,7 +95,7 @@ export function createPrimary(first: LoadedConfig, telemetry: Telemetry) {
   };
 }
 
-/** Ready when all workers are. Of their configurations one that was refused is shown, if there is one. `hash` is what they should run. */
+/** Ready when all workers are. Shows a rejected configuration, if a worker has one. `hash` is the configuration that they should run. */
 function combine(
   statuses: readonly (Status | undefined)[],
   workers: readonly KeptWorker[],

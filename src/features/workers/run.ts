@@ -1,4 +1,4 @@
-// Nothing of an application depends on how many processes have one.
+// An application doesn't depend on the number of processes.
 import type { Parts } from '../parts.ts';
 
 export const open = (): Parts => ({ guard: { isPlain: () => true } });

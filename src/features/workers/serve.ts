@@ -13,7 +13,7 @@ import {
   untilChannelEnds,
 } from './channel.ts';
 
-/** A worker; the primary sends what it starts with, and stops it. */
+/** Runs a worker. The primary sends its configuration, and stops it. */
 export async function asWorker(file: string): Promise<void> {
   leaveSignalsToThePrimary();
   let started: Started | undefined;
@@ -51,13 +51,13 @@ function reasonOf(error: unknown): string {
   return (isMistake(error) ? error.stack : undefined) ?? error.message;
 }
 
-/** The primary process: it loads neither the engine nor the store. */
+/** Runs the primary process, which loads neither the engine nor the store. */
 export async function asPrimary(loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
   const { createPrimary, PRIMARY } = await import('./primary.ts');
   const telemetry = openTelemetry({ ...loaded.config, worker: PRIMARY });
   const primary = createPrimary(loaded, telemetry);
   await primary.start();
-  // Its workers drain by themselves.
+  // The workers drain by themselves.
   exitOnCrash(telemetry.log, async () => void (await telemetry.close()));
   const stopped = untilStopped();
   const reload = () => {
