@@ -16,7 +16,7 @@ import { Ended, print, type CliIo } from '../../cli/io.ts';
 
 const EXIT_CODES: Readonly<Record<Plan['result'], number>> = { nothing: 0, changes: 10, breaking: 11 };
 
-/** Adds the verb. It throws ConfigError for problems of either file. */
+/** Adds the command, which throws ConfigError for problems of either file. */
 export function registerPlan(program: Command, io: CliIo): void {
   addVerb(
     program,
@@ -77,7 +77,7 @@ const SUMMARY: Readonly<Record<Plan['result'], string>> = {
   breaking: 'breaking changes',
 };
 
-/** The worst first; within that, in the order of the file. */
+/** Lists breaking changes first; equal ones in the order of the file. */
 function toText({ items, result }: Plan): string {
   const lines = (['breaking', 'change', 'info'] as const).flatMap((severity) =>
     items

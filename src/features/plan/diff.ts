@@ -5,15 +5,15 @@ import { isRecord } from '../../config/parse-fields.ts';
 
 /** A value, or an element of a list. `from` is undefined if it was added, `to` if it was removed. */
 export type Difference = Readonly<{
-  /** As `clients[web].redirect_uris`. */
+  /** Such as `clients[web].redirect_uris`. */
   path: string;
-  /** The path without names, as `clients[].redirect_uris`: what a rule is looked up by. */
+  /** The path without names, such as `clients[].redirect_uris`, to look up a rule. */
   rule: string;
   from: unknown;
   to: unknown;
 }>;
 
-/** Their keys are names of the file itself. */
+/** Values whose keys are names from the file. */
 const MAPS = [
   'groups',
   'scopes',

@@ -16,9 +16,9 @@ export type Plan = Readonly<{
 
 /** One of the two configurations that are compared. */
 export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
-  /** The folder of its file: relative paths that are the same on both sides are no difference. */
+  /** The folder of its file. The same relative path on both sides is no difference. */
   readonly folder: string;
-  /** Of the current side. Undefined where nothing changes for users; a reason where the store couldn't be asked. */
+  /** Only for the current side. Undefined if nothing changes for users; a reason if the store couldn't be read. */
   readonly stored?: StoredUsers | { readonly unknown: string } | undefined;
 };
 
@@ -43,12 +43,12 @@ const item = (severity: PlanItem['severity'], path: string, message: string): Pl
   message,
 });
 
-/** Keys of which every change is breaking. */
+/** Keys for which every change is breaking. */
 const ALWAYS =
   /^(issuer|store|users\[\]\.id|clients\[\]\.(token_endpoint_auth_method|id_token_signed_response_alg))$/;
-/** Keys of which turning on or restricting is breaking. */
+/** Keys that are breaking to turn on or restrict. */
 const STRICTER = /^(users\[\]\.disabled|clients\[\]\.(require_pkce|sign_in(\.require)?))$/;
-/** Keys of which removing or turning off is breaking. */
+/** Keys that are breaking to remove or turn off. */
 const NEEDED =
   /^(encryption_keys|cookie_keys|trusted_proxies|(cors|features|outgoing|client_documents|mail|sign_in)\b.*|(clients|resources|users|clients\[\]\.client_secrets)\[\]|users\[\]\.password_hash|resources\[\]\.(scopes|default_scopes|clients|introspection_clients)|clients\[\]\.(redirect_uris|post_logout_redirect_uris|grant_types|response_modes|scope|default_scope))$/;
 

@@ -7,7 +7,7 @@ import { type Level, reaches } from '../../config/sign-in-levels.ts';
 export type PlanItem = Readonly<{
   /** info: no change. change: a change. breaking: something that works now stops working. */
   severity: 'info' | 'change' | 'breaking';
-  /** Where, as `clients[web].redirect_uris`. */
+  /** Where, such as `clients[web].redirect_uris`. */
   path: string;
   /** What changes. Never a secret. */
   message: string;
