@@ -1,4 +1,4 @@
-// The verbs of features, a line each, imported when one is called.
+// The commands of features, one line each, imported when they are called.
 import type { Command } from 'commander';
 import type { CliIo } from '../cli/io.ts';
 import type { SendLink, UserDetails } from '../cli/user-context.ts';
@@ -21,12 +21,12 @@ export const COMMANDS: Commands = {
   store: async () => (await import('./store-tools/commands.ts')).registerStore,
 };
 
-/** Doctor only: what it checks of other features. */
+/** Doctor only: its checks of other features. */
 export const PROBES = {
   mail: async () => (await import('./mail/commands.ts')).probeMail,
 };
 
-/** Below `user`. */
+/** Subcommands of `user`. */
 export const USER_COMMANDS: Commands = {
   import: async () => (await import('./import/commands.ts')).userImportWith(LINK_SENDERS['mail']),
   factors: async () => (await import('./second-factors/commands.ts')).registerUserFactors,
@@ -37,18 +37,18 @@ export const LINK_SENDERS: Readonly<Record<string, () => Promise<SendLink>>> = {
   mail: async () => (await import('./mail/commands.ts')).sendLink,
 };
 
-/** Mail only: what `user list NAME` shows besides. */
+/** Mail only: more details for `user list NAME`. */
 export const USER_DETAILS: Readonly<Record<string, () => Promise<UserDetails>>> = {
   mail: async () => (await import('./mail/commands.ts')).emailRefusal,
 };
 
-/** `serve` in several processes: what the first one does, and each of those that it starts. */
+/** `serve` in several processes: runs the primary process, and each worker that it starts. */
 type Serving = Readonly<{
   asPrimary: (loaded: LoadedConfig, onUp: (log: Log) => void) => Promise<void>;
   asWorker: (file: string) => Promise<void>;
 }>;
 
-/** Workers only: in the place of serving alone. */
+/** Workers only: replaces `serve` in a single process. */
 export const SERVING: Readonly<Record<string, () => Promise<Serving>>> = {
   workers: () => import('./workers/serve.ts'),
 };

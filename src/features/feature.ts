@@ -1,4 +1,4 @@
-// What a feature declares: data that loads with the configuration. What it does is in its run.ts (running.ts). The core folds over the
+// What a feature declares: data that loads with the configuration. Its behavior is in its run.ts (running.ts). The core folds over the
 // list (index.ts) and names no feature.
 import type { ZodType } from 'zod';
 import type { Beginning } from '../config/demo.ts';
@@ -15,11 +15,11 @@ export type IndexedUser = Readonly<{ username: string; claims: Readonly<Record<s
 
 type LookUp = (path: readonly string[], reference: string) => Promise<string | undefined>;
 
-/** Reads `env:` and `file:` references and reports faults; `open`: of what anyone may read. Relative paths start in `folder`. */
+/** Reads `env:` and `file:` references and reports faults. `open`: values that aren't secret. Relative paths start in `folder`. */
 export type Reading = Readonly<Record<'secret' | 'open', LookUp>> & { readonly folder: string };
 
 export type Declaration = Readonly<{
-  /** Of its folders, its document and its templates; with `_` for `-`, the prefix of its texts. */
+  /** The name of its folders, document and templates. With `_` for `-`, the prefix of its texts. */
   name: string;
   /** Whether it is loaded. `config` is typed by the keys that it reads. */
   isOn: (config: never) => boolean;
@@ -27,27 +27,27 @@ export type Declaration = Readonly<{
   switches?: Shape;
   /** Its keys at the top of the file. */
   service?: Shape;
-  /** Keys of `service` that belong to one machine, and take effect at the next start. */
+  /** Keys of `service` that are specific to one machine and take effect at the next start. */
   ofMachine?: readonly string[];
-  /** Its keys of a client. */
+  /** Its keys in a client. */
   client?: Shape;
-  /** Its keys of an API. */
+  /** Its keys in an API. */
   resource?: Shape;
-  /** What its keys of `service` refer to, in their place: secrets, files, folders. */
+  /** Replaces references in its `service` keys with secrets, file contents and folders. */
   read?: (form: never, reading: Reading) => Promise<object>;
-  /** Which keys of a client exclude each other. */
+  /** Rules that combine several keys of a client. */
   clientRules?: readonly Rule<never, never>[];
-  /** Which keys of the file exclude each other. */
+  /** Rules that combine several keys of the file. */
   serviceRules?: readonly Rule<never, never>[];
-  /** Grants of the token endpoint by which a user allows an app something. */
+  /** Grants of the token endpoint with which a user authorizes an app. */
   grants?: readonly UserGrant[];
-  /** Indexes of the users of the store (users/username-index.ts), kept with each change of a user. */
+  /** Indexes of the store's users (users/username-index.ts), updated with each change of a user. */
   userIndexes?: Readonly<Record<string, SortOf>>;
-  /** Hears of what users are notified of (users/user-events.ts). */
+  /** Receives the events that users are notified of (users/user-events.ts). */
   hearsNotes?: true;
   /** Paths that are served while it is on, and answer 404 while it is off. */
   endpoints?: readonly Endpoint[];
-  /** Limits by name, which begins with a part of its own. */
+  /** Limits by name. The names share a prefix of the feature. */
   limits?: Readonly<Record<string, LimitRow>>;
   /** Events of the audit trail, each with a row in docs/observability.md. */
   audit?: readonly string[];
@@ -57,6 +57,6 @@ export type Declaration = Readonly<{
   pages?: Shape;
   /** What its sections of the account page show. */
   sections?: Shape;
-  /** Try-out only: where a newcomer begins while the demo client exists. */
+  /** Try-out only: where a new administrator starts while the demo client exists. */
   begin?: readonly ((config: never) => Beginning | undefined)[];
 }>;

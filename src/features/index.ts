@@ -1,4 +1,4 @@
-// The features, a line each; the order is that of prompts, of what is around the engine and of pages.
+// The features, one line each. Prompts, middleware around the engine and pages follow this order.
 import { access } from './access/feature.ts';
 import { account } from './account/feature.ts';
 import { clientDocuments } from './client-documents/feature.ts';
@@ -43,29 +43,29 @@ type Folded<K extends string> = [Declared<K>] extends [never] ? object : Togethe
 type ObjectKey =
   'switches' | 'service' | 'client' | 'resource' | 'limits' | 'models' | 'pages' | 'sections' | 'userIndexes';
 
-/** All that the features declare as `key`, as one object. */
+/** Merges what all features declare as `key` into one object. */
 export const fold = <K extends ObjectKey>(key: K) =>
   // TypeScript can't tell which key each member of a list has.
   joinParts(LIST.map((one) => one[key])) as Folded<K>;
 
 type Item<L> = L extends readonly (infer I)[] ? I : never;
 
-/** The same as one list. */
+/** Joins what all features declare as `key` into one list. */
 export function list<
   K extends 'begin' | 'audit' | 'clientRules' | 'serviceRules' | 'endpoints' | 'grants' | 'ofMachine',
 >(key: K): readonly Item<Declared<K>>[] {
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;
 }
 
-/** Whether users are notified of what happens to their accounts. */
+/** Whether users are notified of events of their accounts. */
 export const areNotesHeard = (config: object): boolean =>
   LIST.some(({ hearsNotes = false, isOn }) => hearsNotes && isOn(config as never));
 
-/** What the keys of features refer to. */
+/** Reads the values that keys of features refer to. */
 export const readKeys = async (form: object, reading: Reading): Promise<object> =>
   joinParts(await Promise.all(LIST.map(async ({ read }) => read?.(form as never, reading))));
 
-/** One object. Throws a TypeError where two of them have the same key. */
+/** Merges the parts. Throws a TypeError if two of them have the same key. */
 export function joinParts<T extends object>(parts: readonly (T | undefined)[]): T {
   const entries = parts.flatMap((part) => Object.entries(part ?? {}));
   const found = Object.fromEntries(entries);

@@ -1,4 +1,4 @@
-// What a feature that is on does: the hooks of parts.ts, and with pages these.
+// The hooks of a feature that is on: those of parts.ts, and those for pages.
 import type { RequestListener } from 'node:http';
 import type Koa from 'koa';
 import type { FirstFactor } from '../interaction/follow-link.ts';
@@ -13,17 +13,17 @@ export type PageParts = Parts &
   Readonly<{
     /** Sections of the account page, in its order. */
     sections?: (host: Host) => readonly Section[];
-    /** Pages at paths of its `endpoints`. `sections`: of all features. */
+    /** Pages at the paths of its `endpoints`. `sections`: those of all features. */
     routes?: (host: Host, sections: readonly Section[]) => readonly Route[];
-    /** A way to sign in, beside the password. */
+    /** A way to sign in besides the password. */
     ways?: (host: Host) => Way;
-    /** Email only: where users request a new password or invitation link by themselves. */
+    /** Email only: the page where users request a new password or invitation link. */
     newLinkUrl?: string;
     /** Second factors only: the step between the password and the session. */
     pending?: (host: Host, pages: SignInPages) => PendingSignIns;
-    /** Second factors only: what a one-time link adds to its user. */
+    /** Second factors only: adds a user's first factor through a one-time link. */
     firstFactor?: (host: Host) => FirstFactor;
-    /** Fast path only: answers requests in front of `listener`, the middleware. */
+    /** Fast path only: answers requests before `listener`, the middleware. */
     front?: (
       host: Host,
       documents: CachedDocuments,

@@ -1,4 +1,4 @@
-// What a feature that is on does in one application: hooks, each called at one place of the core.
+// The hooks of a feature that is on, in one application. The core calls each hook in one place.
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Adapter, Configuration, interactionPolicy } from 'oidc-provider';
@@ -9,15 +9,15 @@ import type { HearOfUser } from '../users/user-events.ts';
 import type { PosternProvider } from '../oidc/seam/provider.ts';
 
 export type Parts = Readonly<{
-  /** Says whether the fast path may answer, and whether what a user was given may still be used. */
+  /** Decides whether the fast path may answer, and whether a user's tokens may still be used. */
   guard: Guard;
-  /** Finds clients that the file doesn't have. */
+  /** Finds clients that aren't in the file. */
   clients?: ClientSource;
   /** Options of the engine, besides the core's. */
   engine?: Pick<Configuration, 'features' | 'ttl'>;
-  /** Device flow only: where the records of a model are that it declares, if not with the others. */
+  /** Device flow only: the adapter of a model that isn't stored like the others. */
   adapter?: (model: string) => Adapter | undefined;
-  /** Middleware in front of the engine, in the order of the list. */
+  /** Middleware before the engine, in the order of the list. */
   around?: (provider: Provider) => Middleware;
   /** RFC 7591 metadata of a client, besides the core's. */
   clientMetadata?: ClientMetadataOf;
@@ -25,14 +25,14 @@ export type Parts = Readonly<{
   discovery?: Readonly<Record<string, unknown>>;
   /** Adds prompts between the sign-in and the consent. */
   prompts?: (policy: interactionPolicy.DefaultPolicy) => void;
-  /** Access only: what users may not have of what is asked for. */
+  /** Access only: removes what a user may not have from a request. */
   narrowing?: Narrowing;
-  /** Try-out only: middleware of the management listener, behind the operators' paths. */
+  /** Try-out only: middleware of the management listener, after the paths for administrators. */
   management?: Middleware;
   /** Changes classes of the engine before the instance serves. */
   seam?: (provider: PosternProvider) => void;
-  /** Hears of what has happened to users, as the lists of their sessions do. It may hear of one thing twice. */
+  /** Receives the events of users, like the lists of their sessions. The same event may arrive twice. */
   hearOfUser?: HearOfUser;
-  /** Works besides requests while the application serves. */
+  /** Background work while the application serves. */
   job?: (provider: Provider) => Job;
 }>;

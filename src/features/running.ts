@@ -1,4 +1,4 @@
-// What the features do, a line each, loaded where they are on.
+// The code of the features, one line each, loaded if they are on.
 import type { Config } from '../config/config.ts';
 import type { Endpoint } from '../config/endpoint-rows.ts';
 import type { App, Process } from '../oidc/app.ts';
@@ -7,9 +7,9 @@ import { FEATURES } from './index.ts';
 import type { PageParts } from './page-parts.ts';
 
 type Running = Readonly<{
-  /** Of back-channel logout alone: which ended sessions it has to hear of. Asked before there is an application. */
+  /** Back-channel logout only: the ended sessions that it must receive. Called before there is an application. */
   sessionEnds?: (config: Config, process: Process) => SessionEnds;
-  /** Once for each application. */
+  /** Called once for each application. */
   open: (app: App) => PageParts;
 }>;
 
@@ -33,14 +33,14 @@ type Listed = Readonly<{ name: string; endpoints?: readonly Endpoint[]; isOn: (c
 
 const LIST: readonly Listed[] = FEATURES;
 
-/** Those that are on, in the order of the list. */
+/** Returns the features that are on, in the order of the list. */
 export const listOn = (config: Config) => LIST.filter(({ isOn }) => isOn(config));
 
-/** The same, loaded. */
+/** Loads the features that are on. */
 export const running = (config: Config): Promise<readonly Running[]> =>
   Promise.all(listOn(config).flatMap(({ name }) => RUN[name]?.() ?? []));
 
-/** Where the pages of those that are on begin a sign-in, the browser comes back to these paths. */
+/** The paths that a browser returns to from a sign-in that a feature's page has started. */
 export const callbacksOf = (config: Config): readonly string[] =>
   listOn(config).flatMap(({ endpoints = [] }) =>
     endpoints.filter(({ isCallback }) => isCallback).map(({ path }) => path),

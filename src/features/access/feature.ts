@@ -1,4 +1,4 @@
-// Groups that decide who may use which app, API and scope. Off where no client and no API has such a rule.
+// Groups that decide who may use which app, API and scope. Off if no client and no API has such a rule.
 import * as z from 'zod';
 import type { Declaration } from '../feature.ts';
 

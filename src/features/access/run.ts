@@ -1,5 +1,5 @@
-// Who may use which app and API, and which scopes are left to a user (`access` and `scope_groups` of the file): decided by the groups
-// that the user has now, wherever a request of theirs, or what came of one, is looked at.
+// Who may use which app and API, and which scopes a user may have (`access` and `scope_groups` of the file). The user's current groups
+// decide, whenever one of their requests or tokens is checked.
 import { type Account, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { AccessRules, Grouped } from '../../config/access-rules.ts';
 import type { Resource } from '../../config/config.ts';
@@ -14,11 +14,11 @@ import type { Parts } from '../parts.ts';
 
 const { Check, Prompt } = interactionPolicy;
 
-/** What of the scopes is left; or which rule of the file denies all of it, and whether it is the app's own. */
+/** The scopes that are left; or the rule of the file that denies all of them, and whether it is the app's own. */
 type Decision = { readonly left: readonly string[] } | { readonly rule: string; readonly isOfApp: boolean };
 
 function createDecide(rules: AccessRules, audiences: AudienceRules) {
-  /** What denies the user this API. `isNamed`: by the request itself or the token, not by one of the scopes alone. */
+  /** The rule that denies the user this API. `isNamed`: the request itself or the token names it, not only a scope. */
   function denialAt(
     user: Grouped,
     api: Resource,
@@ -52,7 +52,7 @@ export function open({ rules, audiences, audit }: App): Parts {
 
   function decideRequest({ oidc: { account, client, params = {} } }: KoaContextWithOIDC): Decision {
     const { scope, resource } = params;
-    // Ours, of findAccount.
+    // Our own type, from findAccount.
     return decide(account as Account & Grouped, { clientId: client?.clientId, scope, resource });
   }
 
@@ -61,7 +61,7 @@ export function open({ rules, audiences, audit }: App): Parts {
     audit.record('access_denied', 'failure', { ...originOf(state), ...who, endpoint: oidc.route, rule });
   }
 
-  /** Whether the signed-in user may not use the app. Throws where they may, though not the API, or nothing of it. */
+  /** Whether the signed-in user may not use the app. Throws if they may use the app, but not the API, or no scope of it. */
   function isDenied(ctx: KoaContextWithOIDC): boolean {
     const decision = decideRequest(ctx);
     if ('left' in decision) return false;
@@ -71,7 +71,7 @@ export function open({ rules, audiences, audit }: App): Parts {
   }
 
   return {
-    /** A user who is known and may not use the app. RFC 6749 §4.1.2.1: with prompt=none the app gets the error at once. */
+    /** For a known user who may not use the app. RFC 6749 §4.1.2.1: with prompt=none, the app gets the error at once. */
     prompts(policy) {
       const check = new Check('access_denied', NO_ACCESS, 'access_denied', isDenied);
       policy.add(new Prompt({ name: 'access' }, check), policy.length - 1);
@@ -115,7 +115,7 @@ export function open({ rules, audiences, audit }: App): Parts {
         throw new errors.InvalidGrant('the user may not use this client or API any more');
       },
 
-      /** An API may read the scopes of an access token from the JWT: one with a scope that is lost is dead. */
+      /** Rejects an access token if a scope of it is lost, because an API may read its scopes from the JWT. */
       async sees(user, token) {
         const decision = decide(user, token);
         if ('rule' in decision) return false;

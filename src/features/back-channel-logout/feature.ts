@@ -4,9 +4,9 @@ import { text } from '../../config/text.ts';
 import { uriFault } from '../../config/uri.ts';
 import type { Declaration } from '../feature.ts';
 
-/** §2.2, and https alone. What the name leads to is seen when it is called. */
+/** §2.2, but only https. The address behind the name is checked when it is called. */
 const logoutUriFault = uriFault(
-  // URL has put every spelling of an address into one.
+  // URL normalizes every spelling of an address.
   (url, uri) => url.protocol === 'https:' && !uri.includes('#') && !/^\[|^[\d.]+$/.test(url.hostname),
   'must be an https URL with a host name instead of an IP address, and without a fragment or user name (OIDC Back-Channel Logout §2.2)',
 );

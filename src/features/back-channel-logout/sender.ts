@@ -1,5 +1,5 @@
-// The outbox of logout tokens: a job for each session of an app that has ended. What ends a session writes them, every process that
-// serves sends them, so that nobody waits for an app.
+// The outbox of logout tokens: a job for each session of an app that has ended. Whatever ends a session writes the jobs, and every
+// process that serves sends them, so that no user waits for an app.
 import { randomUUID } from 'node:crypto';
 import type Provider from 'oidc-provider';
 import type { Outcome } from '../../observability/audit.ts';
@@ -14,7 +14,7 @@ import type { Job } from '../../oidc/job.ts';
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** The last try starts a little more than an hour after the first. */
 const WAITS_MS = [5, 25, 60, 300, 900, 2700, 5].map((seconds) => seconds * 1000);
-/** It may be better in a moment. */
+/** Reasons that may pass soon. */
 const PASSING = /^(?:connection|timeout|name|status_(?:408|429|5\d\d))$/;
 
 const FORM: JobForm<EndedSession> = {
@@ -38,7 +38,7 @@ export function createLogoutSender(app: App, provider: Provider): Job {
   const outbox = createOutbox(jobs, store.clock.now, {
     targetOf: ({ clientId }) => clientId,
     waitsMs: WAITS_MS,
-    // Not while the keys may be out of date.
+    // Not while the signing keys may be out of date.
     mayRun: maySign,
     canRun: (job) => uriOf(job) !== undefined,
     async run(job) {
@@ -46,7 +46,7 @@ export function createLogoutSender(app: App, provider: Provider): Job {
         const uri = uriOf(job);
         if (uri === undefined) return { reason: 'unknown_client', mayPass: false };
         const status = await send(app, uri, await sign(provider, job));
-        // Back-Channel Logout §2.8: 200; frameworks make 204 of an answer without a body.
+        // Back-Channel Logout §2.8: 200; frameworks send 204 for an answer without a body.
         return [200, 204].includes(status) ? 'done' : failure(`status_${status}`, `it answered ${status}`);
       } catch (error) {
         if (!(error instanceof OutgoingRefused)) throw error;
@@ -64,7 +64,7 @@ export function createLogoutSender(app: App, provider: Provider): Job {
   });
   return {
     ...outbox,
-    /** Nothing while the store can't be asked. */
+    /** Resolves no values while the store is unavailable. */
     async snapshot() {
       const found = await jobs.list().catch(() => undefined);
       if (found === undefined) return [];
@@ -77,7 +77,7 @@ export function createLogoutSender(app: App, provider: Provider): Job {
   };
 }
 
-/** A new logout token, for two minutes. */
+/** Signs a new logout token, valid for two minutes. */
 async function sign(provider: Provider, { clientId, accountId, sid }: EndedSession): Promise<string> {
   const client = await provider.Client.find(clientId);
   const token = new provider.IdToken({ sub: accountId }, { client, ctx: undefined });

@@ -7,7 +7,7 @@ import { formPostModel } from './models.ts';
 const MODES = ['query', 'form_post'] as const;
 type Modes = readonly (typeof MODES)[number][];
 
-/** `fragment` is none of them: it leaks codes, and no client of the code flow needs it (RFC 9700 §4.3). */
+/** `fragment` isn't offered: it leaks codes, and no client of the code flow needs it (RFC 9700 §4.3). */
 const modes = () => z.array(z.enum(MODES)).min(1, 'must name at least one mode').default(['query']);
 
 type Settings = { readonly features: { readonly responseModes: Modes } };

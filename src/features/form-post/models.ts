@@ -1,4 +1,4 @@
-// What the page is given that hands the answer of a sign-in to the app: a form that assets/form-post.js sends.
+// The model of the page that passes the result of a sign-in to the app, in a form that assets/form-post.js sends.
 import * as z from 'zod';
 import { ClientModel, Text as text, Url as url } from '../../views/shared-models.ts';
 
@@ -6,6 +6,6 @@ export const formPostModel = z.object({
   client: ClientModel,
   /** The redirect URI of the app. */
   action: url,
-  /** Hidden fields, all of them: code or error, state and iss. */
+  /** All are hidden fields: code or error, state and iss. */
   fields: z.array(z.object({ name: text, value: text })).readonly(),
 });

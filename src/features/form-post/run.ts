@@ -1,4 +1,4 @@
-// form_post where it is on: the page that sends the answer, for the clients that may have it so.
+// form_post, while it is on: the page that sends the answer, for clients that may use it.
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { App } from '../../oidc/app.ts';
 import { toClientModel } from '../../oidc/client-model.ts';
@@ -10,7 +10,7 @@ export function open({ config, issuer, pages, clients }: App): Parts {
   /** OAuth 2.0 Form Post Response Mode §2. */
   async function postAnswer(ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): Promise<void> {
     const client = await clients.load(ctx.oidc.client?.clientId);
-    // Only a refusal comes this way: the engine would send it in the form that is refused.
+    // Only a refusal gets here: the engine would send it in the response mode that is refused.
     if (client?.responseModes.includes('form_post') !== true) {
       redirectWith(ctx, redirectUri, answer);
       return;
@@ -21,7 +21,7 @@ export function open({ config, issuer, pages, clients }: App): Parts {
     const model = { client: toClientModel(client, issuer), action: redirectUri, fields };
     const uiLocales = ctx.oidc.params?.['ui_locales'] as string | undefined;
     const locale = pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
-    // Without links to other languages: the page can't be asked for again.
+    // Without links to other languages, because the page can't be requested again.
     sendPage(ctx, pages.render('form-post', model, { locale }));
   }
 

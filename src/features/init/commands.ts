@@ -52,7 +52,7 @@ const init =
     stderr.write(`\n${then}\n`);
   };
 
-/** All of them or none; existing files are never touched. Only their owner may read keys and data. */
+/** Writes all files or none, and never changes existing files. Only their owner may read keys and data. */
 async function writeAll(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   const taken = Object.keys(files).filter((name) => existsSync(join(folder, name)));
   if (taken.length > 0) throw new CommandError(`nothing was written: ${taken.join(', ')} already exists`);
@@ -69,7 +69,7 @@ const modeline = (path: string) => `# yaml-language-server: $schema=${path}.sche
 const newKey = () => `${randomBytes(32).toString('base64url')}\n`;
 const IGNORE_ALL = '# Data and keys: do not commit.\n*\n';
 
-/** By name. `startUrl`: only this machine may have an http issuer, and only there the new service can be tried. */
+/** Files by name. `startUrl`: only for an http issuer, which must be on this machine, where the service can be tried. */
 function starterFiles(issuer: string, username: string, passwordHash: string) {
   const { port, protocol } = new URL(issuer);
   const isHere = protocol === 'http:';

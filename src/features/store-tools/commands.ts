@@ -36,7 +36,7 @@ async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<
   printDone(io, options, { value: { folder }, text: `Copied the store to ${folder}` });
 }
 
-/** Signing keys, the pepper, what changed about users: docs/redis.md has what stays. The old store stays as it is. */
+/** Copies signing keys, the pepper and data of users; docs/redis.md lists what isn't copied. Doesn't change the old store. */
 async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo): Promise<void> {
   const to = await resolveTarget(options.to);
   const { store } = await readService(options.config, io);
@@ -49,7 +49,7 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
 }
 
 async function resolveTarget(argument: string): Promise<string> {
-  // No configuration could say otherwise for a mount that can't do better.
+  // Accepts any file mode, because no setting here could allow it for a mount that can't do better.
   const resolved = await resolveReference(argument, process.cwd(), { secretFiles: 'any_mode' });
   if ('fault' in resolved) throw new CommandError(`--to ${resolved.fault}`);
   try {
@@ -65,7 +65,7 @@ async function resolveTarget(argument: string): Promise<string> {
   }
 }
 
-/** For an issuer that has a new URL: a start on the store of another is refused, because two would share keys and tokens. */
+/** For an issuer with a new URL. A service refuses to start on another issuer's store: they would share keys and tokens. */
 function setIssuer(options: VerbOptions & YesOption, io: CliIo): Promise<void> {
   return withKeys(
     options,

@@ -1,11 +1,11 @@
-// What an operator asks of lmdb: its tables read as a whole.
+// Reads all tables of lmdb, for commands of an administrator.
 import { chmod, mkdir, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DATA_FILE } from '../../store/lmdb/files.ts';
 import { openFolder } from '../../store/lmdb/lmdb-store.ts';
 import type { LmdbTables } from '../../store/lmdb/tables.ts';
 
-/** Rejects where no service has made a store yet: looking makes none, and an empty copy is no backup. */
+/** Rejects if no service has created a store yet. Creates none, because an empty copy is no backup. */
 async function useFolder<T>(folder: string, use: (tables: LmdbTables) => T | Promise<T>): Promise<T> {
   await stat(join(folder, DATA_FILE)).catch((cause: unknown) => {
     throw new Error(`there is no store in ${folder}`, { cause });
@@ -18,7 +18,7 @@ async function useFolder<T>(folder: string, use: (tables: LmdbTables) => T | Pro
   }
 }
 
-/** All of them, each with its collection. */
+/** Resolves all documents, each with its collection. */
 export const exportDocuments = (folder: string) =>
   useFolder(folder, (tables) =>
     tables.read(() =>
@@ -26,7 +26,7 @@ export const exportDocuments = (folder: string) =>
     ),
   );
 
-/** A copy of everything, into a folder that must not exist; the service may run. */
+/** Copies everything to a folder that must not exist. The service may run. */
 export async function copyFolder(folder: string, to: string): Promise<void> {
   await useFolder(folder, async (tables) => {
     await mkdir(to, { mode: 0o700 });
@@ -37,7 +37,7 @@ export async function copyFolder(folder: string, to: string): Promise<void> {
   });
 }
 
-/** What was acknowledged must survive a power cut. */
+/** Acknowledged writes must survive a power cut. */
 async function flush(path: string): Promise<void> {
   const handle = await open(path, 'r');
   await handle.sync();

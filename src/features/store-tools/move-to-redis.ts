@@ -1,12 +1,12 @@
-// Moves the documents of the embedded store into a Redis: signing keys, the pepper, what changed about users.
+// Moves the documents of the embedded store into a Redis: signing keys, the pepper, data of users.
 import { connectRedis } from '../../store/redis/connection.ts';
 import { documentsKey } from '../../store/redis/keys.ts';
 import type { StoredDocument } from '../../store/store.ts';
 import { exportDocuments } from './lmdb-folder.ts';
 
 /**
- * Puts the documents of a folder into a Redis that has none, with the versions that they had; the service must not run on either
- * meanwhile. Resolves with how many there are of each collection; undefined where the Redis has some already.
+ * Copies the documents of a folder, with their versions, to a Redis that has none. The service must not run on either meanwhile.
+ * Resolves the number of documents of each collection, or undefined if the Redis already has some.
  */
 export async function moveToRedis(
   folder: string,
@@ -20,7 +20,7 @@ export async function moveToRedis(
   return moved;
 }
 
-/** False where there are documents already. */
+/** Resolves false if there are documents already. */
 async function importIntoRedis(
   url: string,
   documents: readonly (StoredDocument & { readonly collection: string })[],

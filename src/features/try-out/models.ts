@@ -1,4 +1,4 @@
-// What the page is given that shows what the demo app got. `startUrl` begins a sign-in.
+// The model of the page that shows what the demo app received. `startUrl` begins a sign-in.
 import * as z from 'zod';
 import { Text as text, Url as url } from '../../views/shared-models.ts';
 
@@ -6,7 +6,7 @@ export const tryModel = z.discriminatedUnion('outcome', [
   z.object({
     outcome: z.enum(['ready', 'stale']),
     startUrl: url,
-    /** The demo user, while it is there. */
+    /** The demo user, while it exists. */
     person: z.object({ username: text, password: text }).optional(),
   }),
   z.object({ outcome: z.literal('refused'), startUrl: url, error: text }),

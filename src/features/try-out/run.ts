@@ -1,5 +1,5 @@
-// The newcomer's try-out page: code + PKCE as the demo client of this very issuer, over real HTTP, ending on the tokens
-// and claims. Served by the management listener, on a loopback issuer with the shipped demo client only.
+// The try-out page: a sign-in with code and PKCE as the demo client of this issuer, over real HTTP, that shows the tokens and
+// claims. Served by the management listener, only on a loopback issuer with the shipped demo client.
 import { createHash, randomBytes } from 'node:crypto';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { Context, Middleware } from 'koa';
@@ -50,7 +50,7 @@ export function open({ config, pages, issuer }: App): Parts {
 
 const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
 
-/** The cookie binds the answer to this browser. `state` and `nonce` only have to follow from it. */
+/** The cookie binds the answer to this browser. `state` and `nonce` are derived from it. */
 function startSignIn(ctx: Context, issuer: string, { client, callback }: Demo): void {
   const verifier = randomBytes(32).toString('base64url');
   const challenge = challengeOf(verifier);
@@ -77,7 +77,7 @@ async function finishSignIn(
   const { code, state, iss, error } = ctx.query;
   if (typeof error === 'string') return { startUrl, outcome: 'refused', error };
   const verifier = ctx.cookies.get(COOKIE) ?? '';
-  // RFC 9207 §2.4: the answer must come from the issuer that was asked.
+  // RFC 9207 §2.4: the answer must come from the issuer that the request went to.
   const isOurs = state === challengeOf(verifier) && iss === issuer;
   if (!isOurs || typeof code !== 'string') return { startUrl, outcome: 'stale' };
   const answer = await fetch(`${issuer}${ENDPOINTS.token}`, {
@@ -96,7 +96,7 @@ async function finishSignIn(
   return { startUrl, outcome: 'signed_in', sections };
 }
 
-/** Verified offline, as an API would: with the published keys alone. */
+/** Verifies the tokens offline, like an API: with the published keys alone. */
 async function readTokens(issuer: string, client: Client, tokens: TokenAnswer, nonce: string) {
   const keys = createRemoteJWKSet(new URL(`${issuer}${ENDPOINTS.jwks}`));
   const own = { issuer, audience: DEMO_CLIENT_ID, algorithms: [client.idTokenSignedResponseAlg] };
