@@ -17,7 +17,7 @@ export type PageParts = Parts &
     routes?: (host: Host, sections: readonly Section[]) => readonly Route[];
     /** A way to sign in besides the password. */
     ways?: (host: Host) => Way;
-    /** Email only: the page where users request a new password or invitation link. */
+    /** Email only: the URL where users request a new password or invitation link. */
     newLinkUrl?: string;
     /** Second factors only: the step between the password and the session. */
     pending?: (host: Host, pages: SignInPages) => PendingSignIns;

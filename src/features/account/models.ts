@@ -7,7 +7,7 @@ import { ApiModel, ScopeModel, Text as text, Url as url } from '../../views/shar
 export const SessionModel = z.object({
   /** Sent with the form that ends it. */
   id: text,
-  /** The name that it sends; empty if that isn't known. */
+  /** Its browser and system, as it names them; empty if unknown. */
   browser: text,
   /** The network of its address. */
   network: text,
@@ -15,7 +15,7 @@ export const SessionModel = z.object({
   at: z.number(),
   /** When an app last signed in with it (epoch seconds); absent for this browser, and for a session saved by a version without it. */
   usedAt: z.number().optional(),
-  /** The session of this browser. */
+  /** Whether it is the session of this browser. */
   current: z.boolean(),
 });
 

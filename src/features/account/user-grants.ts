@@ -47,7 +47,7 @@ export function createUserGrants(host: Host, { index, userSessions }: Held) {
     /** Ends every token of the app for this user; its next sign-in asks again. Resolves false if there was none. */
     async withdraw(accountId: string, clientId: string): Promise<boolean> {
       await userSessions.leave(accountId, clientId);
-      // First the consent, which would create the next grant without asking. Grants that it created until now end below.
+      // The consent first: it would create the next grant without asking. Grants that it created until now end below.
       await consents.withdraw(accountId, clientId);
       const entries = (await index.grantsOf(accountId)).filter((entry) => entry.clientId === clientId);
       for (const { key } of entries) await records.revokeGrant(key, tombstoneSeconds);

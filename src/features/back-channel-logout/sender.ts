@@ -14,7 +14,7 @@ import type { Job } from '../../oidc/job.ts';
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** The last try starts a little more than an hour after the first. */
 const WAITS_MS = [5, 25, 60, 300, 900, 2700, 5].map((seconds) => seconds * 1000);
-/** Reasons that may pass soon. */
+/** Reasons that may pass, so a retry is worthwhile. */
 const PASSING = /^(?:connection|timeout|name|status_(?:408|429|5\d\d))$/;
 
 const FORM: JobForm<EndedSession> = {

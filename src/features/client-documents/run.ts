@@ -36,7 +36,7 @@ export function open(app: App): Parts {
     (provider: Provider): Middleware =>
     async (ctx, next) => {
       const device = ctx.cookies.get(cookieNames(app.issuer).device, { signed: false }) ?? '';
-      // A user has signed in from this browser: its documents are fetched even while strangers name many.
+      // Resolves the user or the trusted browser. Their documents are fetched even while strangers name many.
       ctx.state['browser'] = async () =>
         (await provider.Session.get(ctx)).accountId ?? app.trustedBrowsers.findAny(device);
       const { client_id: clientId } = ctx.query;

@@ -48,7 +48,7 @@ export function aroundDevices(app: App): Middleware {
     ctx.state['formSecret'] = formSecretOf(ctx);
     const { user_code: userCode, ...others } = ctx.query;
     if (ctx.method !== 'GET' || userCode === undefined) return next();
-    // The engine would send a page that submits the code in the URL by itself.
+    // The engine would send a page that automatically submits the code in the URL.
     ctx.state['userCode'] = String(userCode);
     ctx.query = others;
     return next();

@@ -16,7 +16,7 @@ const HANDLE = 'key:';
 const ANSWERED = '{"v":1}';
 /** Eight letters, with any spaces and hyphens between them. Other input isn't corrected. */
 const SPELLED = /^[a-z\s-]{8,32}$/i;
-/** Time after expiry in which a late poll gets expired_token (RFC 8628 §3.5). */
+/** Seconds after expiry in which a late poll gets expired_token (RFC 8628 §3.5). */
 const KEPT_SECONDS = 600;
 /** Maximum length of a parameter. */
 const MAX_LENGTH = 128;
@@ -58,7 +58,7 @@ export function createDeviceCodeAdapter(parts: App): Adapter {
     ]);
   }
 
-  /** Gives the user code to the first answer, before that is saved. Throws CodeUsed for later answers. */
+  /** Claims the user code for the first answer, before the answer is saved. Throws CodeUsed for later ones. */
   async function claim(follows: string, alias: string, ttlSeconds: number): Promise<void> {
     const key = hash(randomUUID());
     const record = { kind: KIND, key, payload: ANSWERED, ttlSeconds, alias, follows };
@@ -73,7 +73,7 @@ export function createDeviceCodeAdapter(parts: App): Adapter {
       const ttlSeconds = (expiresIn ?? Number.NaN) + KEPT_SECONDS;
       const alias = userCode === undefined ? undefined : aliasOf(userCode);
       const isAnswer = id.startsWith(HANDLE);
-      // The first answer: a denial, or an approval that one sign-in continues from.
+      // The first answer: a denial, or an approval that one sign-in continues.
       const isEnd = payload['error'] !== undefined || payload.accountId !== undefined;
       if (isAnswer && alias !== undefined && (payload['inFlight'] === true) !== isEnd)
         await claim(keyOf(id), alias, ttlSeconds);

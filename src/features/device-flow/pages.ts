@@ -81,7 +81,7 @@ export function createDevicePages(app: App) {
   }
 
   async function showFault(ctx: KoaContextWithOIDC, error: Error, out?: ErrorOut): Promise<void> {
-    // The engine has put a new token into a session that was never saved, and would fail to save it again.
+    // The engine has put a new token into a session that was never saved, and would fail to save it.
     const { session } = ctx.oidc;
     if (session !== undefined && session.exp === undefined) await session.destroy();
     if (error.name === 'AbortedError') {

@@ -25,7 +25,7 @@ export async function checkDiscovery({ issuer, at, ask }: Target, report: Report
   if (found !== issuer) report('issuer-mismatch', `the issuer in discovery is ${found}, not ${issuer}`);
   else if (foreign.length > 0)
     report('urls-rewritten', `discovery has URLs that do not start with ${issuer}: ${foreign.join(', ')}`);
-  // RFC 8414 §3.1: if the issuer has a path, clients also look before it.
+  // RFC 8414 §3.1: if the issuer has a path, clients also request the metadata before it.
   const { origin, pathname } = new URL(at);
   const wellKnown = `${origin}${ENDPOINTS.metadata}${pathname}`;
   if (pathname !== '/' && (await ask(wellKnown)).json?.['issuer'] !== issuer)

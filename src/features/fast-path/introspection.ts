@@ -45,7 +45,7 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
     const plain = peekRequest(parts, request, FIELDS, { endpoint: 'introspection', address });
     if (plain === undefined) return undefined;
     const { form, client, count } = plain;
-    // The engine answers outages.
+    // During an outage, the engine answers.
     const answer = await describe(form['token'] ?? '', client.clientId).catch(() => undefined);
     if (answer !== undefined) await count();
     return answer;

@@ -29,7 +29,7 @@ type Found = Readonly<{
 
 export function fastRefresh(parts: FastParts): FastAnswer {
   const { provider, config, audit, maySign, records } = parts;
-  // An API whose tokens have claims of the user needs a request of the engine.
+  // An API whose tokens have claims of the user needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
 
   async function issue(found: Found) {
@@ -45,7 +45,7 @@ export function fastRefresh(parts: FastParts): FastAnswer {
     const token = new provider.AccessToken(ofBoth);
     token.claims = claims;
     token.scope = grant.getOIDCScopeFiltered(next.scopes);
-    // The source of its claims, outside of a request of the engine.
+    // `source` provides its claims outside the engine's requests.
     const jwt = await Object.assign(token, { source: next }).save();
     return { refreshToken, token, jwt, idToken: await issueIdToken(parts, found, next) };
   }
@@ -59,7 +59,7 @@ export function fastRefresh(parts: FastParts): FastAnswer {
     let answer: object | undefined;
     try {
       await records.run(async () => {
-        // The engine answers outages.
+        // During an outage, the engine answers.
         const found = await find(parts, client, form['refresh_token']).catch(() => undefined);
         if (found === undefined) return;
         await count();

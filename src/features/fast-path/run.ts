@@ -1,5 +1,5 @@
 // Answers frequent requests of machines before Koa: discovery, JWKS, machine tokens, refreshes, introspection and userinfo. It
-// answers only plain requests with success; any other request goes through the middleware unchanged.
+// answers only plain requests that succeed; any other request goes through the middleware unchanged.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';

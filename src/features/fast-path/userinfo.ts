@@ -25,7 +25,7 @@ export function fastUserinfo(parts: FastParts): FastAnswer {
     return client !== undefined && guard.isPlain(client);
   }
 
-  /** The engine answers for tokens with individually requested claims. */
+  /** Whether the token is for userinfo. The engine answers if claims were requested individually. */
   const worksHere = ({ aud, scopes, claims: asked = {} }: AccessToken) =>
     [aud].flat().includes(tokens.issuer) && scopes.has('openid') && Object.keys(asked).length === 0;
 
@@ -45,7 +45,7 @@ export function fastUserinfo(parts: FastParts): FastAnswer {
   }
 
   return async function answerUserinfo(request, { clientAddress }) {
-    // The engine answers outages.
+    // During an outage, the engine answers.
     const answer = await asOneRequest(parts, () => describe(jwtIn(request) ?? '')).catch(() => undefined);
     if (answer !== undefined) await limits.takeAddress('userinfo', clientAddress);
     return answer;

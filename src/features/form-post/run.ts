@@ -10,7 +10,7 @@ export function open({ config, issuer, pages, clients }: App): Parts {
   /** OAuth 2.0 Form Post Response Mode §2. */
   async function postAnswer(ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): Promise<void> {
     const client = await clients.load(ctx.oidc.client?.clientId);
-    // Only a refusal gets here: the engine would send it in the response mode that is refused.
+    // Only an error gets here: the engine would send it in the response mode that is rejected.
     if (client?.responseModes.includes('form_post') !== true) {
       redirectWith(ctx, redirectUri, answer);
       return;

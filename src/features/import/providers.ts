@@ -19,7 +19,7 @@ type Provider = Readonly<{
   clientsAt: string;
   toClient: (fields: Fields, content: unknown) => ClientDraft | undefined;
   issuerOf: (content: unknown) => string;
-  /** Their paths, by ours. */
+  /** Paths in the provider's file, by paths in ours. */
   settings: Readonly<Record<string, string>>;
   groupsOf: (content: unknown) => readonly string[];
   notesOf: (content: unknown) => readonly string[];

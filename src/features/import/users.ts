@@ -14,7 +14,7 @@ type UserFields = Readonly<{
   username: string;
   /** argon2id, as a PHC string. */
   passwordHash: string | undefined;
-  /** Undefined: the file has no groups. */
+  /** Undefined: the file doesn't name groups. */
   groups: readonly string[] | undefined;
   disabled: unknown;
   /** Also has attributes that aren't claims here. */
@@ -53,7 +53,7 @@ const READERS = {
       ),
     ),
   }),
-  /** Dex identifies users by address, and has bcrypt hashes. */
+  /** Dex identifies users by address, and has bcrypt hashes, which are left out. */
   dex: ({ email, username, name = username, emailVerified = true, groups }: Fields): UserFields => ({
     username: textOf(email),
     passwordHash: undefined,

@@ -52,7 +52,7 @@ const changing =
       const found = (await jobs.list()).filter((one) => id === undefined || one.id === id);
       if (id !== undefined && found.length === 0) throw new CommandError(`no email with the ID ${id} waits`);
       const now = store.clock.now();
-      // An email that is being sent would be sent twice.
+      // Retrying an email that is being sent would send it twice.
       const free = found.filter(({ job }) => done === 'Dropped' || !job.isHeld || job.notBefore <= now);
       for (const one of free)
         await (done === 'Dropped' ? jobs.remove(one) : jobs.change(one, { notBefore: now }));

@@ -1,5 +1,5 @@
 // Sign-up: who can, and the page of the emailed link, where the newcomer chooses a username. The user is created there and not before, so
-// that nobody can reserve an address or a username.
+// that no one can reserve an address or a username.
 import { domainToASCII } from 'node:url';
 import type { Context } from 'koa';
 import { HOUR } from '../../config/notation.ts';
@@ -70,7 +70,7 @@ export function followSignUp(host: Host, settings: MailSettings): FollowMailLink
     if (!canSignUp(settings, email) || (await findByAddress(host, email)).length > 0) return undefined;
     if (await isBarred(host, email)) return undefined;
     const page = pageContextOf(ctx);
-    // If an outage cut off a request after it had written its user, the link works again, for the same username.
+    // If an outage interrupts a request after it has written its user, the link works again, for the same username.
     const begun = await storedUsers.findById(accountId);
     const username = begun?.username ?? (form ? typedIn(form) : suggestedFor(email));
     const claims = withName(username, { email, email_verified: true, locale: page.locale });

@@ -6,7 +6,7 @@ import type { JobFailure } from '../../store/outbox.ts';
 import type { composeLetter } from './letter.ts';
 import { type MailSettings, mailAddress, parseSender, parseServer } from './feature.ts';
 
-/** Shorter than the hold of a job (sender.ts). Also limits a server that answers slowly, because each of TIMES is for one silence. */
+/** Shorter than a job's first wait (sender.ts). Also limits a server that answers slowly, because TIMES only limit each silence. */
 const WHOLE_MS = 50_000;
 const TIMES = { dnsTimeout: 8000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 /** No message can name a file or a URL as its content. */
@@ -85,7 +85,7 @@ export async function sendMessage(settings: MailSettings, given: Message): Promi
   const name = createHash('sha256').update(id).digest('hex').slice(0, 32);
   const message = {
     ...content,
-    // Not as text, which is parsed as a list. Without a name.
+    // Not as text, which is parsed as a list, and without a name.
     envelope: { from: from.address, to: [address] },
     from,
     to: { name: '', address },

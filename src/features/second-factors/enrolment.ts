@@ -31,9 +31,9 @@ type EnrolmentFor = Readonly<{
   isFirst: boolean;
   /** Requires a passkey with user verification: the user has no password, or the app requires one. */
   mustVerifyUser?: boolean | undefined;
-  /** The session used a recovery code: a factor that it adds proves no more at first. */
+  /** The session used a recovery code: at first, a factor that it adds proves no more than that. */
   isRecovered?: boolean;
-  /** The session's uid, if it continues. */
+  /** The uid of the session, if it continues. */
   by?: string | undefined;
 }>;
 

@@ -115,7 +115,7 @@ export const factors = z.discriminatedUnion('outcome', [
     enrolment: EnrolmentModel.optional(),
     /** The page adds a factor of this method instead of listing factors. */
     adding: z.enum(['passkey', 'one_time_code']).optional(),
-    /** The page that adds a factor, by method. */
+    /** The pages that add a factor, by method. */
     addPasskeyUrl: url.optional(),
     addCodeUrl: url.optional(),
     /** Adding a factor leads to recovery codes, because it is the user's first. */

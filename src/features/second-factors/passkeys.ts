@@ -77,7 +77,7 @@ export function parseCredential(text: string): CredentialJSON | undefined {
 const HANDLE_BYTES = 32;
 /** WebAuthn L3 §7.1. */
 const MAX_ID_BYTES = 1023;
-/** ES256, RS256 and EdDSA. Algorithms that a library adds may be unknown to a process on another Node.js version. */
+/** ES256, RS256 and EdDSA. Others that the library adds may be unknown to a process on another Node.js version. */
 const ALGORITHMS = [-7, -257, -8];
 
 /**

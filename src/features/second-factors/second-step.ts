@@ -1,4 +1,4 @@
-// The second step: after the password, before there is any session, or in a session that proved less than the app needs.
+// The second step: after the password, before there is any session, or in a session that proved less than the app requires.
 import type { Context } from 'koa';
 import type { OpenInteraction } from '../../oidc/open-interaction.ts';
 import { TooManyRequests } from '../../limits/limits.ts';

@@ -49,7 +49,7 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
 }
 
 async function resolveTarget(argument: string): Promise<string> {
-  // Accepts any file mode, because no setting here could allow it for a mount that can't do better.
+  // Any file mode is accepted, because no configuration could allow it for a mount that can't do better.
   const resolved = await resolveReference(argument, process.cwd(), { secretFiles: 'any_mode' });
   if ('fault' in resolved) throw new CommandError(`--to ${resolved.fault}`);
   try {

@@ -94,7 +94,7 @@ function renderIndex(search: URLSearchParams, config: Config): string {
   return compileTemplate(readFileSync(file, 'utf8'), file)({ model, branding: views.branding });
 }
 
-/** Answers with the page, or with why its template failed, where a service would show the built-in page. */
+/** Answers with the page, or with the fault of its template, for which a service would show the built-in page. */
 function renderState({ name, model }: PageState, locale: string, config: Config): Answer {
   const faults: string[] = [];
   const { pages } = createViews({

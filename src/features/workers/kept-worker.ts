@@ -47,7 +47,7 @@ export class KeptWorker {
     return this.#worker?.process.pid;
   }
 
-  /** Resolves when it serves for the first time; rejects with the reason when it can't. */
+  /** Resolves when it serves for the first time; rejects with the reason if it can't. */
   async start(): Promise<void> {
     this.#kept = this.#keep();
     await this.#first.promise;
