@@ -1,4 +1,4 @@
-// THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
+// THE MIDDLEWARE LIST: every request passes it from top to bottom.
 import Koa, { type Middleware } from 'koa';
 import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoint-rows.ts';
 import type { PageParts } from '../features/page-parts.ts';
@@ -60,7 +60,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   return { callback: () => front?.(app.callback()) ?? app.callback() };
 }
 
-/** A router looks at each of its routes with each request that comes by. */
+/** Skips `middleware` for other paths, because a router tries all of its routes for each request. */
 function below(prefix: string, middleware: Middleware): Middleware {
   return (ctx, next) => (ctx.path.startsWith(prefix) ? middleware(ctx, next) : next());
 }
@@ -70,7 +70,7 @@ function refuseUnknown(): never {
   throw new Refusal(404, 'not_found');
 }
 
-/** Whatever a Host or X-Forwarded header says, every URL and the cookies' Secure follow the issuer. */
+/** Makes every URL and the cookies' Secure follow the issuer, whatever a Host or X-Forwarded header says. */
 function pinToIssuer(app: Koa, issuer: string): void {
   const { protocol, host } = new URL(issuer);
   Object.defineProperties(app.request, {

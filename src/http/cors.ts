@@ -33,7 +33,7 @@ function allow(ctx: Context, origin: string, isPreflight: boolean): void {
   });
 }
 
-/** The engine's own, which reflect any origin. */
+/** Removes the engine's own headers, which reflect any origin. */
 function removeCorsHeaders(ctx: Context): void {
   for (const name of ctx.res.getHeaderNames()) if (name.startsWith('access-control-')) ctx.remove(name);
 }

@@ -1,13 +1,13 @@
-// An HTTP server whose close loses no request: it accepts no further connection, every answer from then on is the
-// last of its connection, and connections that nobody uses end after a moment. server.ts has the deadlines.
+// An HTTP server whose close loses no request: it accepts no further connections, each answer from then on is the
+// last of its connection, and unused connections are closed after a moment. server.ts has the deadlines.
 import { Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Server as Acceptor, type Socket } from 'node:net';
 
 /** Below the 10 s after which container runtimes kill. */
 const DRAIN_TIMEOUT_MS = 8000;
-/** A busy connection has its next request on the way when the stop comes; it may take this long to arrive. */
+/** When the stop begins, a busy connection's next request may be on its way; it may take this long to arrive. */
 const NEXT_REQUEST_MS = 500;
-/** Those of Node, by the code of the error; any other is a bad request. */
+/** Node's statuses by error code; any other error is a bad request. */
 const STATUSES: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -38,16 +38,16 @@ export class DrainingServer extends Server {
     return this.#connections.size;
   }
 
-  /** Also called by node:cluster, when the primary ends its workers. However often it is called, it happens once. */
+  /** Drains once, however often it is called. node:cluster calls it too, when the primary stops its workers. */
   override close(callback?: (error?: Error) => void): this {
     this.#closed ??= this.#drain();
     void this.#closed.then(() => callback?.());
     return this;
   }
 
-  /** Node would close the connection at once and lose earlier responses. */
+  /** Closes a connection after its earlier responses. Node would close it at once and lose them. */
   async #end(socket: Socket, status?: number): Promise<void> {
-    // Each further packet is an error again.
+    // Each further packet causes another error.
     if (this.#unreadable.has(socket)) return;
     this.#unreadable.add(socket);
     socket.on('error', () => undefined);
@@ -69,7 +69,7 @@ export class DrainingServer extends Server {
   }
 
   async #drain(): Promise<void> {
-    // Not http's own close: that cuts a caller between two requests, and ends the deadlines for slow ones.
+    // Not http's own close: it disconnects callers between two requests, and stops the deadlines for slow ones.
     const closed = new Promise<void>((resolve) => Acceptor.prototype.close.call(this, () => resolve()));
     for (const response of this.#answers) sayLast(response);
     const isQuiet = this.#answers.size === 0 && performance.now() - this.#answeredAt > NEXT_REQUEST_MS;
@@ -79,7 +79,7 @@ export class DrainingServer extends Server {
     await closed;
     clearInterval(unused);
     clearTimeout(deadline);
-    // Nothing is left to close but http's own timer.
+    // Only http's own timer is left to stop.
     super.close();
   }
 

@@ -1,5 +1,5 @@
-// The first check of a request: its target is one of ours, in its one form, with a method that is served there. All later
-// middleware relies on it.
+// The first check of a request: its target is one of our paths, in its one form, with a method that is served there. All
+// later middleware relies on it.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
@@ -9,7 +9,7 @@ import type { ClientAddress } from './client-address.ts';
 import { scriptableHeaders } from './headers.ts';
 import { closeUnread } from './malformed.ts';
 
-/** RFC 3986 §3.2.2, without what no host of a web server has: a name or an address, and a port. */
+/** RFC 3986 §3.2.2, only what a web server's host can be: a name or an address, and a port. */
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 const WELL_KNOWN = [ENDPOINTS.discovery, ENDPOINTS.metadata];
 
@@ -27,7 +27,7 @@ export function admitRequests(issuer: string, clientAddress: ClientAddress): Mid
     );
     if (!hasOneHost(ctx.req))
       throw new Refusal(400, 'invalid_request', 'the request needs one Host header that names a host');
-    // RFC 9112 §3.2.2: an absolute-form target is ours with our host only; it names one of the sender's choice.
+    // RFC 9112 §3.2.2: a target in absolute form is ours only if it names our host. The sender can name any.
     const target = (ctx.req.url ?? '').replace(ownOrigin, '');
     if (!target.startsWith('/'))
       throw new Refusal(400, 'invalid_request', 'the request target must be a path');
@@ -68,8 +68,8 @@ function peerOf({ socket }: IncomingMessage): string {
 }
 
 /**
- * RFC 9112 §3.2: 400 for no Host, for several and for one that isn't a host. Nothing here is built from it, but whatever
- * stands in front may read another one of two than we would.
+ * RFC 9112 §3.2: 400 for no Host, for several and for one that isn't a host. Nothing here is built from it, but of two
+ * headers, a proxy in front may read the other one.
  */
 export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   const isHost = (_text: string, at: number) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'host';
@@ -77,7 +77,7 @@ export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   return others.length === 0 && HOST.test(host);
 }
 
-/** The path below the issuer. Both forms of the well-known addresses are ours (RFC 8414 §3.1, OIDC Discovery §4). */
+/** Returns the path below the issuer. Both forms of the well-known addresses are ours (RFC 8414 §3.1, OIDC Discovery §4). */
 export function ownPath(path: string, prefix: string): string | undefined {
   if (prefix === '') return path;
   const wellKnown = WELL_KNOWN.find((known) => path === `${known}${prefix}`);

@@ -97,7 +97,7 @@ function toAnswer(error: unknown, ctx: Context): Answer {
       : AWAY.description;
     return { ...AWAY, description, retryAfterSeconds: error.retryAfterSeconds };
   }
-  // Something of a user is sealed under an encryption key that isn't configured, as the log says.
+  // A user's data is sealed with an encryption key that isn't configured. The log names the key.
   if (error instanceof VaultError) return AWAY;
   if (error instanceof TooManyRequests) {
     return {
@@ -110,11 +110,11 @@ function toAnswer(error: unknown, ctx: Context): Answer {
   return { status: 500, error: 'server_error', description: 'something went wrong' };
 }
 
-/** The caller left before its body was read, or was too slow. A whole body is lost too when the connection is reset behind it. */
+/** The caller left before its body was read, or was too slow. A reset of the connection loses a complete body, too. */
 const isCutOff = (error: unknown, { req }: Context): boolean =>
   req.destroyed && (!req.complete || error === req.errored);
 
-/** By path for what we serve; by Accept for what we don't know, and for a limit. */
+/** Decided by path for what we serve; by Accept for unknown paths and for limits. */
 function isForUsers(ctx: Context): boolean {
   const wantsPage = ctx.accepts('json', 'html') === 'html';
   // Programs also reach limits on pages. Only a browser accepts HTML.

@@ -1,4 +1,4 @@
-// Authorization and sign-out requests that come as a form (OIDC Core §3.1.2.1, RP-Initiated Logout §2), sent on as the
+// Redirects authorization and sign-out requests that come as a form (OIDC Core §3.1.2.1, RP-Initiated Logout §2) to the
 // same request by GET. The engine serves POST only with SameSite=None cookies; after a redirect the browser sends ours.
 import type { Middleware } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';

@@ -1,4 +1,4 @@
-// The headers that our answers share, as plain functions: the middleware and the fast path send the same.
+// The headers that our answers share, as plain functions, so that the middleware and the fast path send the same.
 import type { Middleware } from 'koa';
 import { isLoopbackUrl } from '../config/uri.ts';
 
@@ -6,10 +6,10 @@ export type Headers = Readonly<Record<string, string>>;
 
 /**
  * `script-src 'self'` is for the pages' own script in assets/; no page needs it.
- * No form-action: browsers apply it to the redirect that follows a sign-in, and that one goes to the app.
+ * No form-action: browsers apply it to the redirect after a sign-in, which goes to the app.
  */
 function contentSecurityPolicy(issuer: string): string {
-  // A developer's app on the same machine has its logo there.
+  // A developer's app on the same machine serves its logo there.
   const ofThisMachine = isLoopbackUrl(issuer) ? ' http://localhost:* http://127.0.0.1:*' : '';
   return [
     "default-src 'none'",
@@ -22,7 +22,7 @@ function contentSecurityPolicy(issuer: string): string {
   ].join('; ');
 }
 
-/** On every answer, the engine's and the errors' included (ASVS 3.4). */
+/** Headers of every answer, including those of the engine and errors (ASVS 3.4). */
 export function securityHeaders(issuer: string): Headers {
   return {
     'Content-Security-Policy': contentSecurityPolicy(issuer),
@@ -37,7 +37,7 @@ export function securityHeaders(issuer: string): Headers {
   };
 }
 
-/** On every answer where scripts may call, whether one called or not. A page shows the id in its text. */
+/** Headers of every answer of an endpoint that scripts may call. Pages show the id in their text instead. */
 export function scriptableHeaders(requestId: string): Headers {
   return { 'X-Request-Id': requestId, Vary: 'Origin' };
 }

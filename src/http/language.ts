@@ -1,5 +1,5 @@
-// The language of the pages for one browser: its own, what the app asked for, and what the user chose on a page, which a
-// cookie remembers.
+// The language of the pages for one browser: the browser's, the one that the app asks for, and the one that the user chose
+// on a page, which a cookie stores.
 import type { Context, Middleware } from 'koa';
 import { ENDPOINT_TABLE } from '../config/endpoints.ts';
 import { cookieNames, cookieOptions } from '../oidc/cookie-names.ts';
@@ -10,7 +10,7 @@ const PROGRAM_PATHS = ENDPOINT_TABLE.filter(({ caller }) => caller !== 'person')
 const PROGRAM_FOLDERS = ['/assets/', '/.well-known/'];
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
-/** Sets `ctx.state.language` (what is known) and `ctx.state.page` (what a page is rendered with, without an app's wish). */
+/** Sets `ctx.state.language` (all that is known) and `ctx.state.page` (how a page is rendered without an app's wish). */
 export function setLanguage(pages: Pages, issuer: string): Middleware {
   const { language: remembered } = cookieNames(issuer);
   const forPrograms = pages.localeFor({});
@@ -42,14 +42,14 @@ export function setLanguage(pages: Pages, issuer: string): Middleware {
   };
 }
 
-/** Before the edge has cut the issuer's own path off, which stands behind the well-known address in one form of it. */
+/** Called before the edge removes the issuer's path, which follows the well-known address in one of its two forms. */
 function isPage(path: string): boolean {
   return (
     !PROGRAM_FOLDERS.some((one) => path.includes(one)) && !PROGRAM_PATHS.some((one) => path.endsWith(one))
   );
 }
 
-/** The same page in another language: where its address alone leads to it, because no page repeats what a request sent. */
+/** Links to the same page in another language, if its address alone leads to it: no page repeats what a request sent. */
 function linkTo({ method, query }: Context): RenderContext['languageUrl'] {
   const { lang: _, client_id: client, ...others } = query;
   const isPlain = client === undefined || /^[\w.-]{1,100}$/.test(String(client));

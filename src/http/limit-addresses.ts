@@ -1,5 +1,5 @@
-// Counts requests by address. What counts by client or by account is counted where those are known: oidc/client-authentication.ts and
-// users/sign-in.ts.
+// Counts requests by address. Limits by client or by account are counted where these are known: oidc/client-authentication.ts
+// and users/sign-in.ts.
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { findEndpoint } from '../config/endpoints.ts';
@@ -7,7 +7,7 @@ import { hasClient } from '../oidc/client-authentication.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
 
-/** What was counted in front of the middleware, and is to be answered by it (429, 503). */
+/** Errors from code in front of the middleware, which answers them (429, 503). */
 export const REFUSED = new WeakMap<IncomingMessage, unknown>();
 
 export function limitAddresses(limits: Limits, tokens: AccessTokens): Middleware {

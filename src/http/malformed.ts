@@ -1,5 +1,5 @@
-// What is refused before it is parsed, compared or stored: headers, queries and bodies that are too large or ambiguous, and credentials
-// with control bytes. What an honest client sends stays far below.
+// Rejects requests before they are parsed, compared or stored: headers, queries and bodies that are too large or ambiguous, and
+// credentials with control bytes. Requests of honest clients stay far below these limits.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
@@ -10,9 +10,9 @@ import { Refusal } from '../views/refusal.ts';
 const MAX_HEADERS = 100;
 export const MAX_QUERY_BYTES = 12 * 1024;
 const MAX_PARAMETERS = 100;
-/** As the engine has it, and more than any grant or token needs. */
+/** The engine's own limit, and more than any grant or token needs. */
 const MAX_BODY_BYTES = 56 * 1024;
-/** These are kept with the sign-in. Tokens, `state` and `nonce` may be longer. */
+/** For parameters that are stored with the sign-in. Tokens, `state` and `nonce` may be longer. */
 const MAX_LENGTH = 1024;
 /** Ignored if too long, as OIDC Core §3.1.2.1 allows. */
 const HINTS = ['acr_values', 'claims_locales', 'display', 'login_hint', 'ui_locales'];
@@ -21,7 +21,7 @@ const REQUESTS = ['claims', 'prompt'];
 const SINGLE_HEADERS: ReadonlySet<string> = new Set(['authorization', 'content-type', 'origin']);
 const AMPERSAND = 38;
 const BASIC = /^basic ([A-Za-z0-9+/]+={0,2})$/i;
-/** RFC 6749 Appendix A allows none of them in an id or a secret. */
+/** RFC 6749 Appendix A allows no control characters in an id or a secret. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f]|%[01][\da-f]|%7f/i;
 
@@ -45,14 +45,14 @@ function refuseControlBytes(ctx: Context, issuer: string): void {
   throw new Refusal(401, 'invalid_client', 'client authentication failed');
 }
 
-/** A body that is too long isn't read to its end: the connection closes with the response. */
+/** Closes the connection with the response if the body is too long, because it isn't read to its end. */
 export function closeUnread(ctx: Context): void {
   const { complete, headers } = ctx.req;
   const isEndless = headers['transfer-encoding'] !== undefined || isTooLong(ctx.req);
   if (!complete && isEndless) ctx.set('Connection', 'close');
 }
 
-/** What is wrong with the headers, whatever they mean. */
+/** Finds faults of the headers that don't depend on their meaning. */
 export function headerFault({ rawHeaders }: IncomingMessage): Refusal | undefined {
   if (rawHeaders.length / 2 > MAX_HEADERS) {
     return new Refusal(431, 'invalid_request', 'the request has too many headers');
@@ -85,7 +85,7 @@ const isTooLong = ({ headers }: IncomingMessage, most = MAX_BODY_BYTES): boolean
 
 const tooLarge = () => new Refusal(413, 'invalid_request', 'the form is too large');
 
-/** The engine reads its bodies by `iterator`; here is counted what it reads. It has a bound of its own, with 400. */
+/** Counts what the engine reads of a body, by `iterator`. The engine has its own limit, which it answers with 400. */
 function limitBody(ctx: Context): void {
   const { maxBytes: most = MAX_BODY_BYTES } = findEndpoint(ctx.path) ?? {};
   if (isTooLong(ctx.req, most)) throw tooLarge();

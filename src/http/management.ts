@@ -1,17 +1,17 @@
-// The management listener: health and metrics for operators. Never on the public port.
+// The management listener: health and metrics for administrators. Never on the public port.
 import { isIP } from 'node:net';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import { METRICS_CONTENT_TYPE, type Snapshot } from '../observability/metrics.ts';
 
-/** Which configuration runs, and what is wrong with the file that was not taken over. */
+/** Which configuration runs, and what is wrong with a file that was rejected. */
 export type ConfigStatus = Readonly<{
   /** The same on every node that runs the same configuration. */
   hash: string;
   problem: string | undefined;
-  /** Of a change that was taken over and has emptied a list. */
+  /** Set if the last reload has emptied a list. */
   warning?: string | undefined;
-  /** Changed settings of the file that wait for a restart. Absent when there are none. */
+  /** Changed settings that take effect at a restart. Absent when there are none. */
   pending?: readonly string[] | undefined;
 }>;
 
@@ -21,13 +21,13 @@ export type Status = Readonly<{
   problems: readonly string[];
   /** Warnings, which don't make the service unready. */
   warning?: string | undefined;
-  /** `workers`: which configuration each process runs; undefined when it could not say. */
+  /** `workers`: the configuration of each process; `hash` is undefined if it didn't answer. */
   configuration: ConfigStatus & {
     readonly workers?: readonly { readonly pid: number | undefined; readonly hash: string | undefined }[];
   };
 }>;
 
-/** The same for the metrics. */
+/** Returns the status as metrics. */
 export function summaryOf({ problems, configuration: { hash, problem } }: Status): Snapshot {
   return [
     ['configuration_info', 1, { hash }],
@@ -57,8 +57,8 @@ export function createManagementApp({ address, status, metrics, more = [] }: Man
     if (hosts.length > 1) return sendJson(ctx, 400, { error: 'several Host headers' });
     if (ctx.path === '/healthz') return sendJson(ctx, 200, { status: 'ok' });
     const host = hostNameOf(hosts[0]);
-    // DNS rebinding: a web page whose name is made to resolve to this address could read the answers in the browser of
-    // somebody who can reach it. Its requests carry that name; an IP address can't be rebound, and HTTP/1.0 has no browsers.
+    // DNS rebinding: a web page whose name resolves to this address could read the answers in the browser of a user who
+    // can reach it. Its requests carry that name; an IP address can't be rebound, and no browser uses HTTP/1.0.
     if (host !== undefined && isIP(host) === 0 && !names.has(host))
       return sendJson(ctx, 421, {
         error: 'the host name of this request is not in management.hosts of the configuration',
@@ -66,7 +66,7 @@ export function createManagementApp({ address, status, metrics, more = [] }: Man
     if (ctx.path === '/readyz') {
       const { problems, warning, configuration } = await status();
       const [code, said] = problems.length === 0 ? [200, 'ready'] : [503, 'not ready'];
-      // A broken file on disk does not make a running node unready; it is here to be seen.
+      // A broken file on disk doesn't make a running node unready; the answer only reports it.
       return sendJson(ctx, code, { status: said, problems, warning, configuration });
     }
     if (ctx.path === '/metrics') {
@@ -80,14 +80,14 @@ export function createManagementApp({ address, status, metrics, more = [] }: Man
   return app;
 }
 
-/** As text: a body that is an object has Koa look at `Response`, which loads Node's own fetch. */
+/** Sends JSON as text: for an object, Koa would look at `Response`, which loads Node's own fetch. */
 function sendJson(ctx: Context, status: number, value: object): void {
   ctx.status = status;
   ctx.type = 'application/json';
   ctx.body = JSON.stringify(value);
 }
 
-/** `[::1]:3001` -> `::1`. Of the header as it came: a forwarded host is what the caller says. */
+/** `[::1]:3001` -> `::1`. Reads the Host header itself, because the caller can forge a forwarded host. */
 function hostNameOf(header: string | undefined): string | undefined {
   return header
     ?.replace(/:\d*$/, '')

@@ -14,12 +14,12 @@ const MAX_CONNECTIONS = 10_000;
 
 export type Address = { readonly host: string; readonly port: number };
 
-/** As a Koa app has it. */
+/** The part of a Koa app that a listener needs. */
 export type App = { callback(): RequestListener };
 
 export type Listener = ReturnType<typeof createListener>;
 
-/** `name` says in errors which listener it is. */
+/** `name` names the listener in errors. */
 export function createListener(name: string, { host, port }: Address, maxConnections = MAX_CONNECTIONS) {
   let handle: RequestListener | undefined;
   const server = new DrainingServer({
@@ -29,35 +29,35 @@ export function createListener(name: string, { host, port }: Address, maxConnect
     connectionsCheckingInterval: SECOND,
   });
   server.on('request', (request, response) => handle?.(request, response));
-  // With workers, a full one would return connections to the primary, which would pass them on to other full ones.
+  // Otherwise a full worker would return connections to the primary, which would pass them on to other full ones.
   Object.assign(server, { maxConnections, dropMaxConnection: true });
-  // Connections that only wait for a next request make room for new ones, long before none is left. Those that
-  // hold up a request end by their deadlines.
+  // Idle connections are closed to make room for new ones, long before none is left. Connections with a slow
+  // request end by their deadlines.
   server.on('connection', (socket: Socket) => {
-    // The operating system forgets the address as soon as the connection is reset; Node remembers it once it was asked for. A request
-    // without an address would count against no address, and one is what the audit trail needs.
+    // The operating system forgets the address once the connection is reset; Node remembers it once it has been read. A request without
+    // an address would escape the limits, and the audit trail needs one.
     if (socket.remoteAddress === undefined) socket.destroy();
     if (server.openConnections > maxConnections * 0.75) server.closeIdleConnections();
   });
 
   return {
-    /** Requests from now on go to `app`; those in flight end where they began. Called before `start`, too. */
+    /** Sends new requests to `app`; those in flight end where they began. Call it before `start`, too. */
     serve(app: App): void {
       handle = app.callback();
     },
-    /** Resolves the address in use; rejects with one clear line when it can't be had. */
+    /** Resolves with the address in use. Rejects with StartError when it can't be used. */
     async start(): Promise<Address> {
       await once(server.listen(port, host), 'listening').catch((cause: Error) => {
         throw new StartError(`${name} ${host}:${port} can't be used: ${cause.message}`, { cause });
       });
       return { host, port: (server.address() as AddressInfo).port };
     },
-    /** Stops accepting, lets requests in flight end, closes the rest after 8 s. */
+    /** Stops accepting connections, waits for requests in flight, closes the rest after 8 s. */
     stop: () => new Promise<void>((resolve) => void server.close(() => resolve())),
   };
 }
 
-/** Why the service can't start, in one line for the operator. */
+/** Why the service can't start, in one line for the administrator. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
