@@ -1,4 +1,4 @@
-// `postern client …`: clients and their secrets. A secret that is made here is shown once and kept nowhere.
+// `postern client …`: clients and their secrets. A secret that is generated here is shown once and stored nowhere.
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { loadConfig } from '../config/load.ts';
@@ -25,7 +25,7 @@ export function registerClient(program: Command, io: CliIo): void {
 }
 
 function makeSecret({ json = false }: { readonly json?: boolean }, io: CliIo): void {
-  // 43 characters, all of them unreserved: no form or Basic encoding changes them.
+  // 43 characters, all unreserved, so that no form or Basic encoding changes them.
   const secret = randomBytes(32).toString('base64url');
   const hash = `sha256:${digestOf(secret).toString('hex')}`;
   const yaml = `client_secrets:\n  - hash: "${hash}"\n`;

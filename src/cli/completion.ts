@@ -15,7 +15,7 @@ export function registerCompletion(program: Command, { stdout }: CliIo): void {
 const quoted = (words: readonly (string | undefined)[]) =>
   `'${[...new Set(words)].filter(Boolean).join(' ')}'`;
 
-/** A case of a shell for each verb: what can follow it. Where nothing of that fits, shells complete files. */
+/** Returns a shell case for each verb, with the words that can follow it. Where none of them fits, shells complete files. */
 function toCases(command: Command, at = ''): string[] {
   const options = command.createHelp().visibleOptions(command);
   const choices = [...command.registeredArguments, ...options].flatMap(({ argChoices = [] }) => argChoices);
@@ -29,7 +29,7 @@ function toCases(command: Command, at = ''): string[] {
 const pathsOf = (command: Command, at = ''): string[] =>
   command.commands.flatMap((verb) => [`'${at} ${verb.name()}'`, ...pathsOf(verb, `${at} ${verb.name()}`)]);
 
-/** A function of both shells, for the words up to the one that is being completed. */
+/** Returns a function for both shells, which takes the words before the one that is being completed. */
 const toScript = (program: Command): string => `_postern_at() {
   at='' plain='' dashed=''
   for word in "$@"; do

@@ -1,4 +1,4 @@
-// Shared by the verbs: options, reading the configuration, and how its problems are shown.
+// Shared by the verbs: options, reading the configuration, and printing its problems.
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { type Config, ConfigError } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
@@ -12,7 +12,7 @@ export const configOption = () =>
 
 export const jsonOption = () => new Option('--json', 'print JSON');
 
-/** `--no-secrets`: the option is called `secrets`, true unless this is given. */
+/** `--no-secrets`: the option is called `secrets`, and is true by default. */
 export const noSecretsOption = () =>
   new Option('--no-secrets', "don't resolve env: and file: references (for CI without secrets)");
 
@@ -31,7 +31,7 @@ export function checked(faultOf: (value: string) => string | undefined): (value:
   };
 }
 
-/** For what must work while the file is broken: faults of clients, APIs and users are warnings. */
+/** For verbs that must work while the file is broken: faults of clients, APIs and users are warnings. */
 export async function readService(file: string, io: CliIo): Promise<Config> {
   try {
     return await loadConfig(file);
@@ -43,7 +43,7 @@ export async function readService(file: string, io: CliIo): Promise<Config> {
   }
 }
 
-/** Every problem on a line of its own, or all of them as JSON. */
+/** Prints each problem on its own line, or all of them as JSON. */
 export function printProblems(io: CliIo, { problems }: ConfigError, json: boolean): void {
   if (json) return printJson(io, { ok: false, problems });
   for (const problem of problems) io.stderr.write(`${formatProblem(problem)}\n`);

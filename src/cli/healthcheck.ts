@@ -13,7 +13,7 @@ const TIMEOUT_MS = 5000;
 /** As in schema.ts. A file that is being edited must not get a running container killed. */
 const DEFAULT_MANAGEMENT = 'http://127.0.0.1:3001';
 
-/** Adds the verb. Exit code 0: ready; 1: not, with one line why; 2: there is no such file. */
+/** Adds the verb. Exit code 0: ready; 1: not ready, with one line why; 2: there is no such file. */
 export function registerHealthcheck(program: Command, { stdout, stderr }: CliIo): void {
   addVerb(program, 'healthcheck', 'check whether the service on this machine is ready')
     .option('--live', 'check only that the service is running')

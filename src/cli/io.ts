@@ -1,8 +1,8 @@
-// The terminal as verbs see it, so that tests can replace it, and the one way in which verbs print results.
+// The terminal as verbs see it, so that tests can replace it, and the functions with which all verbs print results.
 import type { Readable } from 'node:stream';
 import { escaped } from '../config/text.ts';
 
-/** Text that a program or a user reads, and what a terminal has. `hasColors` knows NO_COLOR and TERM. */
+/** An output for programs and users, with the properties of a terminal. `hasColors` respects NO_COLOR and TERM. */
 type Output = {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -13,7 +13,7 @@ type Output = {
 export type CliIo = Readonly<{
   /** `isTTY`: a user is typing. */
   stdin: Readable & { readonly isTTY?: boolean };
-  /** What was asked for, and nothing else. */
+  /** The requested result only. */
   stdout: Output;
   /** Messages about the work, and errors. */
   stderr: Output;
@@ -26,24 +26,24 @@ export function printJson({ stdout }: CliIo, value: unknown): void {
   stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** What a verb found: with `--json` the value, else the text; without one, the value in lines. Lists: table.ts. */
+/** Prints a verb's result: with `--json` the value, else the text, or the value in lines. Lists: table.ts. */
 export function print(io: CliIo, { json }: JsonOption, { value, text }: Printed): void {
   if (json === true) printJson(io, value);
   else io.stdout.write(text ?? renderValue(value));
 }
 
-/** What a verb did, in one line for users or for programs. */
+/** Prints what a verb did, in one line for users or for programs. */
 export function printDone({ stdout }: CliIo, { json }: JsonOption, { value, text }: Required<Printed>): void {
   stdout.write(`${json === true ? JSON.stringify(value) : text}\n`);
 }
 
-/** An object as lines of `name: value`. */
+/** Formats an object as lines of `name: value`. */
 const renderValue = (value: unknown): string =>
   Object.entries(value as object)
     .map(([name, one]) => `${name}: ${toCell(one)}\n`)
     .join('');
 
-/** A value in one line, as users read it. */
+/** Formats a value in one line, for users. */
 export function toCell(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-';
   if (Array.isArray(value)) return value.map(toCell).join(', ') || 'none';
@@ -74,7 +74,7 @@ export class Ended extends Error {
   }
 }
 
-/** A verb failed for a reason that its caller can change. Exit code: refused. */
+/** A verb failed for a reason that its caller can fix. Exit code: refused. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }

@@ -1,4 +1,4 @@
-// What a started service does until a signal ends it, whichever process it is in.
+// Runs a started service until a signal stops it, in a single process or a worker.
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadInThread } from '../config/load-in-thread.ts';
@@ -9,11 +9,11 @@ import type { OpenTelemetry } from '../observability/telemetry.ts';
 import { exitOnCrash } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
 
-/** lmdb prints each commit that fails, and has no option for where: that is a line of JSON like all others. */
+/** lmdb prints each commit that fails and can't be redirected: this logs it as a line of JSON like all others. */
 export function logConsole(log: Log): void {
   function error(...said: readonly unknown[]): void {
     const err = said.find((one) => one instanceof Error);
-    // LMDB's own C code has printed "Write error: …" without a newline; the next line must not begin behind it.
+    // LMDB's own C code has printed "Write error: …" without a newline; the next line must not continue it.
     process.stderr.write('\n');
     log.warn({ err, said: said.filter((one) => one !== err).map(String) }, 'a dependency reported an error');
   }
@@ -64,13 +64,13 @@ export async function keepServing(parts: KeepServingParts): Promise<void> {
   onUp();
   await stopped;
   process.off('SIGHUP', reload);
-  // Not for ever: a mount that hangs may hold up its last look.
+  // With a time limit, because a mount that hangs may block the last look.
   await Promise.race([watch.stop(), delay(WATCH_STOPS_WITHIN_MS, undefined, { ref: false })]);
   await server.stop();
   await telemetry.close();
 }
 
-/** A second signal ends the process at once. */
+/** Resolves at the first signal. A second signal ends the process at once. */
 export async function untilStopped(): Promise<void> {
   const stopped = new AbortController();
   const { signal } = stopped;

@@ -1,5 +1,5 @@
-// `postern keys …`. The verbs work on the configured store directly, so that they do the same with and without a running
-// service.
+// `postern keys …`. The verbs work on the configured store directly, so that they behave the same with and without a
+// running service.
 import type { Command } from 'commander';
 import { familyOf } from '../keys/families.ts';
 import type { KeyStore } from '../keys/key-store.ts';
@@ -69,7 +69,7 @@ function printKeys(
 
 async function rotate({ keyStore, now }: KeysContext, options: KeysOptions, io: CliIo): Promise<void> {
   const before = await keyStore.load();
-  // First, because what it schedules is no longer due afterwards.
+  // First, because a step that it schedules is no longer due afterwards.
   const appointed = await rotateByHand(keyStore, now);
   const ring = await runDueSteps(keyStore, now, appointed);
   const { generation } = ring;
@@ -79,10 +79,10 @@ async function rotate({ keyStore, now }: KeysContext, options: KeysOptions, io: 
   await printKeys(io, options, { json: { changed, generation, keys }, keys });
 }
 
-// Shorter is a slip: an empty variable of a shell must revoke nothing.
+// A shorter one is a mistake: an empty shell variable must not revoke a key.
 const SHORTEST_PREFIX = 4;
 
-/** Throws CommandError where more than one key ID starts so. */
+/** Returns the key ID that starts with `typed`. Throws CommandError for several. */
 export function findKid(kids: readonly string[], typed: string): string {
   if (kids.includes(typed) || typed.length < SHORTEST_PREFIX) return typed;
   const found = kids.filter((kid) => kid.startsWith(typed));
@@ -90,7 +90,7 @@ export function findKid(kids: readonly string[], typed: string): string {
   throw new CommandError(`key ID ${JSON.stringify(typed)} is ambiguous: ${found.join(', ')}`);
 }
 
-/** The reserve key signs instead. */
+/** Revokes a key. The reserve key signs instead. */
 async function compromise({ keyStore, now }: KeysContext, kid: string) {
   const before = await keyStore.load();
   const ring = await compromiseKey(keyStore, kid, now);
@@ -117,7 +117,7 @@ type KeysContext = Readonly<{
 
 const NO_KEYS = 'there are no signing keys yet: start the service once to create them';
 
-/** Throws CommandError before the first start, which creates the ring. `anyIssuer`: also on a store of another issuer. */
+/** Throws CommandError before the first start, which creates the ring. `anyIssuer`: also accepts a store of another issuer. */
 export async function withKeys(
   { config: file }: VerbOptions,
   use: (context: KeysContext) => Promise<void>,
@@ -145,7 +145,7 @@ export type KeyReport = ReturnType<typeof reportKeys>[number];
 function reportKeys(keys: Ring['keys'], now: number) {
   return keys.map((key) => {
     const { kid, alg, publishedAt, activateAt, compromisedAt } = key;
-    // What was appointed no longer applies to a compromised key.
+    // The schedule no longer applies to a compromised key.
     const { retireAt, removeAt } = compromisedAt === undefined ? key : {};
     const appointed = { active: activateAt, retired: retireAt, removed: removeAt };
     const next = Object.entries(appointed).find(([, at]) => at !== undefined && at > now);

@@ -1,4 +1,4 @@
-// Reads a password from the terminal without echo, or from a pipe; never from the command line, which other users of
+// Reads a password from the terminal without echo, or from a pipe. Never from the command line, which other users of
 // the machine can read.
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { type PasswordContext, passwordFault } from '../users/password-rules.ts';
 import { CommandError, type CliIo } from './io.ts';
 
-/** A new password: typed twice, or all of stdin without its last newline. Throws CommandError. */
+/** Reads a new password: typed twice, or all of stdin without its last newline. Throws CommandError. */
 export async function readPassword(io: CliIo, context: PasswordContext): Promise<string> {
   const password = io.stdin.isTTY ? await askTwice(io) : (await text(io.stdin)).replace(/\r?\n$/, '');
   if (/[\r\n\u2028\u2029]/.test(password))
@@ -17,7 +17,7 @@ export async function readPassword(io: CliIo, context: PasswordContext): Promise
 }
 
 async function askTwice({ stdin, stderr }: CliIo): Promise<string> {
-  // readline shows what is typed by writing it here.
+  // readline echoes the typed text to this stream.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const terminal = createInterface({ input: stdin, output: nowhere, terminal: true });
   try {

@@ -1,12 +1,12 @@
 // The command line: its verbs, in the order in which help lists them. Each verb or group of verbs has its own file, and
-// run.ts turns the end of a verb into an exit code.
+// run.ts turns the result of a verb into an exit code.
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { commandName } from '../config/command-name.ts';
 import { COMMANDS, type Register } from '../features/commands.ts';
 import type { CliIo } from './io.ts';
 
-/** Each is imported when it is asked for: loading all takes longer than most take to run, and a service would keep them in memory. */
+/** Each verb is imported on demand: loading all takes longer than most take to run, and a service would keep them in memory. */
 const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
   serve: async () => (await import('./serve.ts')).registerServe,
   check: async () => (await import('./check.ts')).registerCheck,
@@ -20,7 +20,7 @@ const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
   version: () => Promise.resolve(registerVersion),
 };
 
-/** The command line: all of it, unless `verb` is one of its verbs, but for that which completes all. It throws CommanderError instead of ending the process. */
+/** Creates the command line with only `verb`, or with all for `completion` and unknown ones. Throws CommanderError instead of exiting. */
 export async function createProgram(io: CliIo, verb = ''): Promise<Command> {
   // Before the verbs, which inherit these settings.
   const program = new Command(commandName())
@@ -44,7 +44,7 @@ function registerVersion(program: Command, { stdout }: CliIo): void {
     });
 }
 
-/** package.json lies beside src/ and beside dist/ alike. */
+/** package.json is beside src/ and beside dist/ alike. */
 function readVersion(): string {
   const file = new URL('../../package.json', import.meta.url);
   const { version } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string };

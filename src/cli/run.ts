@@ -7,7 +7,7 @@ import { printProblems } from './configuration.ts';
 import { type CliIo, Ended, EXIT } from './io.ts';
 import { createProgram } from './program.ts';
 
-/** The exit code of `argv`, as the process got it. */
+/** Runs `argv`, as the process got it. Resolves with the exit code. */
 export async function run(argv: readonly string[], io: CliIo = process): Promise<number> {
   try {
     const program = await createProgram(io, argv[2]);
@@ -20,7 +20,7 @@ export async function run(argv: readonly string[], io: CliIo = process): Promise
       printProblems(io, error, argv.includes('--json'));
       return EXIT.refused;
     }
-    // An error of the machine or the store is one line for the operator; a bug keeps its stack.
+    // An error of the machine or the store is one line for the administrator; a bug keeps its stack.
     if (!(error instanceof Error) || isMistake(error)) throw error;
     io.stderr.write(`${error.message}\n`);
     return EXIT.refused;

@@ -1,4 +1,4 @@
-// `postern schema`: prints the JSON Schema of a file, for editors, and finds those beside a configuration that are older.
+// `postern schema`: prints the JSON Schema of a file, for editors, and finds outdated ones beside a configuration.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -17,7 +17,7 @@ export function registerSchema(program: Command, io: CliIo): void {
     .action((name: SchemaName) => printJson(io, toJsonSchema(name)));
 }
 
-/** A line for each schema beside the configuration that is from another version. */
+/** Returns a line for each schema beside the configuration that is from another version. */
 export function staleSchemas(configFile: string): string[] {
   return SCHEMA_NAMES.flatMap((name) => {
     const file = join(dirname(configFile), `${name}.schema.json`);

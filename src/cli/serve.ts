@@ -1,4 +1,4 @@
-// `postern serve`: runs the service until a signal ends it.
+// `postern serve`: runs the service until a signal stops it.
 import cluster from 'node:cluster';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
@@ -38,7 +38,7 @@ async function serveAlone(file: string, loaded: LoadedConfig, onUp: (log: Log) =
   const { createServer } = await import('../server/server.ts');
   const server = await createServer(loaded, { telemetry });
   await server.start();
-  // Until here a signal ends the process at once, because a start may hang and nothing has to be finished.
+  // Until here a signal ends the process at once, because a start may hang and there is nothing to finish.
   const stopped = untilStopped();
   await keepServing({ file, loaded, server, telemetry, onUp: () => onUp(telemetry.log), stopped });
 }

@@ -16,31 +16,31 @@ export type ListOptions = Readonly<{
 type Key<Row> = keyof Row & string;
 
 type Column<Row> = Readonly<{
-  /** Of the row, as in JSON and CSV. */
+  /** The row's key, as in JSON and CSV. */
   key: Key<Row>;
-  /** Of tables. Default: the key. */
+  /** The heading in tables. Default: the key. */
   heading?: string;
-  /** Shown as "2 hours ago", exact where the table is wide. */
+  /** Shows "2 hours ago", or the exact time in a wide table. */
   isTime?: boolean;
-  /** Of texts that stand out on a terminal. */
+  /** Colours of single texts on a terminal. */
   colours?: Readonly<Record<string, 'green' | 'yellow' | 'red'>>;
-  /** What a table shows. Default: the value. */
+  /** Returns what a table shows. Default: the value. */
   show?: (row: Row) => unknown;
 }>;
 
 export type List<Row> = Readonly<{
   /** The first one is the name of a row, for `-o name`. */
   columns: readonly (Key<Row> | Column<Row>)[];
-  /** Left out of a table, unless it is wide. */
+  /** Extra columns of wide tables and CSV. */
   wide?: readonly (Key<Row> | Column<Row>)[];
   rows: Iterable<Row> | AsyncIterable<Row>;
-  /** What JSON prints. Default: the rows, with everything that they have. */
+  /** The value for JSON. Default: the rows with all their members. */
   json?: unknown;
   /** A message instead of a table without rows. */
   none?: string;
 }>;
 
-/** `-o` and `--no-headers`, for a verb that has `--json`. */
+/** Adds `-o` and `--no-headers` to a verb that has `--json`. */
 export const addListOptions = (verb: Command): Command =>
   verb
     .addOption(
@@ -66,7 +66,7 @@ export async function printList<Row extends object>(
 const columnsOf = <Row>({ columns, wide = [] }: List<Row>, isWide = true): readonly Column<Row>[] =>
   [...columns, ...(isWide ? wide : [])].map((one) => (typeof one === 'string' ? { key: one } : one));
 
-/** The array that JSON.stringify would print. */
+/** Prints the same array as JSON.stringify, row by row. */
 async function printRows<Row>({ stdout }: CliIo, { rows }: List<Row>): Promise<void> {
   let before = '[';
   for await (const row of rows) {
@@ -85,11 +85,11 @@ async function printCsv<Row>({ stdout }: CliIo, list: List<Row>, headers: boolea
   for await (const row of list.rows) write(keys.map((key) => row[key]));
 }
 
-// A spreadsheet would run such a cell as a formula. A ' that is in the text itself gets another one. Ids of base64url, which may begin
-// with -, can't call anything and stay as they are.
+// A spreadsheet would run such a cell as a formula. A ' in the text itself gets another one. Base64url IDs, which may begin with -,
+// can't call anything and don't change.
 const FORMULA = /^[\s']*(?:[=@＝＋－＠]|[+-](?![\w-]*$))/;
 
-/** What `toCsv` made such a cell of. */
+/** Reverses the `'` that `toCsv` adds to such a cell. */
 export const fromCsv = (cell: string): string =>
   cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 
@@ -173,7 +173,7 @@ function toAgo(value: unknown): unknown {
 
 const SHORTEST = 4;
 
-/** Takes from the widest column, until a line fits. */
+/** Narrows the widest column until a line fits. */
 function fitted(widths: readonly number[], limit: number): number[] {
   const left = [...widths];
   let over = left.reduce((sum, width) => sum + width + 2, -2) - limit;

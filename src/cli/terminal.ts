@@ -1,5 +1,5 @@
-// What verbs ask and show on a terminal alone: a confirmation of what can't be undone, and the progress of what takes longer than a second.
-// A script isn't asked: what it runs was decided when it was written.
+// Prompts and progress, which only a terminal gets: a confirmation before a change that can't be undone, and the progress of work that
+// takes longer than a second. A script isn't asked: its author has decided.
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Option } from 'commander';
@@ -23,7 +23,7 @@ export async function confirm(
   if (!/^\s*y(es)?\s*$/i.test(answer)) throw new CommandError('Cancelled: nothing was changed');
 }
 
-/** Shows how long the work has been going on. */
+/** Shows how long the work has taken so far. */
 export async function withProgress<T>({ stderr }: CliIo, what: string, work: Promise<T>): Promise<T> {
   if (stderr.isTTY !== true) return work;
   let seconds = 0;

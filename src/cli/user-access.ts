@@ -1,4 +1,4 @@
-// `postern user set`, and the options by which a user gets groups and claims.
+// `postern user set`, and the options that give a user groups and claims.
 import { type Command, InvalidArgumentError } from 'commander';
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config } from '../config/config.ts';
@@ -18,7 +18,7 @@ type SetOptions = VerbOptions &
 
 const append = (text: string, before: readonly string[] = []) => [...before, text];
 
-/** `--group` and `--claim`. Undefined when not given: `--help` would print a default. */
+/** Adds `--group` and `--claim`. They have no defaults, because `--help` would print them. */
 export function addGrantedOptions(verb: Command): Command {
   return verb
     .option('--claim <name=value>', 'a claim, such as email=alice@example.com; repeatable', addClaim)
@@ -51,7 +51,7 @@ export function toClaim(name: string, value: string): unknown {
   }
 }
 
-/** A user to add, without a password. Throws CommandError if the username is taken. */
+/** Prepares a user without a password. Throws CommandError if the username is taken. */
 export async function newUser(context: UserContext, username: string, options: GrantedOptions) {
   const { claims, groups } = checkGranted(context.config, options);
   if ((await context.accounts.lookUp(username)) !== undefined) throw isTaken(username);
@@ -59,14 +59,14 @@ export async function newUser(context: UserContext, username: string, options: G
   return { id, username, passwordHash: undefined, groups, claims: withName(username, claims) };
 }
 
-/** Throws CommandError if the username was taken in the meantime. */
+/** Adds the user. Throws CommandError if the username was taken in the meantime. */
 export async function addNew(context: UserContext, user: NewUser): Promise<void> {
   if (!(await addUser(context, OPERATOR, user))) throw isTaken(user.username);
 }
 
 const isTaken = (username: string) => new CommandError(`user ${JSON.stringify(username)} already exists`);
 
-/** The groups and claims that the configuration defines, and what is wrong with the others. */
+/** Returns the groups and claims, and faults for those that the configuration doesn't define. */
 export function judgeGranted(
   { groups, scopes }: Pick<Config, 'groups' | 'scopes'>,
   { claim = {}, group = [] }: GrantedOptions,
@@ -95,7 +95,7 @@ function checkGranted(config: Config, options: GrantedOptions): Granted {
   return { claims: assertFits(claims), groups };
 }
 
-/** A proof of the old address is none of the new one. */
+/** Removes `email_verified` with a new address: the old proof doesn't apply to it. */
 export function withClaims(before: Claims, added: Claims): Claims {
   const isSameAddress = (added['email'] ?? before['email']) === before['email'];
   return { ...before, ...(isSameAddress ? {} : { email_verified: undefined }), ...added };
@@ -129,7 +129,7 @@ async function change(context: UserContext, before: User, options: SetOptions): 
   };
 }
 
-/** Apps that no longer let the user in are notified. Throws CommandError where the user is gone. */
+/** Notifies apps that the user may no longer use. Throws CommandError if the user was deleted. */
 export async function changeGranted(
   context: UserContext,
   before: User,

@@ -1,5 +1,5 @@
 // Shared by the verbs of `postern user`: they work on the configured store directly, with and without a running
-// service, and find users of both sources. Users of a file are changed in the file, and only there.
+// service, and find users in the file and the store. Users in a file can be changed only in the file.
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
@@ -26,7 +26,7 @@ import { CommandError, printDone, type CliIo } from './io.ts';
 
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
 
-/** Who does all that these verbs do. */
+/** The actor of all these verbs. */
 export const OPERATOR: Actor = { by: 'command_line' };
 
 export async function withUsers(
@@ -48,7 +48,7 @@ export async function withUsers(
   });
 }
 
-/** For verbs that read all users: sign-ins come first, and for the garbage of pages, V8 would take up to 110 MB. */
+/** For verbs that read all users: sign-ins come first, and V8 would take up to 110 MB for the garbage of the pages. */
 export function stayInBackground(): void {
   standBack();
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -57,7 +57,7 @@ export function stayInBackground(): void {
 async function openContext(config: Config, store: Store, audit: Audit) {
   const { documents, records, clock } = store;
   const { now } = clock;
-  // Absent before the first start: nobody has a link, a factor or a session yet.
+  // Absent before the first start, when there are no links, factors or sessions.
   const pepper = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   const hash = pepper && createKeyedHash(openPepper(pepper.value, new Vault(config.encryptionKeys)));
   const users = openUsers(store, hash ?? (() => 'none'));
@@ -78,10 +78,10 @@ async function openContext(config: Config, store: Store, audit: Audit) {
   };
 }
 
-/** The audit trail where that is a file; otherwise the verb's own output is the record. */
+/** Opens the audit trail if it is a file; otherwise the verb's own output is the record. */
 async function openAudit(audit: AuditConfig): Promise<Audit & { readonly close: () => Promise<void> }> {
   if (audit.to !== 'file') return { record: () => undefined, close: async () => undefined };
-  // Its metrics take a fifth of the CPU of a list.
+  // Imported on demand, because its metrics take a fifth of the CPU of a list.
   const { openTelemetry } = await import('../observability/telemetry.ts');
   let opened: OpenTelemetry | undefined;
   return {
@@ -101,7 +101,7 @@ async function openAudit(audit: AuditConfig): Promise<Audit & { readonly close: 
 /** What a verb did, for programs and for users. */
 export type Done = { readonly value: object; readonly text: string };
 
-/** Undefined where the user can't get one. Nothing is done before the result is called. */
+/** Returns undefined if the user can't get a link. The result sends it when called. */
 export type SendLink = (
   context: UserContext,
   user: Pick<User, 'id' | 'username' | 'claims'>,
@@ -125,9 +125,9 @@ export function addChange<Options extends VerbOptions>(
   }: {
     readonly name: string;
     readonly description: string;
-    /** Users of the store alone. */
+    /** Only for users in the store. */
     readonly isStored?: boolean;
-    /** To be answered first, for what can't be undone. */
+    /** The confirmation for an act that can't be undone. */
     readonly question?: (user: User) => string;
     readonly act: Act<Options>;
   },
@@ -151,14 +151,14 @@ export const isGone = (username: string): CommandError =>
 /** Random, so that no user gets the id of a deleted one. */
 export const newUserId = (): string => `usr_${randomBytes(16).toString('base64url')}`;
 
-/** By login name or by id. Throws CommandError where there is nobody. */
+/** Finds a user by username or ID. Throws CommandError if there is none. */
 export async function findUser({ accounts }: UserContext, typed: string): Promise<User> {
   const user = await accounts.lookUp(typed);
   if (user !== undefined) return user;
   throw new CommandError(`there is no user ${JSON.stringify(typed)}`);
 }
 
-/** The same, for what is only done to users of the store. Throws CommandError. */
+/** The same, but only for users in the store. Throws CommandError for others. */
 async function findStoredUser(context: UserContext, typed: string): Promise<User> {
   const user = await findUser(context, typed);
   if (user.source === 'store') return user;

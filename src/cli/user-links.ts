@@ -1,5 +1,5 @@
-// `postern user invite`, `user reset` and `user enable`: what an operator does for a user who can't sign in. Each but
-// `enable` prints a one-time link.
+// `postern user invite`, `user reset` and `user enable`, for users who can't sign in. `invite` and `reset` print a one-time
+// link.
 import type { Command } from 'commander';
 import { DAY } from '../config/notation.ts';
 import { usernameFault } from '../config/text.ts';
@@ -22,7 +22,7 @@ type LinkOptions = VerbOptions & { readonly mail?: boolean };
 type InviteOptions = LinkOptions & GrantedOptions;
 type LoadSender = () => Promise<SendLink>;
 
-/** `loadSender`: of what sends links instead of printing them, where there is one. */
+/** `loadSender`: loads the feature that sends links instead of printing them, if there is one. */
 export function registerUserLinks(user: Command, io: CliIo, loadSender: LoadSender | undefined): void {
   const addMail = (verb: Command) =>
     loadSender ? verb.option('--mail', 'send the link by email instead of printing it') : verb;
@@ -55,7 +55,7 @@ type Invited = { readonly options: InviteOptions; readonly io: CliIo; readonly s
 async function invite(context: UserContext, username: string, { options, io, send }: Invited): Promise<void> {
   const make = newLink(context, send);
   const user = await newUser(context, username, options);
-  // Before anything is written.
+  // Checks the address before anything is written.
   if (send) sendingOf(send, context, user);
   await addNew(context, user);
   const link = await make('invite', { ...user, validAfter: 0 });
@@ -77,14 +77,14 @@ async function enable(context: UserContext, user: User): Promise<Done> {
   return { value: { disabled: false }, text: `Enabled ${username}` };
 }
 
-/** Throws CommandError where the user can't get email. */
+/** Throws CommandError if the user has no verified email address. */
 function sendingOf(send: SendLink, context: UserContext, user: Parameters<SendLink>[1]) {
   const sending = send(context, user);
   if (sending) return sending;
   throw new CommandError(`${user.username} has no verified email address: use postern user set`);
 }
 
-/** Throws CommandError where no link can be made, before anything else is done. */
+/** Throws CommandError if no link can be created, before any change. */
 export function newLink(context: UserContext, send?: SendLink) {
   const { links } = context;
   if (links === undefined)

@@ -1,4 +1,4 @@
-// `postern user list`: who can sign in, and what they have. The store is read page by page, so that a list of any length needs the memory of one.
+// `postern user list`: lists users. The store is read page by page, so that a list of any length needs the memory of one page.
 import { setImmediate } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { canonicalUsername } from '../config/text.ts';
@@ -15,7 +15,7 @@ import { findUser, stayInBackground, type UserContext, withUsers } from './user-
 type Options = VerbOptions & ListOptions & Readonly<Record<string, unknown>> & { readonly after?: string };
 type Row = Awaited<ReturnType<typeof toRows>>[number];
 
-/** By the name of the option. */
+/** Filters by the name of their option. */
 const FILTERS: Readonly<Record<string, (row: Row, given: string) => boolean>> = {
   group: ({ groups }, name) => groups.includes(name),
   search: ({ username, email }, text) =>
@@ -27,7 +27,7 @@ const FILTERS: Readonly<Record<string, (row: Row, given: string) => boolean>> = 
   withoutFactor: ({ factors }) => factors.passkeys === 0 && !factors.one_time_codes,
   neverSignedIn: (row) => row.last_sign_in === undefined,
 };
-/** Users of the store in a page. */
+/** Users of the store per page. */
 const PAGE = 200;
 
 export function registerList(user: Command, io: CliIo): void {
@@ -84,11 +84,11 @@ async function* rowsOf(context: UserContext, options: Options, io: CliIo): Async
   let [last, left] = ['', Number(options['limit'] ?? Infinity)];
   const pages = inOrder(context, options.after ?? '', filters.length > 0 ? PAGE : Math.min(left, PAGE), io);
   for await (const page of pages) {
-    // Of lmdb, pages come without a turn of the event loop, and what is printed would pile up.
+    // lmdb returns pages without a turn of the event loop, so the output would pile up in memory.
     await setImmediate();
     for (const row of await toRows(context, page, io)) {
       if (!filters.every(([name, fits]) => fits(row, String(options[name])))) continue;
-      // A user who has the name of the last one, because they are shadowed, comes after no name.
+      // A shadowed user has the same name as the user before, so `--after` can't continue between them.
       if (left-- <= 0 && compare(row.username, last) > 0) return;
       last = row.username;
       yield row;
@@ -96,20 +96,20 @@ async function* rowsOf(context: UserContext, options: Options, io: CliIo): Async
   }
 }
 
-/** By code points, as the index is. */
+/** Compares by code points, like the index. */
 const compare = (one: string, other: string) =>
   Buffer.compare(Buffer.from(usernameSort(one)), Buffer.from(usernameSort(other)));
 
 const byName = (one: User, other: User) => compare(one.username, other.username);
 
-/** Users of the file and of the store, page by page. */
+/** Reads users of the file and the store, page by page. */
 async function* inOrder({ config, storedUsers }: UserContext, after: string, atOnce: number, io: CliIo) {
   let left: readonly User[] = config.users
     .map(userOfFile)
     .filter(({ username }) => compare(username, after) > 0);
   for await (const page of storedUsers.byName({ after, atOnce }, warnTo(io))) {
     const last = page.at(-1)?.username ?? '';
-    // The sort is stable: a user of the file comes before the one whom they shadow.
+    // The sort is stable: a user of the file comes before the user that they shadow.
     yield [...left.filter(({ username }) => compare(username, last) <= 0), ...page].toSorted(byName);
     left = left.filter(({ username }) => compare(username, last) > 0);
   }
@@ -129,11 +129,11 @@ async function toRows({ accounts, states, factors }: UserContext, users: readonl
       invited: canSetPassword && !hasPassword,
       shadowed: accounts.isShadowed(user),
     };
-    // What keeps the user from signing in.
+    // The reason why the user can't sign in.
     const status = (['disabled', 'shadowed', 'invited'] as const).find((state) => is[state]) ?? 'active';
     const last_sign_in = lastSignIn && new Date(lastSignIn * 1000).toISOString();
     const email = claims['email'];
-    // Also while second factors are off: whoever has one can't sign in by password then.
+    // Includes factors while second factors are off: a user with one can't sign in by password then.
     return {
       username,
       id,

@@ -1,4 +1,4 @@
-// `postern user …`. What may change about a user while the service runs applies from the next request on, in every process.
+// `postern user …`. A change to a user while the service runs applies from the next request on, in every process.
 import type { Command } from 'commander';
 import { usernameFault } from '../config/text.ts';
 import { loadConfig } from '../config/load.ts';
