@@ -1,4 +1,4 @@
-// The files that pages link to, held in memory under names that change with their content. http/assets.ts serves them.
+// The files that pages link to, in memory, under names that change with their content. http/assets.ts serves them.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,13 +15,13 @@ type Asset = Readonly<{
 
 export type Assets = ReturnType<typeof createAssets>;
 
-/** The operator's colour, made from `branding.color`. */
+/** The administrator's colour, from `branding.color`. */
 export const COLORS_CSS = 'colors.css';
 
 /** The icon of the pages. */
 export const ICON = 'icon.svg';
 
-// Files of another kind aren't served.
+// Other types of files aren't served.
 const TYPES = new Map([
   ['.css', 'text/css; charset=utf-8'],
   ['.js', 'text/javascript; charset=utf-8'],
@@ -36,10 +36,10 @@ const TYPES = new Map([
   ['.woff2', 'font/woff2'],
 ]);
 
-/** Undefined where no file of this name can be an asset. */
+/** Returns undefined if a file of this name can't be an asset. */
 const assetType = (name: string) => TYPES.get(path.posix.extname(name).toLowerCase());
 
-/** Reads all assets now; throws when one can't be read. A path is only ever looked up among them, so none leads to another file. */
+/** Reads all assets now; throws when one can't be read. Paths are only looked up among them, so no path can reach another file. */
 export function createAssets(settings: ViewsSettings) {
   const urls = new Map<string, string>();
   const files = new Map<string, Asset>();
@@ -59,8 +59,8 @@ export function createAssets(settings: ViewsSettings) {
     },
     has: (name: string) => urls.has(name),
     /**
-     * `assets/…`; the plain name is what a stylesheet's own `url(…)` asks for. A page that was opened before a reload, or on another node,
-     * asks by another hash: it gets the file as it is now.
+     * Finds `assets/…`. A stylesheet's own `url(…)` uses the plain name. A page that was opened before a reload, or on another node, uses
+     * another hash and gets the current file.
      */
     find: (assetPath: string) =>
       files.get(assetPath) ?? files.get(assetPath.replace(/\.[\da-f]{16}(?=\.\w+$)/, '')),

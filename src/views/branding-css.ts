@@ -1,9 +1,9 @@
-// The operator's colour, and what follows from it, as a stylesheet: the CSP allows no inline style.
+// The administrator's colour, and colours derived from it, as a stylesheet: the CSP allows no inline style.
 
-// Where white doesn't reach the contrast of WCAG 1.4.3 (4.5), black does: no colour is below it with both.
+// Where white doesn't reach the contrast of WCAG 1.4.3 (4.5), black does: each colour reaches it with one of them.
 const MAX_LUMINANCE_UNDER_WHITE = 1.05 / 4.5 - 0.05;
 
-/** Custom properties for `#rgb` or `#rrggbb`; for none, or another form, style.css's own colour stays. */
+/** Returns custom properties for `#rgb` or `#rrggbb`; for any other value, style.css's own colour stays. */
 export function brandingCss(color: string | undefined): string {
   const digits = /^#([\da-f]{3}|[\da-f]{6})$/i.exec(color ?? '')?.[1];
   if (digits === undefined) return '';

@@ -1,4 +1,4 @@
-// Reads the built-in views, and the operator's over them, file by file. pages.ts renders the result.
+// Reads the built-in views, and the administrator's over them, file by file. pages.ts renders the result.
 import { existsSync, readFileSync } from 'node:fs';
 import { COLORS_CSS, ICON } from './assets.ts';
 import type { BrandingModel } from './models.ts';
@@ -7,7 +7,7 @@ import { createTexts, loadLocaleFiles } from './texts.ts';
 import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from './view-files.ts';
 
 export type ViewsOptions = ViewsSettings & {
-  /** Name of a file in `assets/` -> URL with an absolute path. Throws for a name that it doesn't know. */
+  /** Name of a file in `assets/` -> URL with an absolute path. Throws for an unknown name. */
   readonly assetUrl: (name: string) => string;
   readonly hasAsset?: (name: string) => boolean;
 };
@@ -31,7 +31,7 @@ export function loadViews(options: ViewsOptions, report: Report) {
   const texts = folder && attempt(folder, () => loadLocaleFiles(folder, report), report);
   return {
     builtIn,
-    /** The operator's. */
+    /** The administrator's templates. */
     custom: folder === undefined ? NO_TEMPLATES : loadTemplates(folder, report),
     texts: createTexts(loadLocaleFiles(BUILT_IN_FOLDER, refuse), texts || new Map()),
     branding: resolveBranding(options, report),

@@ -2,9 +2,9 @@
 
 export const DEFAULT_LOCALE = 'en';
 
-/** What is known of a user's language, each as it came over the wire. */
+/** What is known of a user's language, as received. */
 export type LanguageWishes = Readonly<{
-  /** Chosen on a page of ours: it beats what the app asks for. */
+  /** Chosen on one of our pages; takes precedence over the app's wish. */
   chosen?: string | undefined;
   /** OIDC Core §3.1.2.1 `ui_locales`. */
   uiLocales?: string | undefined;
@@ -17,7 +17,7 @@ const MAX_LENGTH = 300;
 const MAX_RANGES = 60;
 const RTL = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ks', 'ps', 'sd', 'syr', 'ug', 'ur', 'yi']);
 
-/** One of `available`. */
+/** Returns one of `available`. */
 export function chooseLocale(wishes: LanguageWishes, available: readonly string[]): string {
   const ranges = [
     wishes.chosen ?? '',
@@ -31,7 +31,7 @@ export function chooseLocale(wishes: LanguageWishes, available: readonly string[
   return DEFAULT_LOCALE;
 }
 
-/** RFC 4647 §3.4: `de-AT` is served by `de`; a language is served by its one region where that is all there is. */
+/** RFC 4647 §3.4: `de` serves `de-AT`; a language without its own texts is served by its only region. */
 function lookUp(range: string, available: readonly string[]): string | undefined {
   const parts = range.trim().toLowerCase().split('-');
   if (parts[0] === '' || parts.length > 5) return undefined;

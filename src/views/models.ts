@@ -1,5 +1,5 @@
-// What each page is given, field by field: a template never sees a request, only one of these. One schema gives the type
-// and the names of the fields, which `postern views check` and docs/views.md are held to.
+// The model of each page, field by field: a template never sees a request, only its model. One schema gives the type and
+// the names of the fields, which `postern views check` and docs/views.md must match.
 import * as z from 'zod';
 import { fold } from '../features/index.ts';
 import {
@@ -48,20 +48,20 @@ export const PageContext = z.object({
   /** For `<html dir>`. */
   dir: z.enum(['ltr', 'rtl']),
   branding: BrandingModel,
-  /** URLs of the stylesheets in their order: ours, the operator's colour, the operator's branding.css. */
+  /** URLs of the stylesheets in order: ours, the administrator's colour, the administrator's branding.css. */
   stylesheets: z.array(url).readonly(),
   /** Empty if this page can't be requested again. */
   languages: z.array(LanguageModel).readonly(),
 });
 export type PageContext = z.infer<typeof PageContext>;
 
-/** An app that is known only by a document. client.name is its host. */
+/** An app that is known only by its metadata document. client.name is its host. */
 export const DocumentModel = z.object({
-  /** What the app calls itself. */
+  /** The app's name for itself. */
   name: text.optional(),
-  /** Where the user is sent: a host, or the scheme of an app on their device. */
+  /** Where the user is redirected: a host, or the scheme of an app on their device. */
   destination: text,
-  /** back: the host of the document. device: a program on the user's own device. */
+  /** back: the host of the document. device: an app on the user's own device. */
   leads: z.enum(['back', 'elsewhere', 'device']),
 });
 
@@ -81,9 +81,9 @@ const login = z.object({
   cancelCsrf: text,
   /** Link back, after "use another account". */
   backUrl: url.optional(),
-  /** Where users go who forgot their password. */
+  /** For users who forgot their password. */
   forgotUrl: url.optional(),
-  /** Where people create an account by themselves. */
+  /** Where users create their own account. */
   signUpUrl: url.optional(),
   /** A sign-in without a password. */
   passkey: PasskeyModel.optional(),
@@ -106,7 +106,7 @@ const consent = z.object({
   scopes: z.array(ScopeModel).readonly(),
   /** The APIs that a token will be for, with the scopes asked for now. */
   resources: z.array(ApiModel).readonly(),
-  /** The app is known by a document alone. */
+  /** The app is known only by its metadata document. */
   document: DocumentModel.optional(),
 });
 
@@ -121,7 +121,7 @@ const loggedOut = z.object({
   outcome: z.enum(['signed_out', 'stayed', 'nobody']),
 });
 
-/** A one-time link. Its outcome is expired with status 410: used before, too old, or there is a newer one; maybe_used with 503. */
+/** A one-time link. expired (status 410): used before, too old, or replaced by a newer one. maybe_used: status 503. */
 const link = z.discriminatedUnion('outcome', [
   /** The user's first password, or a new one. */
   z.object({
@@ -136,12 +136,12 @@ const link = z.discriminatedUnion('outcome', [
     /** Instead of a password. */
     passkey: z.object({ options: text, /** Goes back with the form. */ handle: text }).optional(),
   }),
-  /** The user's first factor. */
+  /** The user's first second factor. */
   z.object({ outcome: z.literal('factors'), username: text, enrolment: EnrolmentModel }),
   z.object({
     outcome: z.literal('done'),
     purpose: z.enum(['invite', 'reset', 'factors']),
-    /** The user's page for factors, where they get recovery codes. */
+    /** The user's page for second factors, with recovery codes. */
     factorsUrl: url.optional(),
   }),
   /** `newLinkUrl`: where the user requests another link, if they can. */
@@ -173,12 +173,12 @@ const home = z.object({
     .optional(),
 });
 
-/** The page at /account, of the sections that features declare. stale: the sign-in is too long ago for a change; sent with status 403. */
+/** The page at /account, with the sections that features declare. stale: the sign-in is too old for a change; sent with status 403. */
 const account = z.discriminatedUnion('outcome', [
   z.object({
     outcome: z.literal('page'),
     csrf: text,
-    /** Where the user signs in again before they change something; absent right after a sign-in. */
+    /** Where the user signs in again before a change; absent right after a sign-in. */
     signInUrl: url.optional(),
     /** Why the password, or with no_address the email address, was not changed. */
     error: z

@@ -1,4 +1,4 @@
-// Renders a page from its typed model. Where a template of the operator's fails, it is the built-in page.
+// Renders a page from its typed model. If an administrator's template fails, it renders the built-in page.
 import { type LoadedViews, loadViews, type Report, type ViewsOptions } from './load-views.ts';
 import { chooseLocale, DEFAULT_LOCALE, directionOf, type LanguageWishes } from './locale.ts';
 import type { PageContext, PageModels, PageName } from './models.ts';
@@ -8,7 +8,7 @@ import { fill, toParts, type Texts, type TextValues } from './texts.ts';
 
 /** Something is wrong with a view; users are served the built-in page instead. */
 export type ViewProblem = Readonly<{
-  /** The file that can't be read or compiled, the page that can't be rendered, or the folder that isn't there. */
+  /** The file that can't be read or compiled, the page that can't be rendered, or the missing folder. */
   file: string;
   message: string;
   cause?: unknown;
@@ -21,17 +21,17 @@ export type PagesOptions = ViewsOptions & {
 
 export type RenderContext = Readonly<{
   locale: string;
-  /** This page in another language; absent where it can't be asked for again. */
+  /** This page in another language; absent if the page can't be requested again. */
   languageUrl?: ((locale: string) => string) | undefined;
 }>;
 
 export type Pages = ReturnType<typeof createPages>;
 
-// A message can hold what a user typed; this bounds the memory that messages cost, and how often they are logged.
+// A message can contain a user's input; this limits the memory for messages, and how often they are logged.
 const MAX_REPORTED = 100;
 const MAX_MESSAGE_LENGTH = 2000;
 
-/** Reads and compiles all templates now; rendering touches no file. Throws when the built-in views aren't whole. */
+/** Reads and compiles all templates now; rendering touches no file. Throws when a built-in view is broken. */
 export function createPages(options: PagesOptions) {
   const report = reportOnce(options.onProblem);
   const views = loadViews(options, report);
@@ -54,7 +54,7 @@ export function createPages(options: PagesOptions) {
     });
   }
 
-  /** Undefined where the operator's templates fail. */
+  /** Returns undefined if the administrator's templates fail. */
   function renderCustom(page: PageName, ...of: [PageModels[PageName], RenderContext]): string | undefined {
     try {
       return render(whole, page, ...of);
@@ -68,9 +68,9 @@ export function createPages(options: PagesOptions) {
     render: <N extends PageName>(name: N, model: PageModels[N], context: RenderContext): string =>
       renderCustom(name, model, context) ?? render(builtIn, name, model, context),
     localeFor: (wishes: LanguageWishes) => chooseLocale(wishes, texts.locales),
-    /** A text as the templates get it; undefined for a key that no language has. */
+    /** Returns a text as the templates get it; undefined for a key that no language has. */
     text: (locale: string, key: string) => texts.find(locale, key),
-    /** What templates say in this language, for what isn't a page. */
+    /** The same members that templates get in this language, for texts outside of pages. */
     words: (locale: string) => localsOf(views, locale, report),
   };
 }
@@ -87,7 +87,7 @@ function reportOnce(onProblem: PagesOptions['onProblem']): Report {
   };
 }
 
-/** What every page has in this language. */
+/** Returns the members of every page in this language. */
 function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string, report: Report) {
   function textOf(key: string, values: TextValues): string {
     const count = Object.hasOwn(values, 'count') ? Number(values['count']) : undefined;
@@ -100,7 +100,7 @@ function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string,
     dir: directionOf(locale),
     branding,
     stylesheets,
-    /** The text of a key, with the values in their places. */
+    /** The text of a key, with its placeholders filled. */
     t: (key: string, values: TextValues = {}) => fill(textOf(key, values), values),
     /** The same in pieces. */
     parts: (key: string, values: TextValues = {}) => toParts(textOf(key, values), values),

@@ -1,4 +1,4 @@
-// A rejected request, with the details that its sender may see. Thrown anywhere, answered in http/errors.ts.
+// A rejected request, with the details that its sender may see. http/errors.ts answers it, wherever it is thrown.
 import type { ClientModel } from './models.ts';
 
 export class Refusal extends Error {

@@ -1,4 +1,4 @@
-// What the models of several pages have.
+// Members that the models of several pages share.
 import * as z from 'zod';
 
 export const Text = z.string();
@@ -11,7 +11,7 @@ export const ClientModel = z.object({
   name: Text,
   logoUri: Url.optional(),
   clientUri: Url.optional(),
-  /** Where a user can begin anew: the app's own start of a sign-in, or its home page. */
+  /** Where a user can start again: the app's own start of a sign-in, or its home page. */
   startUri: Url.optional(),
   policyUri: Url.optional(),
   tosUri: Url.optional(),
@@ -24,13 +24,13 @@ export type ScopeModel = z.infer<typeof ScopeModel>;
 export const ApiModel = z.object({
   /** The API's identifier. */
   resource: Text,
-  /** What to call it: its configured name, or the identifier. */
+  /** The API's configured name, or its identifier. */
   name: Text,
   scopes: z.array(ScopeModel).readonly(),
 });
 export type ApiModel = z.infer<typeof ApiModel>;
 
-/** A form that views/assets/passkey.js shows and sends: without JavaScript there are no passkeys. */
+/** A form that views/assets/passkey.js shows and sends: passkeys need JavaScript. */
 export const PasskeyModel = z.object({
   action: Url,
   csrf: Text,
@@ -56,7 +56,7 @@ export const posted = {
   xsrf: Text,
 };
 
-/** The ways to add a factor that are on. */
+/** The enabled methods to add a second factor. */
 export const EnrolmentModel = z.object({
   csrf: Text,
   oneTimeCode: z
@@ -64,9 +64,9 @@ export const EnrolmentModel = z.object({
       action: Url,
       /** base32. */
       secret: Text,
-      /** A picture of the same: a data URL. */
+      /** The secret as a QR code: a data URL. */
       qr: Url,
-      /** The same for an app on this device: `otpauth://…`. */
+      /** The secret for an app on this device: `otpauth://…`. */
       uri: Url,
       /** The form posts it. */
       sealed: Text,

@@ -1,7 +1,7 @@
 // Compiles a set of EJS templates that include each other: the EJS options, and what a template can see.
 import ejs from 'ejs';
 
-/** Everything that a template sees, in the order of docs/views.md: no key of a model becomes a variable or an option. */
+/** All variables of a template, in the order of docs/views.md: no key of a model becomes a variable or an option. */
 export const LOCAL_NAMES = [
   'page',
   'model',
@@ -22,11 +22,11 @@ type TemplateLocals = Readonly<Record<(typeof LOCAL_NAMES)[number], unknown>>;
 
 export type Template = (locals: object) => string;
 
-/** Name as in the folder (`partials/head.ejs`) -> template. What a template includes is looked up in the same set. */
+/** Name as in the folder (`partials/head.ejs`) -> template. Includes are looked up in the same set. */
 export type TemplateSet = ReadonlyMap<string, Template>;
 
 const OPTIONS = {
-  // Otherwise an assignment without `const` in a template makes a global that the next user's page can read.
+  // Otherwise an assignment without `const` in a template creates a global that the next user's page can read.
   strict: true,
   compileDebug: true,
   // EJS's own include reads and compiles again at each render, or keeps one cache for the whole process that outlives a
@@ -37,7 +37,7 @@ const OPTIONS = {
 export function compileTemplate(text: string, filename: string): Template {
   const compiled = tryToCompile(text, filename);
   if (typeof compiled === 'function') return compiled;
-  // EJS names no line: it is the one from which on each beginning of the text fails like the whole, or within a tag.
+  // EJS names no line: it is the first one from which each prefix of the text fails like the whole, or within a tag.
   const lines = text.split('\n');
   const before = lines.findLastIndex((_, index) => {
     const fault = tryToCompile(lines.slice(0, index + 1).join('\n'), filename);
@@ -50,17 +50,17 @@ function tryToCompile(text: string, filename: string): Template | string {
   try {
     return ejs.compile(text, { ...OPTIONS, filename });
   } catch (cause) {
-    // What follows is advice on other tools.
+    // The other lines are advice on other tools.
     return String(cause).split('\n', 1).join('');
   }
 }
 
-/** Throws what the template throws. What it includes is named from the top of the folder, without `.ejs`. */
+/** Throws what the template throws. Includes are named from the top of the folder, without `.ejs`. */
 export function renderTemplate(
   templates: TemplateSet,
   name: string,
   locals: TemplateLocals,
-  /** What `include` was given besides the name: in the template, `locals.…`. */
+  /** The values passed to `include`: in the template, `locals.…`. */
   included: object = {},
 ): string {
   const template = templates.get(name);

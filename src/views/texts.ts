@@ -1,4 +1,4 @@
-// The texts of the pages, by language: the operator's file of that language wins, then the built-in one, the operator's
+// The texts of the pages, by language. Order: the administrator's file of that language, the built-in one, the administrator's
 // English, the built-in English. Placeholders are `{{name}}`; there is no other notation. A text with a `count` can have plural
 // forms: `KEY.one`, `KEY.few` … `KEY.other` (the categories of Intl.PluralRules).
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ type LocaleFile = ReadonlyMap<string, string>;
 /** Locale -> file. */
 type LocaleFiles = ReadonlyMap<string, LocaleFile>;
 
-/** A piece of a sentence: words of the language, or a value that was put in. */
+/** A piece of a sentence: words of the language, or an inserted value. */
 export type TextPart = { readonly text: string; readonly isValue: boolean };
 export type TextValues = Readonly<Record<string, string | number>>;
 
@@ -19,7 +19,7 @@ export type Texts = ReturnType<typeof createTexts>;
 
 const LOCALE_FILE = /^locales\/([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*)\.json$/;
 
-/** Reads `locales/*.json` of a views folder; what can't be read or isn't a map of texts is reported to `onBroken`. */
+/** Reads `locales/*.json` of a views folder. Calls `onBroken` for a file that can't be read or isn't a map of texts. */
 export function loadLocaleFiles(
   folder: string,
   onBroken: (file: string, cause: unknown) => void,
@@ -49,7 +49,7 @@ export function parseLocaleFile(text: string): LocaleFile {
 export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles) {
   const locales: readonly string[] = [...new Set([...builtIn.keys(), ...custom.keys()])].toSorted();
 
-  /** Undefined when no language has the key. `count` chooses the plural form. */
+  /** Returns undefined when no language has the key. `count` chooses the plural form. */
   function find(locale: string, key: string, count?: number): string | undefined {
     for (const tag of [locale, DEFAULT_LOCALE]) {
       const forms = count === undefined ? [] : [new Intl.PluralRules(tag).select(count), 'other'];
@@ -76,7 +76,7 @@ export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles) {
 export const placeholdersOf = (text: string): string[] =>
   [...text.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name = '']) => name);
 
-/** The sentence in pieces, for a page that sets values in another type. A placeholder without a value stays. */
+/** Splits a sentence, for a page that shows values in another type. A placeholder without a value stays. */
 export function toParts(text: string, values: TextValues): readonly TextPart[] {
   const pieces = text.split(/(\{\{\s*\w+\s*\}\})/).filter((piece) => piece !== '');
   return pieces.map((piece) => {

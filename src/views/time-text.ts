@@ -1,6 +1,6 @@
 // Times of a model in the language of the page.
 
-/** `at`: epoch seconds. As the page has it until page.js turns it into "2 minutes ago". */
+/** `at`: epoch seconds. Returns the text that page.js turns into "2 minutes ago". */
 export function toTimeText(at: number, locale: string): string {
   const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
   return `${format.format(at * 1000)} UTC`;

@@ -1,10 +1,10 @@
-// Where views are: the folder that comes with the service, the operator's, and the files of each by name.
+// The folders of views, built-in and the administrator's, and the files of each by name.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Branding, Config } from '../config/config.ts';
 import { ACCOUNT_PATH } from '../config/endpoint-rows.ts';
 
-/** What a configuration says of views. */
+/** The settings of a configuration for views. */
 export type ViewsSettings = Readonly<{
   /** Its templates, texts and assets win over the built-in ones, file by file and key by key. */
   overrideFolder?: string | undefined;
@@ -16,15 +16,15 @@ export function viewsOf({ viewsFolder, branding, account, issuer }: Config): Vie
   return { overrideFolder: viewsFolder, branding: { ...branding, accountUri } };
 }
 
-/** It lies beside src/ and beside dist/ alike. */
+/** The folder is beside src/ and beside dist/ alike. */
 export const BUILT_IN_FOLDER = path.join(import.meta.dirname, '..', '..', 'views');
 
-// A mounted Kubernetes ConfigMap keeps its versions in `..data` and the like: nothing that starts with a dot counts.
+// A mounted Kubernetes ConfigMap has its versions in `..data` and the like: names that start with a dot are ignored.
 const NAME = /^\w[\w.-]*$/;
 // Links are followed (a ConfigMap consists of them), so a link to a parent has to end somewhere.
 const MAX_DEPTH = 4;
 
-/** Name relative to `folder`, with `/` -> path of the file. A folder that doesn't exist has none. */
+/** Name relative to `folder`, with `/` -> path of the file. A missing folder has no files. */
 export function listViewFiles(folder: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   if (existsSync(folder)) collect(folder, '', MAX_DEPTH, files);

@@ -1,4 +1,4 @@
-// The pages of a service and the assets they name, read from the same folders at the same time.
+// The pages of a service and the assets that they use, read from the same folders at the same time.
 import { createAssets } from './assets.ts';
 import { createPages, type ViewProblem } from './pages.ts';
 import type { ViewsSettings } from './view-files.ts';
@@ -11,7 +11,7 @@ type ViewsParts = ViewsSettings & {
 
 export type Views = ReturnType<typeof createViews>;
 
-/** Reads everything now. Throws when the built-in views aren't whole, or an asset can't be read. */
+/** Reads everything now. Throws when a built-in view is broken or an asset can't be read. */
 export function createViews({ issuer, onProblem, ...settings }: ViewsParts) {
   let faultCount = 0;
   const assets = createAssets(settings);
@@ -27,7 +27,7 @@ export function createViews({ issuer, onProblem, ...settings }: ViewsParts) {
   return {
     pages,
     assets,
-    /** How many faults of the operator's files were found. */
+    /** Number of faults found in the administrator's files. */
     faultCount: () => faultCount,
   };
 }
