@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-// The process: refuses a Node that is too old with one line, then hands over to the command line. Loads the rest only
-// after that look, because some of it doesn't even load on an old Node. This is the Node that runs; the one that installs
-// may be older (`engines` in package.json), because npm brings a newer one to a checkout on Linux.
+// The entry point: rejects an outdated Node with one line, then runs the command line. Loads the rest only after that check,
+// because some of it doesn't even load on an old Node. This is about the Node that runs; the one that installs may be older
+// (`engines` in package.json), because npm brings a newer one to a checkout on Linux.
 
 import { sizeThreadPool, standBackWhole } from './config/threads.ts';
 
-// Or Node opens its debugger, which runs any code, for every user of this machine. Where we start Node ourselves,
-// --disable-sigusr1 says so from the first instant on.
+// Otherwise Node opens its debugger, which runs any code, for every user of this machine. Where we start Node ourselves,
+// --disable-sigusr1 prevents that from the start.
 process.on('SIGUSR1', () => undefined);
 
-// A full disk or a closed pipe behind it: the service goes on, without its greeting; a verb has failed.
+// After a full disk or a closed pipe, the service continues without its greeting; a verb fails.
 process.stdout.on('error', (error) => {
   if (process.argv[2] === 'serve') return;
   process.stderr.write(`standard output can't be written: ${error.message}\n`);
@@ -26,7 +26,7 @@ if (major < REQUIRED[0] || (major === REQUIRED[0] && minor < REQUIRED[1])) {
   process.exitCode = 1;
 } else {
   sizeThreadPool();
-  // It reads all users: sign-ins come first, also while its modules load.
+  // This verb reads all users: sign-ins come first, even while its modules load.
   if (process.argv[2] === 'user' && process.argv[3] === 'list') standBackWhole();
   const { run } = await import('./cli/run.ts');
   process.exitCode = await run(process.argv);

@@ -43,7 +43,7 @@ export async function createApplication(process: Process, given: ApplicationPart
   return { app: createApp(host, features), ended, jobs, more };
 }
 
-/** With the way from the service's own pages to the sign-in, where there are such pages. */
+/** Adds the client with which the service's own pages start a sign-in, if there are such pages. */
 function withOwnClient(config: ApplicationParts['config']): ApplicationParts['config'] {
   const callbacks = callbacksOf(config);
   if (callbacks.length === 0) return config;

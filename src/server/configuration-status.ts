@@ -1,5 +1,5 @@
-// Which configuration runs, which one was refused and why, and what waits for a restart. Each outcome of a reload is written
-// here to the log and the audit trail.
+// Which configuration runs, which one was rejected and why, and which settings wait for a restart. Writes the outcome of each
+// reload to the log and the audit trail.
 import { type Config, ConfigError } from '../config/config.ts';
 import { settingsForRestart } from '../config/restart.ts';
 import type { ConfigStatus } from '../http/management.ts';
@@ -43,7 +43,7 @@ export function createConfigurationStatus(taken: Taken, { log, audit }: Telemetr
       } else {
         const message = error instanceof Error ? error.message : String(error);
         const reason = `the configuration could not be applied: ${message}`;
-        // It is tried again every few seconds.
+        // The reload is tried again every few seconds.
         if (problem === reason) return;
         problem = reason;
         log.error({ err: error }, 'the configuration could not be applied');
@@ -56,12 +56,12 @@ export function createConfigurationStatus(taken: Taken, { log, audit }: Telemetr
       problem = undefined;
     },
     read,
-    /** As in the file that was taken over last. */
+    /** The configuration of the last file that was loaded. */
     wanted: () => current.wanted,
   };
 }
 
-/** A change that empties a list is more often the slip of a script or a mount than a decision. */
+/** A change that empties a list is more often a mistake of a script or a mount than a decision. */
 function emptiedBy(before: Config, after: Config): string | undefined {
   const lost = (['users', 'clients'] as const)
     .filter((list) => before[list].length > 0 && after[list].length === 0)

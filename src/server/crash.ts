@@ -1,13 +1,13 @@
-// What `serve` does about an error that nothing caught: its process ends, because nobody knows what it has left half done.
+// How `serve` handles an uncaught error: its process exits, because its state may be inconsistent.
 import type { Log } from '../observability/log.ts';
 
 const DRAIN_WITHIN_MS = 2000;
 
-/** From now on. `drain` lets go what is finished, and saves nothing more. */
+/** Exits at the next uncaught error. `drain` sends the finished answers and saves nothing more. */
 export function exitOnCrash(log: Log, drain: () => Promise<void>): void {
   let isEnding = false;
   function crash(error: unknown): void {
-    // What fails now is a consequence.
+    // Further errors are consequences.
     if (isEnding) return;
     isEnding = true;
     setTimeout(() => process.exit(1), DRAIN_WITHIN_MS);

@@ -1,5 +1,5 @@
-// Every reload and rotation goes through here: an application with another configuration, key set or views is built, tested and
-// swapped in. When that fails, the old one keeps serving.
+// Every reload and rotation happens here: an application with another configuration, key set or views is built, tested and
+// swapped in. If that fails, the old one keeps serving.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
@@ -24,36 +24,36 @@ import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { type Application, createApplication } from './application.ts';
 import type { ConfigurationStatus } from './configuration-status.ts';
 
-/** Parts that are left out stay as they are. */
+/** Omitted parts don't change. */
 export type Change = Readonly<{
   /** As in the file. Settings that need a restart keep their old value. */
   config?: Config;
   /** The same on every node that runs the same configuration. */
   hash?: string;
   keySet?: KeySet;
-  /** The operator's files changed. */
+  /** The administrator's files changed. */
   views?: 'changed';
 }>;
 
-/** `hasNewKeys`: this start found an empty store. Only the operator knows whether one was lost. */
+/** `hasNewKeys`: this start found an empty store. Only the administrator knows whether one was lost. */
 type First = Omit<ApplicationParts, 'keySet'> & { readonly hasNewKeys?: boolean };
 
 const signsAll = ({ others }: KeySet, algorithms: readonly Algorithm[]) =>
   algorithms.every((one) => one === 'RS256' || others.some(({ alg }) => alg === one));
 
 type ReplacingParts = Readonly<{
-  /** Makes the keys that are missing for these. Throws StoreUnavailable. */
+  /** Creates missing keys for these algorithms. Throws StoreUnavailable. */
   provideKeys: (algorithms: readonly Algorithm[]) => Promise<KeySet>;
   first: First;
   process: Process;
   status: ConfigurationStatus;
-  /** From now on `application` serves. */
+  /** Makes `application` serve from now on. */
   swap: (application: Application, parts: ApplicationParts) => Promise<void>;
 }>;
 
 export function createReplacing({ first, process, status, provideKeys, swap }: ReplacingParts) {
   let served: ApplicationParts | undefined;
-  /** Replacements run one at a time, or two could finish in the wrong order. */
+  /** Replacements run one at a time, because two could finish in the wrong order. */
   let turn: Promise<void> = Promise.resolve();
 
   async function replaceNow(change: Change): Promise<void> {
@@ -62,7 +62,7 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
     if (known === undefined) throw new TypeError('there are no keys yet');
     const config = change.config === undefined ? old.config : keepUntilRestart(old.config, change.config);
     const { algorithms } = config.signingKeys;
-    // A client could ask for a token that nobody can sign.
+    // Otherwise a client could request a token that no key can sign.
     const keySet = signsAll(known, algorithms) ? known : await provideKeys(algorithms);
     const parts = { config, keySet, views: viewsFor(config, old, change, process) };
 
@@ -80,7 +80,7 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
   }
 
   return {
-    /** One at a time. Rejects when the new application doesn't work: the old one goes on then. */
+    /** Runs one at a time. Rejects when the new application doesn't work; the old one keeps serving. */
     replace: (change: Change): Promise<void> => {
       const next = turn.then(() => replaceNow(change));
       turn = next.catch((error: unknown) => {
@@ -99,7 +99,7 @@ function viewsFor(config: Config, old: First, { views }: Change, { openViews }: 
   return isSame ? old.views : openViews(config);
 }
 
-/** Changes to users in the file take effect before the new application serves. */
+/** Applies changes to users in the file before the new application serves. */
 async function applyUsers(
   before: Config,
   config: Config,
@@ -125,17 +125,17 @@ async function applyUsers(
       "a user in the file has the username of a user in the store, who can't sign in",
     );
   }
-  // A user of the file who has the id of one of the store goes on as that one.
+  // A user in the file with the ID of one in the store is the same user, whose sessions continue.
   const hidden = [...shadowed].flatMap(([storeId, fileId]) => (fileId === storeId ? [] : [storeId]));
   const endAll = (id: string) =>
     announce(newUserEvent(id, 'ended'), () =>
       states.update(id, ({ validAfter }) => ({ validAfter: laterThan(validAfter, now) })),
     );
   await inBatches(hidden, endAll, onFault);
-  // Also those who left the file while nothing ran.
+  // Includes users who were removed from the file while no process ran.
   const removed = await findRemoved(users, store.documents, states, onFault);
   const all = config.clients.map(({ clientId }) => clientId);
-  // It ends nothing: the file may be an older one, or half of one.
+  // This revokes nothing, because the file may be an older one, or incomplete.
   const remove = (id: string) =>
     announce(newUserEvent(id, 'left', all), () => states.update(id, { removed: true }));
   await inBatches(removed, remove);

@@ -1,4 +1,4 @@
-// What is sealed in the store: sealed anew by a start, and tried with the encryption keys of another configuration.
+// Sealed data in the store: re-encrypted at a start, and tried with the encryption keys of another configuration.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config, StoreConfig } from '../config/config.ts';
 import { findOutdatedPepper, rewrapPepper } from '../keys/installation.ts';
@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import { type FactorStore, sealedFor } from '../users/factors.ts';
 import { openUsers } from '../users/accounts.ts';
 
-/** `message`: what can't be opened, if anything. `keys`: the encryption keys that it needs. */
+/** `message`: which data can't be decrypted, if any. `keys`: the encryption keys that it needs. */
 type Unopened = Readonly<{
   message?: string;
   isRefused?: boolean;
@@ -28,7 +28,7 @@ function unopened(unreadable: ReadonlyMap<string, string | undefined>): Unopened
   return { message, keys };
 }
 
-/** Seals each with the first encryption key. Resolves with whose secret no configured key opens, and the key that it needs, if that is known. */
+/** Re-encrypts each with the first encryption key. Resolves with users whose secret no configured key opens, and its key, if known. */
 async function rewrapOneTimeCodes(
   factors: Pick<FactorStore, 'list' | 'change'>,
   vault: Pick<Vault, 'needsRewrap' | 'rewrap'>,
@@ -51,11 +51,11 @@ async function rewrapOneTimeCodes(
   return unreadable;
 }
 
-/** Has the only key with which all one-time codes are sealed. While a node has several, another may seal with an older one. */
+/** Names the only key that seals all one-time codes. While a node has several keys, another node may seal with an older one. */
 const MARK = ['factors-sealed', 'all'] as const;
 const markOf = (key?: string) => JSON.stringify({ v: FORM_VERSION, key });
 
-/** After a change of the encryption keys. The pepper is the last, so that a start that follows goes on with what one has left. */
+/** Re-encrypts after a change of the encryption keys. The pepper is last, so that the next start continues an incomplete run. */
 export async function sealAnew(
   { encryptionKeys }: Config,
   store: Store,
@@ -81,7 +81,7 @@ export async function sealAnew(
   return unopened(unreadable);
 }
 
-/** What a start with `config` would find. Changes nothing. */
+/** Resolves with what a start with `config` would find. Changes nothing. */
 async function tryKeys(config: KeyConfig, store: Store): Promise<Unopened> {
   try {
     await keyStoreFor(config, store).check();
@@ -96,7 +96,7 @@ async function tryKeys(config: KeyConfig, store: Store): Promise<Unopened> {
   return unopened(await rewrapOneTimeCodes(looking, new Vault(config.encryptionKeys)));
 }
 
-/** The same for commands. `unknown`: the store could not be asked. */
+/** The same for commands. `unknown`: why the store can't be read. */
 export async function tryStoredKeys(
   config: KeyConfig & { readonly store: StoreConfig },
 ): Promise<Partial<Unopened> & { readonly unknown?: string }> {
@@ -108,7 +108,7 @@ export async function tryStoredKeys(
   }
 }
 
-/** What the keys of the newest file don't open: tried with each file that has other keys, and with each while there is something. */
+/** Tells what the keys of the newest file don't decrypt. Tries each file with other keys, and every file while data can't be decrypted. */
 export function watchSealed(running: Config, atStart: Unopened, store: Store, log: Log) {
   let [tried, found] = [running, atStart];
   return async (wanted: Config): Promise<Unopened> => {

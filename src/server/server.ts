@@ -37,11 +37,11 @@ export type ServerOptions = Readonly<{
   /** False in a worker: the primary has the management listener for all of them. */
   hasManagement?: boolean;
   now?: Clock;
-  /** Instead of the one that the configuration names; the server closes it. */
+  /** Replaces the store that the configuration names; the server closes it. */
   store?: Store;
-  /** Instead of the one that asks other hosts. */
+  /** Replaces the one that sends requests to other hosts. */
   outgoing?: Outgoing;
-  /** When the rotation job looks at the ring. */
+  /** Decides when the rotation job checks the key ring. */
   rotationTimer?: Timer;
 }>;
 
@@ -54,7 +54,7 @@ type First = Readonly<{
   config: Config;
   /** The same on every node that runs the same configuration. */
   hash?: string;
-  /** What the other workers started with, where `config` is newer: settings that need a restart are taken from here. */
+  /** The configuration that the other workers started with, if `config` is newer. It has the settings that need a restart. */
   started?: Config;
 }>;
 
@@ -91,7 +91,7 @@ async function compose(
     events: [...AUDIT_EVENTS, ...list('audit')],
   });
 
-  // These outlive every replacement, and counters and leases with them.
+  // These survive every replacement, and so do their counters and leases.
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
   const userEvents = createUserEvents(store.documents, store.clock.now);
   const uses = createSecretUses(store.documents, now);
@@ -125,7 +125,7 @@ async function compose(
 
   // The application that serves, and how it is replaced.
   let running: readonly Job[] = [];
-  /** Those of earlier applications, too. */
+  /** Includes the jobs of earlier applications. */
   let stopped: Promise<unknown> = Promise.resolve();
   function runJobs(jobs: readonly Job[]): void {
     stopped = Promise.all([stopped, ...running.map((job) => job.stop())]);
@@ -162,7 +162,7 @@ async function compose(
     timer: options.rotationTimer,
   });
 
-  // What operators see.
+  // What administrators see.
   async function readStatus(): Promise<Status> {
     const { message: warning } = await unopened(status.wanted());
     const problem = await watched.storeProblem();
@@ -202,7 +202,7 @@ async function compose(
   }
 
   return {
-    /** Resolves when both listeners accept. Rejects with one clear line for the operator. */
+    /** Resolves when both listeners accept connections. Rejects with one line for the administrator. */
     async start(): Promise<void> {
       try {
         for (const listener of listeners) await listener.start();
@@ -214,23 +214,23 @@ async function compose(
         throw error;
       }
     },
-    /** See replace.ts. A configuration that isn't taken over is in the log, the audit trail, the metrics and at /readyz. */
+    /** See replace.ts. A rejected configuration is reported in the log, the audit trail, the metrics and at /readyz. */
     replace,
-    /** The operator's files, as they are now. */
+    /** Reads the administrator's files again. */
     async reloadViews(): Promise<void> {
       if (serving()?.config.viewsFolder === undefined) return;
       await replace({ views: 'changed' }).catch((error: unknown) =>
         log.error({ err: error }, 'the views could not be reloaded'),
       );
     },
-    /** A configuration that could not be loaded. */
+    /** Reports a configuration that could not be loaded. */
     refuse: status.refuse,
     confirm: status.confirm,
     /** What /readyz says. */
     status: readStatus,
-    /** Lets requests in flight end, 8 s at most, then closes everything. */
+    /** Waits for requests in flight, 8 s at most, then closes everything. */
     stop,
-    /** Lets requests in flight end without the store: what isn't saved yet is not saved, and is answered with 503. */
+    /** Waits for requests in flight, without the store: a request that hasn't saved yet gets 503. */
     async abandon(): Promise<void> {
       watched.cutStore();
       await drain();

@@ -1,4 +1,4 @@
-// What operators see of a running service: whether it is ready or why not, and what a scrape of the metrics shows.
+// What administrators see of a running service: whether it is ready or why not, and what a scrape of the metrics shows.
 import type { Config } from '../config/config.ts';
 import { secretId } from '../config/secret-strength.ts';
 import { type Status, summaryOf } from '../http/management.ts';
@@ -16,7 +16,7 @@ export type WatchedStore = ReturnType<typeof watchStore>;
 /** An outage is in the log within this time. */
 const LOOK_EVERY_MS = 2000;
 
-/** Checks the store periodically, and writes one line to the log whenever what is wrong with it changes. */
+/** Checks the store periodically, and logs one line whenever its problem changes. */
 export function watchStore(given: Store, { log, metrics }: Telemetry) {
   let known: unknown;
   let asking: Promise<string | undefined> | undefined;
@@ -28,7 +28,7 @@ export function watchStore(given: Store, { log, metrics }: Telemetry) {
   async function ask(): Promise<string | undefined> {
     const error: unknown = await store.ping().catch((reason: unknown) => reason);
     const problem = error === undefined ? undefined : toProblem(error);
-    // The reason for a network fault varies from try to try, so it isn't logged again; an answer of the server is.
+    // The reason for a network fault varies from try to try, so only a new answer of the server is logged again.
     const state = error instanceof Error && error.name === StoreUnavailable.name ? error.name : problem;
     if (state === known || isClosed) return problem;
     known = state;
@@ -43,7 +43,7 @@ export function watchStore(given: Store, { log, metrics }: Telemetry) {
   }
 
   return {
-    /** The given store, measured. Closing it ends the watch. */
+    /** The given store, measured. Closing it stops the watch. */
     store: {
       ...store,
       close() {
@@ -52,9 +52,9 @@ export function watchStore(given: Store, { log, metrics }: Telemetry) {
         return store.close();
       },
     },
-    /** Asks now: why the store can't be used, undefined when it can. Never rejects. */
+    /** Asks now. Resolves with why the store can't be used, undefined when it can. Never rejects. */
     storeProblem,
-    /** From now on each operation is refused before it is sent. */
+    /** Rejects every further operation before it is sent. */
     cutStore(): void {
       isClosed = true;
       isCut = true;
@@ -62,7 +62,7 @@ export function watchStore(given: Store, { log, metrics }: Telemetry) {
   };
 }
 
-/** What the operator must change at the server or the disk; anything else is an outage. */
+/** Names what the administrator must change at the server or the disk; any other error is an outage. */
 function toProblem(error: unknown): string {
   if (error instanceof StoreUnfit) return `the store is unsafe: ${error.message}`;
   return error instanceof StoreUnavailable ? error.message : "can't reach the store";
@@ -77,7 +77,7 @@ type SnapshotParts = Readonly<{
   views: Views;
 }>;
 
-/** Secrets that have an end: the first to end are shown. */
+/** The metrics show only the secrets that expire first. */
 const MOST_SECRETS = 200;
 const SECRET_ENDS = 'client_secret_expiry_timestamp_seconds';
 
@@ -92,7 +92,7 @@ export function snapshotOf({ config, status, views, rotation, timing, store }: S
   );
   return [
     ...summaryOf(status),
-    // Nothing is later or earlier than that, so no alert is.
+    // NaN without a next step: no comparison with it is true, so no alert fires.
     ['signing_key_next_step_timestamp_seconds', (step?.at ?? Number.NaN) / 1000],
     ...ends.toSorted(([, one], [, other]) => one - other).slice(0, MOST_SECRETS),
     ['view_faults', views.faultCount()],
