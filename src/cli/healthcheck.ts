@@ -10,7 +10,7 @@ import { Ended, EXIT, type CliIo } from './io.ts';
 type HealthOptions = VerbOptions & { readonly live?: boolean };
 
 const TIMEOUT_MS = 5000;
-/** As in schema.ts. A file that is being edited must not get a running container killed. */
+/** The default of schema.ts: a file that is being edited must not get a running container killed. */
 const DEFAULT_MANAGEMENT = 'http://127.0.0.1:3001';
 
 /** Adds the verb. Exit code 0: ready; 1: not ready, with one line why; 2: there is no such file. */

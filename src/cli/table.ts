@@ -104,7 +104,7 @@ function toPlain(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** For xargs. */
+/** Prints one name per line, for xargs. */
 async function printNames<Row>({ stdout }: CliIo, list: List<Row>): Promise<void> {
   const [name] = columnsOf(list);
   for await (const row of list.rows) stdout.write(`${escaped(toPlain(name && row[name.key]))}\n`);

@@ -73,7 +73,7 @@ async function openContext(config: Config, store: Store, audit: Audit) {
     activity: config.account ? createUserIndex(documents, () => Math.floor(now() / 1000)) : undefined,
     areNotesHeard: areNotesHeard(config),
     storeNow: now,
-    /** Undefined before the first start. */
+    /** One-time links; undefined before the first start. */
     links: hash && createOneTimeLinks({ records, states, factors, hash, now }),
   };
 }

@@ -6,7 +6,7 @@ import { METRICS_CONTENT_TYPE, type Snapshot } from '../observability/metrics.ts
 
 /** Which configuration runs, and what is wrong with a file that was rejected. */
 export type ConfigStatus = Readonly<{
-  /** The same on every node that runs the same configuration. */
+  /** Hash of the configuration, the same on every node that runs it. */
   hash: string;
   problem: string | undefined;
   /** Set if the last reload has emptied a list. */
@@ -41,7 +41,7 @@ type ManagementParts = Readonly<{
   status: () => Promise<Status>;
   /** The text that Prometheus reads, of all processes. */
   metrics: () => Promise<string>;
-  /** What features serve here. */
+  /** Middleware of features for this listener. */
   more?: readonly Middleware[];
 }>;
 

@@ -71,7 +71,7 @@ export type ProcessMetrics = readonly object[];
 
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** One for each process. */
+/** Creates the metrics of one process. */
 export function createMetrics() {
   const register = new Registry();
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });

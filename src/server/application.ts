@@ -30,7 +30,7 @@ export async function createApplication(process: Process, given: ApplicationPart
     csrf: createCsrf(hash),
     cookie: createDeviceCookie(issuer),
   };
-  /** For the management listener. */
+  /** Middleware for the management listener. */
   const more = features.flatMap(({ management = [] }) => management);
   const hearers = [engine.hearOfUser, ...features.flatMap(({ hearOfUser: hear = [] }) => hear)];
   const hearOfUser: HearOfUser = async (event) => {

@@ -26,9 +26,9 @@ import type { ConfigurationStatus } from './configuration-status.ts';
 
 /** Omitted parts don't change. */
 export type Change = Readonly<{
-  /** As in the file. Settings that need a restart keep their old value. */
+  /** The configuration of the file. Settings that need a restart keep their old value. */
   config?: Config;
-  /** The same on every node that runs the same configuration. */
+  /** Hash of the configuration, the same on every node that runs it. */
   hash?: string;
   keySet?: KeySet;
   /** The administrator's files changed. */

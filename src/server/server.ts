@@ -52,7 +52,7 @@ const PASSWORDS_WAITING = 200;
 
 type First = Readonly<{
   config: Config;
-  /** The same on every node that runs the same configuration. */
+  /** Hash of the configuration, the same on every node that runs it. */
   hash?: string;
   /** The configuration that the other workers started with, if `config` is newer. It has the settings that need a restart. */
   started?: Config;
@@ -226,7 +226,7 @@ async function compose(
     /** Reports a configuration that could not be loaded. */
     refuse: status.refuse,
     confirm: status.confirm,
-    /** What /readyz says. */
+    /** The status that /readyz reports. */
     status: readStatus,
     /** Waits for requests in flight, 8 s at most, then closes everything. */
     stop,

@@ -102,7 +102,7 @@ function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string,
     stylesheets,
     /** The text of a key, with its placeholders filled. */
     t: (key: string, values: TextValues = {}) => fill(textOf(key, values), values),
-    /** The same in pieces. */
+    /** The text of a key, in pieces. */
     parts: (key: string, values: TextValues = {}) => toParts(textOf(key, values), values),
     /** A time of a model (epoch seconds), in UTC. */
     time: (at: number) => toTimeText(at, locale),

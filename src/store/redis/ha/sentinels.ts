@@ -24,7 +24,7 @@ export function listenToSentinels(place: RedisPlace, onNews: () => void) {
       maxRetriesPerRequest: null,
       retryStrategy: (times) => Math.min(50 * times, 500),
     });
-    // Without a listener ioredis prints.
+    // Without a listener, ioredis prints errors.
     sentinel.on('error', () => undefined);
     sentinel.on('message', (_, news: string) => news.split(' ')[0] === place.masterName && onNews());
     sentinel.subscribe('+switch-master').catch(() => undefined);
