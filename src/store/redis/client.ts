@@ -17,7 +17,7 @@ export interface RedisClient {
   readonly commands: Redis;
   /** Rejects with the last error of a connection when no server answers. */
   connect(): Promise<void>;
-  /** Returns the master of `key`, undefined while it isn't connected. A call starts a connection. */
+  /** Returns the master of `key`, undefined while it isn't connected. In a Cluster, a call starts to connect. */
   masterOf(key: string): Master | undefined;
   /** `address`: `HOST:PORT`, as in a Cluster's redirection. */
   masterAt(address: string): Master | undefined;
