@@ -1,11 +1,11 @@
-// The page where people help themselves, as a person uses it in a browser.
+// The account page, as a user works with it in a browser.
 import { hashPassword } from '../../src/users/passwords.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { type Browser, type Page } from './browser.ts';
 import { newBrowser } from './person.ts';
 import { type OpenWorld, PASSWORDS } from './world.ts';
 
-/** A person of the store, with Alice's password. */
+/** A user of the store, with Alice's password. */
 export const CAROL = { id: 'usr_carol00000000000003', username: 'carol', password: PASSWORDS.alice } as const;
 
 export async function addCarol(
@@ -23,7 +23,7 @@ export const isAccountPage = ({ status, text }: Page) =>
   status === 200 && text.includes('<body class="page-account"');
 export const isLoginPage = ({ text }: Page) => text.includes('name="password"') && text.includes('/login"');
 
-/** Signs in where that is asked for. */
+/** Opens the account page, and signs in if it asks for that. */
 export async function openAccount(
   world: Pick<OpenWorld, 'issuer' | 'base'>,
   browser: Browser = newBrowser(world),
@@ -33,7 +33,7 @@ export async function openAccount(
   return isLoginPage(page) ? browser.submit(page, '/login', { username, password }) : page;
 }
 
-/** The ids of the forms whose action ends so, from top to bottom. */
+/** The ids of the forms whose action ends with `action`, from top to bottom. */
 export function idsOf({ text }: Page, action: string): readonly string[] {
   const forms = text.split('<form ').filter((form) => form.includes(`${action}"`));
   return forms.flatMap((form) => /name="id" value="([^"]*)"/.exec(form)?.[1] ?? []);

@@ -1,9 +1,9 @@
-// Any HTTP server at a port of this machine, for one test.
+// An HTTP server on a port of this machine, for one test.
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** Resolves its port. */
+/** Starts a server with this handler and resolves its port. */
 export async function answerWith(handle: RequestListener): Promise<number> {
   const server = createServer(handle);
   onTestFinished(() => {

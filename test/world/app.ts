@@ -1,4 +1,4 @@
-// An app that signs people in, on openid-client as it ships: the flows that most tests begin with.
+// An app that signs users in with openid-client as it ships: most tests begin with these flows.
 import { decodeJwt } from 'jose';
 import * as oidc from 'openid-client';
 import { type CodeClient, DEFAULT_SCOPE, REDIRECT_URIS } from './authorization-request.ts';
@@ -36,19 +36,19 @@ export type Authorized = {
   readonly configuration: oidc.Configuration;
   readonly client: CodeClient;
   readonly browser: Browser;
-  /** Where the browser was sent, with `code` or `error`. */
+  /** The redirect URI that the browser was sent to, with `code` or `error`. */
   readonly callback: URL;
   readonly code: string | undefined;
   readonly verifier: string;
   readonly state: string;
-  /** Empty without `openid`, where there is no ID token to hold it. */
+  /** Empty without `openid`, because no ID token could hold it. */
   readonly nonce: string;
   readonly redirectUri: string;
-  /** Where the browser ended: a page of the service, or the redirect. */
+  /** The last page of the browser: a page of the service, or the redirect to the app. */
   readonly page: Page;
 };
 
-/** From the authorization request to the redirect that leaves for the app, signing in and consenting where asked. */
+/** Runs an authorization request up to the redirect to the app; signs in and consents where asked. */
 export async function authorize(world: World, options: AuthorizeOptions = {}): Promise<Authorized> {
   const { client = 'web', person = 'alice', scope = DEFAULT_SCOPE } = options;
   const configuration = await connect(world, client);
@@ -74,7 +74,7 @@ export async function authorize(world: World, options: AuthorizeOptions = {}): P
 
 export type Ticket = Authorized & { readonly code: string };
 
-/** A fresh code, by signing in and consenting where asked. */
+/** Gets a new code; signs in and consents where asked. */
 export async function takeCode(world: World, options: AuthorizeOptions = {}): Promise<Ticket> {
   const authorized = await authorize(world, options);
   const { code, page } = authorized;
@@ -106,5 +106,5 @@ export async function machineToken(world: World, scope?: string): Promise<string
   return answer.access_token;
 }
 
-/** The session that an ID token names. */
+/** The id of the session (`sid`) in the ID token. */
 export const sidOf = ({ tokens }: SignedIn) => decodeJwt(tokens.id_token ?? '')['sid'];

@@ -1,4 +1,4 @@
-// The authorization request of an app, as the URL that a browser is sent to.
+// The authorization request of an app, as the URL that the browser opens.
 import { type Parameters, toQuery } from './requests.ts';
 import { CALLBACK, SPA_ORIGIN, type World } from './world.ts';
 
@@ -12,11 +12,11 @@ export const REDIRECT_URIS = {
 } as const;
 export type CodeClient = keyof typeof REDIRECT_URIS;
 
-/** RFC 7636 Appendix B. */
+/** The code verifier of RFC 7636 Appendix B. */
 export const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
-/** Everything that docs/contract.md names for GET /oauth/authorize. */
+/** All parameters that docs/contract.md names for GET /oauth/authorize. */
 export const AUTHORIZATION_REQUEST = {
   response_type: 'code',
   client_id: 'web',
@@ -28,16 +28,16 @@ export const AUTHORIZATION_REQUEST = {
   nonce: 'nonce-of-the-client',
 } as const;
 
-/** Changes that leave PKCE out. */
+/** Changes that remove PKCE. */
 export const NO_PKCE = { code_challenge: undefined, code_challenge_method: undefined } as const;
 
-/** What every API of the world and a refresh token need. */
+/** The scopes for every API of the world and a refresh token. */
 export const DEFAULT_SCOPE = 'openid email profile offline_access reports.read';
 
-/** Clients that may not ask for all of that. */
+/** The scopes of clients that may not request all of these. */
 const SCOPES: Readonly<Record<string, string>> = { native: 'openid', 'first-party': 'openid email' };
 
-/** The path of a correct request, with `changes`; of the client that they name, at its own redirect URI. */
+/** The path of a correct request with `changes`; uses the redirect URI of the client that `changes` names. */
 export function authorizationPath(changes: Parameters = {}): string {
   const client = changes['client_id'] ?? AUTHORIZATION_REQUEST.client_id;
   const own = {

@@ -1,5 +1,5 @@
-// A browser as far as these tests need one: cookies with their paths, redirects one at a time, and forms as they stand
-// in the page. Speaks real HTTP; knows nothing of the service but its address.
+// A browser with only the features that these tests need: cookies with their paths, redirects one at a time, and the forms
+// of a page. It speaks real HTTP and knows only the address of the service.
 import { formPost, type Parameters } from './requests.ts';
 
 export type Page = {
@@ -15,7 +15,7 @@ type Fields = Readonly<Record<string, string>>;
 const MAX_REDIRECTS = 15;
 
 export class Browser {
-  /** Where the issuer is believed to be, and where it really listens. */
+  /** The issuer's origin, and the address where it really listens. */
   readonly #issuer: string;
   readonly #base: string;
   readonly #cookies = new Map<string, Cookie>();
@@ -33,7 +33,7 @@ export class Browser {
     this.#cookies.set(`${cookie.name};${cookie.path}`, cookie);
   }
 
-  /** One request, no redirect followed. */
+  /** Sends one request and follows no redirect. */
   async request(url: string, init: RequestInit = {}): Promise<Page> {
     const target = url.startsWith(this.#issuer) ? `${this.#base}${url.slice(this.#issuer.length)}` : url;
     const { pathname } = new URL(target);
@@ -54,7 +54,7 @@ export class Browser {
     return { url, status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  /** Follows redirects within the issuer; ends on a page, or on the redirect that leaves. */
+  /** Follows redirects within the issuer; resolves a page, or the redirect that leaves the issuer. */
   async open(url: string, init: RequestInit = {}): Promise<Page> {
     let page = await this.request(url, init);
     for (let hops = 0; hops < MAX_REDIRECTS; hops += 1) {
@@ -73,13 +73,13 @@ export class Browser {
     return this.open(form.action, formPost({ ...form.fields, ...fields }, headers));
   }
 
-  /** The same, no redirect followed. */
+  /** Submits the form like `submit`, but follows no redirect. */
   async send(page: Page, action: string, fields: Parameters = {}): Promise<Page> {
     const form = formOf(page, action);
     return this.post(form.action, { ...form.fields, ...fields });
   }
 
-  /** Posts a form that stands on no page; no redirect followed. */
+  /** Posts a form that is on no page; follows no redirect. */
   async post(url: string, form: Parameters | string, headers: Fields = {}): Promise<Page> {
     return this.request(url, formPost(form, headers));
   }
@@ -92,7 +92,7 @@ export class Browser {
       attributes.find((one) => one.toLowerCase().startsWith(`${attribute}=`))?.slice(attribute.length + 1);
     const cookie = { name, value, path: find('path') ?? requestPath };
     const [expires, maxAge] = [find('expires'), find('max-age')];
-    // Its clock needn't be that of the service.
+    // The browser's clock may differ from that of the service.
     if (expires !== undefined && maxAge === undefined) throw new Error(`${name} was set without Max-Age`);
     if (value === '' || Number(maxAge) <= 0) {
       this.#cookies.delete(`${name};${cookie.path}`);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { requireServer } from './servers.ts';
 
-/** Writes tls.key and tls.crt, whose path it resolves. */
+/** Writes tls.key and tls.crt for `host`; resolves the path of tls.crt. */
 export async function makeCertificate(folder: string, host: string): Promise<string> {
   const [key, crt] = [path.join(folder, 'tls.key'), path.join(folder, 'tls.crt')];
   const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];

@@ -1,8 +1,8 @@
-// The real browser of the tests. browser.ts is one in plain HTTP.
+// The real browser of the tests (browser.ts is an HTTP client).
 import { type Browser, type BrowserContext, chromium, type LaunchOptions } from 'playwright-core';
 import { requireServer } from './servers.ts';
 
-/** It makes no requests of its own, and runs as root and where /dev/shm is small. */
+/** Arguments that stop Chromium's own requests, and let it run as root and with a small /dev/shm. */
 const ARGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -15,7 +15,7 @@ export function launchChromium(options: Pick<LaunchOptions, 'env'> = {}): Promis
   return chromium.launch({ ...options, executablePath: requireServer('chromium'), args: ARGS });
 }
 
-/** With what a browser keeps in `folder` when it is closed. */
+/** Opens the browser with the profile that an earlier run left in `folder`. */
 export function reopenChromium(folder: string): Promise<BrowserContext> {
   return chromium.launchPersistentContext(folder, { executablePath: requireServer('chromium'), args: ARGS });
 }

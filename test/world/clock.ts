@@ -1,15 +1,15 @@
-// The clock of this process, moved by hand: the service of the world runs in it and reads Date. Time stands still
-// between moves, and sockets keep their real timers. Give a moved clock a world of its own and only move it forwards.
+// The clock of this process, moved by hand: the service of the world runs in this process and reads Date. Time stands still
+// between moves; sockets keep their real timers. Use a separate world for a moved clock, and only move it forwards.
 import { afterAll, beforeAll, vi } from 'vitest';
 
 export const MINUTE = 60;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** What a deadline in real time is given on top, because a busy machine may be late by so much. Milliseconds. */
+/** Extra time for a deadline in real time, because a busy machine may be this late. Milliseconds. */
 export const MACHINE_MS = 10_000;
 
-/** Moves the clock and leaves it there until the block of tests ends. */
+/** Moves the clock; it keeps the new time until the block of tests ends. */
 export function moveClock(seconds: number): void {
   const target = Date.now() + seconds * 1000;
   if (!vi.isFakeTimers()) vi.useFakeTimers({ toFake: ['Date'] });
@@ -17,8 +17,8 @@ export function moveClock(seconds: number): void {
 }
 
 /**
- * Once in a `describe` that moves the clock. It stands still from the first test on: what a test does before its first
- * move takes no time, however slow the machine is.
+ * For a `describe` that moves the clock; call it once. The clock stands still from the first test on: everything before the
+ * first move takes no time, however slow the machine is.
  */
 export function standingClock(): void {
   beforeAll(() => moveClock(0));
@@ -27,10 +27,10 @@ export function standingClock(): void {
   });
 }
 
-/** Only a test that fails waits so long for what must come. */
+/** How long `until` waits; only a failing test waits this long. */
 const GIVE_UP_MS = 60_000;
 
-/** Resolves once `check` throws no more. As vi.waitFor, which would move a clock that stands still. */
+/** Resolves when `check` no longer throws. Unlike vi.waitFor, it doesn't move a clock that stands still. */
 export async function until(check: () => unknown): Promise<void> {
   const deadline = performance.now() + GIVE_UP_MS;
   for (;;) {

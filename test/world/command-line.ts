@@ -1,6 +1,6 @@
-// The command line in one process beside the test's, which runs verb after verb: starting Node costs more than most verbs do, and LMDB
-// forbids the process of a world to open the world's folder twice. For what a verb does; what a process of its own is for, such as
-// `serve` and verbs at once, is `runCli` (process.ts).
+// The command line in a second process, which runs one verb after the other: starting Node takes longer than most verbs, and LMDB forbids
+// the process of a world to open the world's folder twice. Use it to test what a verb does. Tests that need a separate process, such as
+// `serve` beside other verbs, use `runCli` (process.ts).
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const SCRIPT = fileURLToPath(new URL('run-verbs.ts', import.meta.url));
 let verbs: ChildProcess | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs one verb to its end, after the one before. */
+/** Runs one verb to its end, after the previous one has ended. */
 export async function runVerb(args: readonly string[], input = ''): Promise<Ended> {
   const ended = last.then(() => sendVerb({ args, input }));
   last = ended.catch(() => undefined);
@@ -39,7 +39,7 @@ async function sendVerb(verb: object): Promise<Ended> {
   }
 }
 
-/** It ends with the channel to this process. */
+/** Starts the process, which exits when its channel to this process closes. */
 function startVerbs(): ChildProcess {
   const { PATH, HOME } = process.env;
   const child = fork(SCRIPT, {

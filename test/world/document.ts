@@ -1,4 +1,4 @@
-// What documents print in fenced blocks.
+// The commands and output in the fenced blocks of documents.
 import { expect } from 'vitest';
 import { postern } from './terminal.ts';
 
@@ -7,7 +7,7 @@ export function blocksOf(text: string, language: string): readonly string[] {
   return blocks.filter(([, of]) => of === language).map(([, , block = '']) => block);
 }
 
-/** Runs the commands of a block beside a world, for amelie in place of alice, and returns how many. A password comes from a pipe. */
+/** Runs the commands of a block beside a world, with amelie in place of alice; returns their number. Passwords come from a pipe. */
 export async function runPrinted(
   block: string | undefined,
   { configFile }: { readonly configFile: string },

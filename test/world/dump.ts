@@ -1,4 +1,4 @@
-// A copy of all that a world has in its store, as text: for what must not be in there.
+// A copy of everything in a world's store, as text: for tests of what must not be stored.
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Redis } from 'ioredis';

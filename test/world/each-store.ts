@@ -1,4 +1,4 @@
-// Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own; in `npm run chaos:flows` on a Cluster alone.
+// Runs the same flows on both stores: lmdb in a new folder, and a real Redis of its own. `npm run chaos:flows` runs them on a Cluster only.
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { startCluster } from './redis-groups.ts';
@@ -17,12 +17,12 @@ const ANY = IS_LONG_RUN ? CLUSTER : LMDB;
 
 type Tests = (world: () => OpenWorld) => void;
 
-/** `tests` gets the running world; one world for each store. */
+/** Runs `tests` once for each store, each time with a new world. */
 export function eachStore(title: string, tests: Tests, options: WorldOptions = {}) {
   onStores(EACH, title, tests, options);
 }
 
-/** For what a store has no part in: what it promises is shown by its own tests, for all of them. */
+/** For tests that don't depend on the store: the store's own tests cover what it promises. */
 export function anyStore(title: string, tests: Tests, options: WorldOptions = {}) {
   onStores(ANY, title, tests, options);
 }
@@ -57,7 +57,7 @@ export function useWorld(options: WorldOptions = {}): () => OpenWorld {
 
 type OnRedis = { readonly world: OpenWorld; readonly client: Redis };
 
-/** The same on a Redis of its own, with a client that looks at what it holds. */
+/** Like `useWorld`, on a Redis of its own and with a client that reads its contents. */
 export function useWorldOnRedis(begin: (opened: OnRedis) => void): void {
   beforeAll(async () => {
     const redis = await startRedis();

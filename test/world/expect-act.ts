@@ -1,5 +1,5 @@
-// What an act on a user does, all of it: the answer, the audit trail, the user's activity, the cookies of the browser that acts, which
-// apps hear of an end, what of the user lives on and what doesn't. A side effect that a test does not name must not happen.
+// All effects of an act on a user: the answer, the audit trail, the user's activity, the cookies of the browser that acts, the apps that
+// are notified, and which sessions and tokens still work. A side effect that a test does not name must not happen.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
@@ -15,7 +15,7 @@ import type { OpenWorld } from './world.ts';
 export type ActsWorld = {
   readonly world: OpenWorld;
   readonly receiver: LogoutReceiver;
-  /** Everybody who has signed in at an app: who isn't told of an end must not hear of one. */
+  /** All users who have signed in at an app: an app that isn't named in the expectation must not be notified. */
   readonly everybody: readonly SignedIn[];
 };
 
@@ -23,30 +23,30 @@ export type ActsWorld = {
 export type Living = { readonly session: Browser } | { readonly tokens: SignedIn };
 
 export type Act = {
-  /** The browser that acts, if there is one. */
+  /** The browser that acts, if the act uses one. */
   readonly browser?: Browser;
   readonly run: () => Promise<object>;
 };
 
 export type Outcome = {
-  /** Of what the act resolves. */
+  /** The expected result of the act. */
   readonly answer: object;
-  /** All new records but those of sign-ins and tokens, without their time, address and request. */
+  /** All new records except those of sign-ins and tokens, without their time, address and request. */
   readonly audit: readonly object[];
-  /** What users find in their activity besides sign-ins, with the app that it is about. */
+  /** New entries of the user's activity besides sign-ins, with the app that each is about. */
   readonly activity?: readonly string[];
-  /** Names of cookies that are other ones afterwards. */
+  /** Names of the cookies that change. */
   readonly cookies?: readonly string[];
-  /** Those that hear that their session has ended, where apps do. */
+  /** Sign-ins whose app is notified that the session has ended, if the source has that feature. */
   readonly apps?: readonly SignedIn[];
   readonly alive: readonly Living[];
   readonly dead: readonly Living[];
 };
 
-/** Where `postern user` writes, in the folder of the world. */
+/** The audit file of `postern user`, in the folder of the world. */
 export const AUDIT_FILE = 'audit.jsonl';
 const NOT_OF_ACTS = ['sign_in', 'consent', 'token_issued', 'app_logout', 'service_started'];
-/** Differ from run to run. */
+/** Members of audit records that differ from run to run. */
 const PASSING = ['time', 'address', 'request_id'];
 
 export async function expectAct(
@@ -86,7 +86,7 @@ export async function expectAct(
   expect(await Promise.all(dead.map((one) => isAlive(world, one)))).toEqual(dead.map(() => false));
 }
 
-/** Until every app has heard what it is to hear. */
+/** Resolves when every app has received its notifications. */
 export async function untilTold({ openedStore: { documents } }: OpenWorld): Promise<void> {
   for (const outbox of ['user-events', 'logouts'])
     await until(async () => expect(await documents.list(outbox)).toEqual([]));

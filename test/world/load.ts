@@ -1,4 +1,4 @@
-// A moderate load of machine token requests from callers that keep their connections, and what became of each request.
+// A moderate load of machine token requests from callers that keep their connections, and the outcome of each request.
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MACHINE_MS } from './clock.ts';
@@ -6,14 +6,14 @@ import { basic } from './token-endpoint.ts';
 import type { World } from './world.ts';
 
 const BODY = 'grant_type=client_credentials';
-/** What a patient caller waits for an answer. */
+/** How long a caller waits for an answer. Milliseconds. */
 const PATIENCE_MS = 5000 + MACHINE_MS;
 
-/** refused: there was no connection, so no request either. Anything but 200 and that is a request that was lost. */
+/** refused: there was no connection, so no request either. Any outcome besides 200 and refused is a lost request. */
 type Fate = '200' | 'refused' | (string & {});
 
 export type Caller = {
-  /** Everything but 200 and refused. */
+  /** All outcomes except 200 and refused. */
   readonly lost: string[];
   answered: number;
   refused: number;
@@ -22,11 +22,11 @@ export type Caller = {
 
 export type Load = {
   readonly callers: readonly Caller[];
-  /** Ends it; resolves when the last request has met its fate. */
+  /** Stops the load; resolves when the last request has its outcome. */
   stop(): Promise<void>;
 };
 
-/** They come `everyMs` apart; each has one connection at a time, and sends a request `everyMs` after the last answer. */
+/** Starts the callers `everyMs` apart. Each has one connection at a time, and sends a request `everyMs` after the last answer. */
 export function startLoad(
   world: Pick<World, 'base'>,
   { callers, everyMs }: { callers: number; everyMs: number },

@@ -7,9 +7,9 @@ import { fold } from '../../src/features/index.ts';
 import { worldClients } from './world.ts';
 
 export type ReceivedLogout = {
-  /** Of the request: `/web`. */
+  /** Path of the request, such as `/web`. */
   readonly path: string;
-  /** Epoch milliseconds, by the clock that a test moves. */
+  /** Epoch milliseconds, by the clock that the test moves. */
   readonly at: number;
   readonly headers: IncomingHttpHeaders;
   /** Names of the form's fields. */
@@ -19,10 +19,10 @@ export type ReceivedLogout = {
   readonly claims: JWTPayload;
 };
 
-/** False: no app is notified of anything, because the service can't do that. */
+/** False if this source has no back-channel logout: then no app is notified. */
 export const NOTIFIES = 'backchannel_logout_uri' in fold('client');
 
-/** Clients of the world with these logout endpoints, by the client's id. */
+/** Clients of the world with these logout endpoints, by client id. */
 export const notifiedClients = (uris: Readonly<Record<string, string>>) =>
   worldClients(
     NOTIFIES
@@ -33,15 +33,15 @@ export const notifiedClients = (uris: Readonly<Record<string, string>>) =>
 type Answer = (response: ServerResponse) => void;
 
 export type LogoutReceiver = Omit<TlsServer, 'stop'> & {
-  /** What came for a session, in order. */
+  /** The logout tokens received for a session, in order. */
   of(sid: unknown): readonly ReceivedLogout[];
-  /** The same, once that is so much. */
+  /** Resolves the same as `of` when at least `count` have arrived. */
   wait(sid: unknown, count?: number): Promise<readonly ReceivedLogout[]>;
-  /** What an app does with the next logout tokens; without a function it is well. */
+  /** Sets how an app answers the next logout tokens; without a function it accepts them. */
   answer(path: string, answer?: Answer): void;
   /** Clients of the world with a logout endpoint here: `web` at `/web`. */
   clients(...ids: readonly string[]): ReturnType<typeof worldClients>;
-  /** What the service has to know to reach this host. */
+  /** The settings with which the service reaches this host. */
   readonly outgoing: object;
   stop(): void;
 };

@@ -1,15 +1,15 @@
-// A name server whose answers a test writes, and that remembers what it was asked.
+// A name server with scripted answers, which records the names that it is asked for.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 
-/** The answers to one name, one after the other, the last one for ever: addresses of both families, or `-> name` for a CNAME. */
+/** The answers to one name in turn, the last one repeated: addresses of both families, or `-> name` for a CNAME. */
 export type Answers = readonly (readonly string[])[];
 
 const [A, CNAME, AAAA] = [1, 5, 28] as const;
 
 export class NameServer {
-  /** Every name that was asked for, once for both families. */
+  /** Every name that was asked for; a question for each of the two families counts once. */
   readonly asked: string[] = [];
   readonly #answers = new Map<string, Answers>();
   readonly #times = new Map<string, number>();
@@ -24,7 +24,7 @@ export class NameServer {
     await once(this.#socket, 'listening');
   }
 
-  /** Begins anew with the first of `answers`. Without answers the server is silent. */
+  /** Starts again with the first of `answers`. Without answers the server is silent. */
   script(name: string, answers: Answers): void {
     this.#answers.set(name, answers);
     this.#times.clear();
@@ -42,7 +42,7 @@ export class NameServer {
       recordOf(one, type),
     );
     const head = Buffer.from(query.subarray(0, 12));
-    // A response, recursion available; NXDOMAIN for what isn't in the script.
+    // A response, recursion available; NXDOMAIN for a name that isn't in the script.
     head.writeUInt16BE(answers === undefined ? 0x81_83 : 0x81_80, 2);
     head.writeUInt16BE(records.length, 6);
     head.writeUInt32BE(0, 8);
@@ -60,12 +60,12 @@ function readName(query: Buffer): { readonly name: string; readonly end: number 
   return { name: labels.join('.').toLowerCase(), end: at + 1 };
 }
 
-/** One record, when it is of the type that was asked for. A CNAME brings the addresses that it leads to: 127.0.0.1 and ::1. */
+/** One record, if it has the requested type. A CNAME comes with the addresses of its target: 127.0.0.1 and ::1. */
 function recordOf(answer: string, type: number): readonly Buffer[] {
   if (answer.startsWith('-> ')) {
     const target = encodeName(answer.slice(3));
     const [address] = type === A ? recordOf('127.0.0.1', A) : recordOf('::1', AAAA);
-    // The address belongs to the name that the CNAME leads to.
+    // The address belongs to the target of the CNAME.
     return [
       toRecord(NAME_OF_QUESTION, CNAME, target),
       ...(address ? [Buffer.concat([target, address.subarray(2)])] : []),
@@ -77,7 +77,7 @@ function recordOf(answer: string, type: number): readonly Buffer[] {
   return [];
 }
 
-/** A pointer to byte 12. */
+/** A compression pointer to byte 12, the name in the question. */
 const NAME_OF_QUESTION = Buffer.from([0xc0, 0x0c]);
 
 function toRecord(name: Buffer, type: number, data: Buffer): Buffer {

@@ -1,22 +1,22 @@
-// A network of its own for a test: only loopback, with the addresses that the test gives it, a name server and a certificate authority
-// of the test. What runs there (`serveCalls`) is called from outside by messages between processes.
+// A network namespace for a test: only loopback, with the addresses that the test sets, a name server and a certificate authority
+// of the test. The test calls the script inside (`serveCalls`) by messages between processes.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensureServers, requireServer } from './servers.ts';
 
-/** With a user namespace, which a container may forbid; as root without one. */
+/** Arguments of unshare: with a user namespace, which a container may forbid; without one, which needs root. */
 const WAYS = [['-Urnm'], ['-nm']] as const;
 
-/** Some systems make such a namespace, and then allow nothing in it. */
+/** A mount that tests the namespace: some systems create one, but allow nothing in it. */
 const PROBE = ['mount', '--bind', '/etc/hosts', '/etc/hosts'];
 
 function findWay(): readonly string[] | undefined {
   return WAYS.find((way) => spawnSync('unshare', [...way, ...PROBE]).status === 0);
 }
 
-/** Why this machine can't run such a test, to be said in its title. */
+/** The reason why this machine can't run such a test, for the title of the test. */
 export function namespaceFault(): string | undefined {
   if (process.platform !== 'linux') return 'network namespaces are a thing of Linux';
   return findWay() === undefined
@@ -37,9 +37,9 @@ export type Namespace<Api extends Calls> = { readonly inside: Called<Api>; leave
 export type NamespaceOptions = {
   /** The file that calls `serveCalls`. */
   readonly script: string;
-  /** What loopback has besides 127.0.0.1 and ::1. */
+  /** Addresses of loopback besides 127.0.0.1 and ::1. */
   readonly addresses: readonly string[];
-  /** Addresses without a way to them, each with the type of its route: `unreachable 192.0.2.1`. */
+  /** Unreachable addresses, each with the type of its route: `unreachable 192.0.2.1`. */
   readonly routes?: readonly string[];
   /** Names of the certificate in `POSTERN_TEST_TLS`, a folder with key.pem and cert.pem. */
   readonly names: readonly string[];
@@ -60,7 +60,7 @@ export async function enterNamespace<Api extends Calls>(options: NamespaceOption
     writeFileSync(own, text);
     return `mount --bind ${own} ${name}`;
   });
-  // A kernel without IPv6 has no such addresses, and nothing that listens there.
+  // A kernel without IPv6 has no such addresses and can't listen on them.
   const addresses = options.addresses.map((one) =>
     one.includes(':')
       ? `ip address add ${one}/128 dev lo 2>/dev/null || true`
@@ -125,7 +125,7 @@ function callsOf<Api extends Calls>(child: ChildProcess, ended: Promise<void>): 
   return new Proxy({}, { get: (_, name) => call(String(name)) }) as Called<Api>;
 }
 
-/** For the script inside: answers the calls of the test until it leaves. */
+/** Used by the script inside: answers the calls of the test until the test disconnects. */
 export function serveCalls(api: Calls): void {
   process.on('message', (message: unknown) => {
     const { id, name, args } = message as Call;
@@ -140,7 +140,7 @@ export function serveCalls(api: Calls): void {
           } satisfies Result),
       );
   });
-  // The test is gone, in whatever way.
+  // The test has ended, for whatever reason.
   process.once('disconnect', () => process.exit());
 }
 

@@ -6,7 +6,7 @@ import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { factorsOf } from './second-factors.ts';
 import { hashOf } from './stored.ts';
 
-/** The token of a new link. */
+/** Creates a link and resolves its token. */
 export async function newLink(
   place: { readonly openedStore: Store; readonly issuer: string },
   purpose: LinkPurpose,

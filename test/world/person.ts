@@ -1,10 +1,10 @@
-// What a person does in a browser on the pages between an app and its answer. browser.ts is the browser; app.ts is the app.
+// The actions of a user in a browser on the pages between an app and its answer. browser.ts is the browser; app.ts is the app.
 import { authorizationUrl } from './authorization-request.ts';
 import { Browser, type Page } from './browser.ts';
 import type { Parameters } from './requests.ts';
 import { CALLBACK, PASSWORDS, PEOPLE, type World } from './world.ts';
 
-/** Those of the world, or one of its crowd. */
+/** A user of the world, or one of its crowd. */
 export type User = keyof typeof PASSWORDS | `person${number}`;
 type Place = Pick<World, 'issuer' | 'base'>;
 
@@ -17,12 +17,12 @@ export function newBrowser({ issuer, base }: Place): Browser {
   return new Browser(issuer, base);
 }
 
-/** One authorization request by a browser that has never been here; no redirect followed. */
+/** Sends one authorization request from a new browser; follows no redirect. */
 export async function ask(world: Place, changes: Parameters = {}): Promise<Page> {
   return newBrowser(world).request(authorizationUrl(world, changes));
 }
 
-/** Opens the first page of a sign-in, or ends on the redirect that leaves for the app. */
+/** Opens the first page of a sign-in, or ends on the redirect to the app. */
 export async function begin(
   world: Place,
   changes: Parameters = {},
@@ -40,7 +40,7 @@ export async function signInAs(browser: Browser, page: Page, person: User, actio
   return browser.submit(page, action, { username: person, password });
 }
 
-/** Begins a sign-in and types the password; the page after it. */
+/** Begins a sign-in and sends the password; resolves the next page. */
 export async function enterPassword(
   world: Place,
   changes: Parameters = {},
@@ -53,7 +53,7 @@ export async function enterPassword(
   return { browser, page: await signInAs(browser, page, person) };
 }
 
-/** Signs in and consents until the browser leaves for the app or meets another page. */
+/** Signs in and consents until the browser is redirected to the app or shows another page. */
 export async function finishPages(browser: Browser, first: Page, person: User): Promise<Page> {
   let page = first;
   for (let step = 0; step < 4; step += 1) {
@@ -64,7 +64,7 @@ export async function finishPages(browser: Browser, first: Page, person: User): 
   return page;
 }
 
-/** From the app and back to it, answering whatever is asked. */
+/** Goes from the app and back to it, and answers every page in between. */
 export async function complete(
   world: Place,
   person: User = 'alice',
@@ -87,19 +87,19 @@ export function codeOf({ url }: Pick<Page, 'url'>): string | undefined {
   return new URL(url).searchParams.get('code') ?? undefined;
 }
 
-/** At the service's own page, which asks first. */
+/** Signs out at the service's own page, which asks for confirmation. */
 export async function signOut({ issuer }: Pick<Place, 'issuer'>, browser: Browser): Promise<Page> {
   const page = await browser.open(`${issuer}/oauth/logout`);
   return browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
 }
 
-/** How a password alone is taken. */
+/** Resolves the answer to a password at the sign-in page. */
 export async function tryPassword(world: Place, username: string, password: string): Promise<Page> {
   const { browser, page } = await begin(world, { scope: 'openid' });
   return browser.submit(page, '/login', { username, password });
 }
 
-/** `signed in`, or the error of a request that may show no page. */
+/** Sends a request that may show no page; resolves `signed in` or the error. */
 export async function silently(world: Place, browser: Browser, changes: Parameters = {}): Promise<string> {
   const page = await browser.open(authorizationUrl(world, { prompt: 'none', ...changes }));
   const { searchParams } = new URL(page.url);
@@ -109,7 +109,7 @@ export async function silently(world: Place, browser: Browser, changes: Paramete
   return error ?? 'signed in';
 }
 
-/** What an authorization request without any page ends in: the parameters of the redirect to the app. */
+/** Sends an authorization request without any page; resolves the parameters of the redirect to the app. */
 export async function authorizationError(
   world: Place,
   changes: Parameters,
@@ -120,7 +120,7 @@ export async function authorizationError(
   return query;
 }
 
-/** The parameters of the redirect in `page`'s Location, with where it goes to as `target`. */
+/** The parameters of the redirect in `page`'s Location, and its address as `target`. */
 export function redirectOf(page: Pick<Page, 'headers' | 'url'>): {
   readonly target: string;
   readonly query: Readonly<Record<string, string>>;
@@ -129,7 +129,7 @@ export function redirectOf(page: Pick<Page, 'headers' | 'url'>): {
   return { target: `${url.origin}${url.pathname}`, query: Object.fromEntries(url.searchParams) };
 }
 
-/** The items of its lists. */
+/** The list items of the page. */
 export const itemsOf = ({ text }: Pick<Page, 'text'>) =>
   [...text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words);
 

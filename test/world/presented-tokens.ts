@@ -1,11 +1,11 @@
-// What is done with a token that was issued: an API asks about it or presents it, a client revokes it.
+// Requests with an issued token: an API introspects or presents it, a client revokes it.
 import { type Answer, get, type Parameters } from './requests.ts';
 import { type ClientId, postAs } from './token-endpoint.ts';
 import type { World } from './world.ts';
 
 type Place = Pick<World, 'base'>;
 
-/** The body of the answer. */
+/** Introspects a token; resolves the body of the answer. */
 export async function introspect(
   world: Place,
   token: string | undefined,
@@ -14,7 +14,7 @@ export async function introspect(
   return (await introspection(world, token, caller)).body;
 }
 
-/** The whole answer. */
+/** Introspects a token; resolves the whole answer. */
 export async function introspection(
   world: Place,
   token: string | undefined,
@@ -37,7 +37,7 @@ export async function userinfo(world: Place, token: string | undefined): Promise
   return get(world, '/oauth/userinfo', { authorization: `Bearer ${given(token)}` });
 }
 
-/** A test about a token that isn't there would pass for the wrong reason. */
+/** Throws if there is no token: the test would pass for the wrong reason. */
 function given(token: string | undefined): string {
   if (token === undefined) throw new Error('no token');
   return token;

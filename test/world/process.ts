@@ -1,4 +1,4 @@
-// The built service as a process of its own, started as an operator starts it: `node dist/main.js serve --config F`.
+// The built service as a separate process, started as an administrator starts it: `node dist/main.js serve --config F`.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,10 +9,10 @@ const START_TIMEOUT_MS = 90_000;
 
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
-/** Variables with which a process keeps what it has compiled for the next one: a quarter to two thirds of a short life. */
+/** Variables that share compiled code with later processes: compiling takes a quarter to two thirds of a short process. */
 export const COMPILED = { NODE_COMPILE_CACHE: path.join(tmpdir(), 'postern-tests-compiled') };
 
-/** The folder of a program, where it looks for others, and more variables. */
+/** The working directory of a program, its PATH and more variables. */
 type Place = {
   readonly cwd?: string | undefined;
   readonly path?: string;
@@ -23,11 +23,11 @@ export type ServiceProcess = {
   readonly pid: number;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Sends the signal and waits for the end. */
+  /** Sends the signal and waits until the process ends. */
   end(signal?: NodeJS.Signals): Promise<Ended>;
 };
 
-/** Resolves when the service says that it is up; rejects with what it said when it ends before. */
+/** Resolves when the service reports that it is up; rejects with its output if it ends before. */
 export async function startProcess(
   configFile: string,
   command: readonly string[] = [process.execPath, MAIN],
@@ -38,7 +38,7 @@ export async function startProcess(
   return startUntil('Postern is running.', [...command, 'serve', '--config', configFile], place);
 }
 
-/** Any program, once it has printed `ready`. */
+/** Starts any program; resolves when it has printed `ready`. */
 export async function startUntil(
   ready: string,
   command: readonly string[],
@@ -79,7 +79,7 @@ export async function runProgram(command: readonly string[], place: Place, input
 const running = new Set<ChildProcess>();
 process.once('exit', () => running.forEach((child) => signalGroup(child, 'SIGKILL')));
 
-/** As a terminal does: npx and its shell pass nothing on. */
+/** Signals the group, as a terminal does: npx and its shell pass no signal on. */
 function signalGroup({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, signal);
 }
@@ -89,7 +89,7 @@ function launch([program = '', ...args]: readonly string[], { cwd, path: program
     cwd,
     env: { PATH: programs ?? process.env['PATH'], HOME: process.env['HOME'], ...WORLD_ENV, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true, // a process group of its own, to signal as one
+    detached: true, // a separate process group, which can be signalled as one
   });
   running.add(child);
   const output = { stdout: '', stderr: '' };

@@ -1,5 +1,5 @@
-// What proves something once, while the store fails (F1-06). A 503 uses it up only where the store may have taken the use and its
-// answer was lost, and says so; after any other 503 it works.
+// Proofs that can be used once, while the store fails (F1-06). A 503 uses a proof up only if the store may have recorded the use before
+// the answer was lost, and its text says so; after any other 503 the proof still works.
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
@@ -14,13 +14,13 @@ import { type OpenWorld, startWorld } from './world.ts';
 
 export type Answer = Pick<Page, 'status' | 'headers' | 'text'>;
 export type Use = () => Promise<Answer>;
-/** Ready to be used: everything before it has been done. `again`: the same proof, by a browser that was never here. */
+/** A proof that is ready to be used. `again` uses the same proof in a new browser. */
 export type Proof = { readonly use: Use; readonly again: Use };
 export type Proofs = Readonly<Record<string, (world: OpenWorld) => Promise<Proof>>>;
 
 export const twice = (use: Use): Proof => ({ use, again: use });
 
-/** As soon as the store works. */
+/** Resolves as soon as the store works. */
 export const bobSignedIn = (world: OpenWorld) =>
   vi.waitFor(() => signIn(world, { person: 'bob' }), { timeout: 60_000, interval: 100 });
 
@@ -30,7 +30,7 @@ type Fault = {
 };
 type Result = { readonly works: boolean; readonly unconfirmed: boolean; readonly text: string };
 
-/** Uses fresh proofs until one is not refused, or so many were; what came of each that was. */
+/** Uses new proofs until one is not refused or the limit is reached; resolves the outcome of each refused one. */
 async function walk(
   world: OpenWorld,
   make: Proofs[string],
@@ -78,7 +78,7 @@ export function useProofs(proofs: Proofs, config: Readonly<Record<string, unknow
 
     it.each(KINDS)('F1-06: %s works after a 503 of a full disk', async (_, make) => {
       const file = path.join(world.folder, 'data', 'data.mdb');
-      /** Fuller or less full: a small write may go on where a larger one fails. */
+      /** Leaves more or less room in each round: a small write may succeed where a larger one fails. */
       async function fill(round: number): Promise<void> {
         limitFiles(Math.floor((await stat(file)).size / 4096) * 4096);
         for (const length of [100_000, 20_000, 4000, 500].slice(0, 4 - round)) {
@@ -87,7 +87,7 @@ export function useProofs(proofs: Proofs, config: Readonly<Record<string, unknow
           while (await put().then(Boolean, () => false));
         }
       }
-      // A small write may always find room.
+      // A small write may still find room.
       for (const result of await walk(world, make, { break: fill, heal }, 1)) expect(result).toEqual(INTACT);
     });
 
@@ -134,7 +134,7 @@ export function useProofs(proofs: Proofs, config: Readonly<Record<string, unknow
       };
     });
 
-    // Judging a password takes longer than many rounds. On the way back, what is cut in the middle is begun again (docs/redis.md).
+    // Verifying a password takes longer than many rounds. An interrupted way back is started again (docs/redis.md).
     it.each(KINDS.filter(([kind]) => !/password$|^the way back/.test(kind)))(
       'F1-06: %s works after a 503, or the audit trail and the page say that it may not',
       async (kind, make) => {

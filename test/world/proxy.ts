@@ -1,28 +1,28 @@
-// A TCP proxy between the service and its Redis that does what networks do: it delays, loses, cuts. Bytes keep their order.
+// A TCP proxy between the service and its Redis that simulates a bad network: it delays, loses and cuts. Bytes keep their order.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type FaultProxy = {
   readonly port: number;
-  /** For a Redis behind it. */
+  /** URL of the Redis behind the proxy. */
   readonly url: string;
-  /** Every answer comes so much later. */
+  /** Delays every answer. */
   delay(ms: number): void;
-  /** This share of the packets is lost and sent again `ms` later; what follows waits for it. */
+  /** Loses this share of the packets and sends them again `ms` later; the packets behind one wait for it. */
   lose(share: number, ms: number): void;
-  /** All answers but so many more are lost. */
+  /** Loses all answers after the next `after`. */
   swallowAnswers(after: number): void;
-  /** Cuts every connection as soon as so many more requests have passed, before the last one is answered. */
+  /** Cuts every connection after this many more requests, before the last one is answered. */
   cutAfter(requests: number): void;
-  /** No connection passes, and none comes through, until `heal`. */
+  /** Blocks all connections, old and new, until `heal`. */
   isolate(): void;
   heal(): void;
-  /** Nothing listens any more, until `accept`. */
+  /** Refuses connections until `accept`. */
   refuse(): Promise<void>;
   accept(): Promise<void>;
-  /** Cuts every connection, and lets the next ones through. */
+  /** Cuts every connection; new ones work. */
   cut(): void;
-  /** How many requests have passed so far. */
+  /** The number of requests so far. */
   requests(): number;
   /** Open connections to the server. */
   connections(): number;
@@ -44,7 +44,7 @@ export async function startProxy(serverPort: number): Promise<FaultProxy> {
     }
   }
 
-  /** Sends each piece as late as the network is bad, and none before the one in front of it: timers alone keep no order. */
+  /** Forwards each piece with the delay of the network, and never before the previous one: timers alone keep no order. */
   function pump(to: Socket, slowMs: () => number): (data: Buffer) => void {
     const waiting: { readonly due: number; readonly data: Buffer }[] = [];
     function send(): void {

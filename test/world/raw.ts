@@ -1,4 +1,4 @@
-// A request as no well-behaved client sends it: any Host, any request target, any header, more than once.
+// A request that no well-behaved client sends: any Host, any request target, any header, also repeated.
 import { request } from 'node:http';
 
 export type RawAnswer = {
@@ -9,13 +9,13 @@ export type RawAnswer = {
 
 export type RawRequest = {
   readonly method?: string;
-  /** What stands in the request line, absolute form included. */
+  /** The target in the request line, also in absolute form. */
   readonly target: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 };
 
-/** `base` says where to connect, and nothing else. */
+/** Sends the request. `base` is only the address to connect to. */
 export async function raw(
   base: string,
   { method = 'GET', target, headers = {}, body = '' }: RawRequest,

@@ -1,5 +1,5 @@
-// Redis on several servers as operators run it: one master with two replicas under three Sentinels, and a Cluster of three
-// masters with a replica each; all real, on free ports.
+// Redis on several servers, as administrators run it: one master with two replicas under three Sentinels, and a Cluster of three
+// masters with a replica each. All are real servers on free ports.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,28 +8,28 @@ import { Redis } from 'ioredis';
 import { freePort, launchServer, type RedisServer, startRedis } from './servers.ts';
 
 export type RedisGroup = {
-  /** For the `store` key. */
+  /** Value of the `store` key. */
   readonly url: string;
   readonly nodes: readonly RedisServer[];
-  /** Asks one server something, without any cleverness. */
+  /** Runs a command on one server over a plain connection. */
   ask<T>(node: RedisServer, question: (redis: Redis) => Promise<T>): Promise<T>;
-  /** A server that was killed, back as a replica: by themselves, Sentinels make it one after ten seconds. */
+  /** Restarts a killed server as a replica: Sentinels alone make it one only after ten seconds. */
   restart(node: RedisServer): Promise<void>;
   stop(): Promise<void>;
 };
 
 export type SentinelGroup = RedisGroup & {
-  /** The server that the Sentinels call the master now. */
+  /** The current master, according to the Sentinels. */
   master(): Promise<RedisServer>;
-  /** Those that are not. */
+  /** The servers that are replicas now. */
   replicas(): Promise<readonly RedisServer[]>;
   readonly sentinels: readonly { readonly port: number; stop(): Promise<void> }[];
 };
 
-/** Files for servers that speak TLS among themselves and with us; they keep a plain port for the test's own questions. */
+/** Files for TLS between the servers and to the service; the servers also have a plain port for the test's own commands. */
 export type Certificate = { readonly cert: string; readonly key: string };
 
-/** What others call a server by: its TLS port where there is one. */
+/** `listensOn` is the port that other servers use: the TLS port if there is one. */
 type Node = RedisServer & { readonly listensOn: number };
 
 const NAME = 'main';
@@ -55,7 +55,7 @@ async function startMember(settings: readonly string[], certificate?: Certificat
   return { ...(await startRedis({ settings: [...tls, ...settings] })), listensOn };
 }
 
-/** Asks one server something, without any cleverness. */
+/** Runs a command on one server over a plain connection. */
 export async function askRedis<T>(
   { port }: { readonly port: number },
   question: (redis: Redis) => Promise<T>,
@@ -70,7 +70,7 @@ export async function askRedis<T>(
   }
 }
 
-/** Waits until `isTrue`; what can't be asked yet is not true yet. The deadline ends what hangs, also on a busy machine. */
+/** Waits until `isTrue`; an error counts as not yet true. The deadline also ends a call that hangs, even on a busy machine. */
 export async function untilTrue(
   what: string,
   isTrue: () => Promise<boolean>,
@@ -84,7 +84,7 @@ export async function untilTrue(
   throw new Error(`not within ${timeoutMs} ms: ${what}`);
 }
 
-/** Waits until the store has seen that a replica is missing, and sends nothing any more that uses something up. */
+/** Waits until the store has noticed a missing replica, and no longer sends anything that would use something up. */
 export async function untilMissed(use: () => Promise<unknown>): Promise<void> {
   await untilTrue('a replica is missed', () =>
     use().then(
@@ -97,7 +97,7 @@ export async function untilMissed(use: () => Promise<unknown>): Promise<void> {
 const hasReplicas = (count: number) => async (redis: Redis) =>
   (await redis.info('replication')).split('state=online').length - 1 === count;
 
-/** `settings` go to the master and both replicas. */
+/** Starts the group; the master and both replicas get `settings`. */
 export async function startSentinel(
   settings: readonly string[] = [],
   certificate?: Certificate,
@@ -181,7 +181,7 @@ async function startOneSentinel(file: string, master: Node, certificate?: Certif
 const MASTERS = 3;
 const SLOTS = 16_384;
 
-/** Three masters and a replica for each; the replica of `nodes[i]` is `nodes[i + 3]`. */
+/** Starts three masters with a replica each; the replica of `nodes[i]` is `nodes[i + 3]`. */
 export async function startCluster(
   settings: readonly string[] = [],
   certificate?: Certificate,
@@ -212,7 +212,7 @@ export async function startCluster(
     await untilTrue('a replica is in sync', () => askRedis(node, hasReplicas(1)));
   }
   return {
-    // Some of them are enough.
+    // A client needs only some of the addresses.
     url: `${schemeOf(certificate)}+cluster://${addressesOf(nodes.slice(0, 2))}`,
     nodes,
     ask: askRedis,

@@ -1,4 +1,4 @@
-// A request by hand, with nothing added, and its answer. wire.ts sends what fetch would put right or refuse.
+// A request with exactly the given parts, and its answer. wire.ts sends what fetch would correct or refuse.
 import type { World } from './world.ts';
 
 export type Answer = {
@@ -8,7 +8,7 @@ export type Answer = {
   readonly text: string;
 };
 
-/** Of a form or a query; undefined takes a parameter away. */
+/** Parameters of a form or a query; undefined removes one. */
 export type Parameters = Readonly<Record<string, string | undefined>>;
 
 export function toQuery(parameters: Parameters): string {
@@ -18,7 +18,7 @@ export function toQuery(parameters: Parameters): string {
   return new URLSearchParams(present).toString();
 }
 
-/** What fetch sends a form with. */
+/** Options of fetch for a form post. */
 export function formPost(form: Parameters | string, headers: Readonly<Record<string, string>> = {}) {
   return {
     method: 'POST',
@@ -27,7 +27,7 @@ export function formPost(form: Parameters | string, headers: Readonly<Record<str
   };
 }
 
-/** A form post to an endpoint of the service. */
+/** Posts a form to an endpoint of the service. */
 export async function post(
   world: Pick<World, 'base'>,
   path: string,
@@ -54,14 +54,14 @@ async function toAnswer(response: Response): Promise<Answer> {
   return { status: response.status, headers: response.headers, body, text };
 }
 
-/** What `/readyz` says. */
+/** The answer of `/readyz`. */
 export async function readiness(node: Pick<World, 'management'>) {
   const response = await fetch(`${node.management}/readyz`);
   const { problems } = (await response.json()) as { problems: readonly string[] };
   return { status: response.status, problems };
 }
 
-/** A member of an answer that must be text. */
+/** A member of the answer that must be text; throws if it isn't. */
 export function textOf(answer: Answer, member: string): string {
   const value = answer.body[member];
   if (typeof value !== 'string') throw new Error(`no ${member} in ${answer.status} ${answer.text}`);

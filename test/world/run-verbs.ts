@@ -1,4 +1,4 @@
-// A process that runs what command-line.ts sends it.
+// A process that runs the verbs which command-line.ts sends.
 import { Readable } from 'node:stream';
 import { run } from '../../src/cli/run.ts';
 

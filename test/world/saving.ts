@@ -1,4 +1,4 @@
-// What a test does before a store saves something: one record, or several with the use of a code or a page.
+// Runs an action of a test before a store saves something: one record, or several together with the use of a code or a page.
 import type { NewRecord, Store } from '../../src/store/store.ts';
 
 type Before = (records: readonly NewRecord[]) => unknown;
@@ -6,7 +6,7 @@ type Before = (records: readonly NewRecord[]) => unknown;
 export function watchSaving() {
   let before: Before | undefined;
   return {
-    /** For the world. */
+    /** Option of the world. */
     handStore: (store: Store): Store => {
       const given = store.records;
       const { exchange } = given;
@@ -25,7 +25,7 @@ export function watchSaving() {
       };
       return Object.assign(store, { records });
     },
-    /** Rejecting, it keeps them from being saved. Undefined: nothing. */
+    /** Sets the action; undefined removes it. If it rejects, nothing is saved. */
     set: (to: Before | undefined): void => {
       before = to;
     },

@@ -1,5 +1,5 @@
-// What people of a running world have besides a password, put into its store as an enrolment leaves it, and what they answer with: an
-// authenticator app, and a security key or a phone that makes passkeys (WebAuthn Level 3), without a browser.
+// Second factors of users in a running world: puts them into its store as an enrolment does, and answers with them. There are
+// an authenticator app, and a security key or a phone with passkeys (WebAuthn Level 3), without a browser.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { createFactorStore, type FactorStore, type Factors, sealedFor } from '../../src/users/factors.ts';
@@ -11,7 +11,7 @@ import type { OpenWorld } from './world.ts';
 
 type Place = Pick<OpenWorld, 'openedStore' | 'issuer'>;
 
-/** Seconds. */
+/** Period of one-time codes in seconds. */
 export const CODE_PERIOD = 30;
 
 export async function factorsOf({ openedStore }: Place): Promise<FactorStore> {
@@ -22,7 +22,7 @@ export async function ownFactors(world: Place, person: User = 'alice'): Promise<
   return (await factorsOf(world)).get(idOf(person));
 }
 
-/** In the place of all that the person had. */
+/** Replaces all second factors of the user. */
 export async function setFactors(world: Place, person: User, factors: Partial<Factors> = {}): Promise<void> {
   const store = await factorsOf(world);
   await store.remove(idOf(person));
@@ -30,7 +30,7 @@ export async function setFactors(world: Place, person: User, factors: Partial<Fa
 }
 
 export type AuthenticatorApp = {
-  /** What it shows now, or so many periods later. */
+  /** The current code, or the one this many periods later. */
   readonly code: (periods?: number) => string;
   readonly wrong: () => string;
   readonly factor: NonNullable<Factors['oneTimeCode']>;
@@ -43,7 +43,7 @@ export function newAuthenticatorApp(person: User): AuthenticatorApp {
   const sealed = worldVault().seal(bytes, sealedFor(idOf(person)));
   return {
     code,
-    /** No code of these minutes. */
+    /** A code that isn't valid in these minutes. */
     wrong() {
       const right = Array.from({ length: 9 }, (_, index) => code(index - 4));
       const simple = Array.from({ length: 10 }, (_, digit) => `00000${digit}`);
@@ -59,7 +59,7 @@ export function secretIn({ text, url }: Page): string {
   return secret.replaceAll(' ', '');
 }
 
-/** The page for factors with the forms of the pages that it links to for a new one, the passkey first. Another page stays as it is. */
+/** The page for factors together with the forms of the pages to add one, the passkey first. Returns any other page unchanged. */
 export async function withAddForms(browser: Browser, page: Page): Promise<Page> {
   const urls = new Set([...page.text.matchAll(/href="([^"]*\?add=\w+)"/g)].map(([, url = '']) => url));
   const forms = await Promise.all(
@@ -71,13 +71,13 @@ export async function withAddForms(browser: Browser, page: Page): Promise<Page> 
   return { ...page, text: [page, ...forms].map(({ text }) => text).join('') };
 }
 
-/** What an authenticator app shows that was given the secret of this page. */
+/** The code of an authenticator app that has the secret on this page. */
 export function codeFor(page: Page, periods = 0): string {
   const totp = new TOTP({ secret: Secret.fromBase32(secretIn(page)) });
   return totp.generate({ timestamp: Date.now() + periods * CODE_PERIOD * 1000 });
 }
 
-/** The person has an authenticator app, and nothing else but what `more` says. */
+/** Gives the user an authenticator app and the factors in `more`, and no others. */
 export async function giveOneTimeCodes(
   world: Place,
   person: User = 'alice',
@@ -88,7 +88,7 @@ export async function giveOneTimeCodes(
   return app;
 }
 
-/** So many, and what the store keeps of them. */
+/** Creates recovery codes; resolves them with their stored form. */
 export async function newRecoveryCodes(world: Place, person: User = 'alice', count = 3) {
   const hash = await hashOf(world.openedStore);
   const codes = Array.from({ length: count }, () => newRecoveryCode());
@@ -98,14 +98,14 @@ export async function newRecoveryCodes(world: Place, person: User = 'alice', cou
 const base64url = (data: Buffer | string) => Buffer.from(data).toString('base64url');
 const sha256 = (data: Buffer | string) => createHash('sha256').update(data).digest();
 
-/** WebAuthn L3 §6.5.1.1: what a passkey may be of. */
+/** Key types that a passkey may have (WebAuthn L3 §6.5.1.1). */
 const KINDS = {
   ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
   EdDSA: () => generateKeyPairSync('ed25519'),
 };
 
-/** RFC 9053 §2 and §7, RFC 8230 §4: a key as COSE. */
+/** Encodes a key as COSE (RFC 9053 §2 and §7, RFC 8230 §4). */
 function toCose(key: KeyObject): Buffer {
   const { kty, x = '', y = '', n = '' } = key.export({ format: 'jwk' });
   const parts: readonly (readonly [string, string])[] =
@@ -134,10 +134,10 @@ export type AssertChanges = {
   readonly rpId?: string;
   readonly type?: string;
   readonly verifiesUser?: boolean;
-  /** Whether somebody touched it. */
+  /** Whether the user touches the key. */
   readonly isPresent?: boolean;
   readonly userHandle?: string | undefined;
-  /** Backup eligible and backed up; as the key is, otherwise. */
+  /** Backup eligible and backed up; by default as the key is. */
   readonly synced?: boolean;
   /** Further members of the client data. */
   readonly clientData?: Readonly<Record<string, unknown>>;
@@ -147,16 +147,16 @@ export type CreateChanges = Pick<
   AssertChanges,
   'challenge' | 'origin' | 'rpId' | 'type' | 'verifiesUser' | 'isPresent' | 'clientData'
 > & {
-  /** Of the credential; base64url. */
+  /** Id of the credential; base64url. */
   readonly id?: string;
-  /** Of the attestation, up to 23 characters. */
+  /** Format of the attestation, up to 23 characters. */
   readonly format?: string;
-  /** CBOR of its statement. */
+  /** Attestation statement as CBOR. */
   readonly attest?: (of: { readonly authData: Buffer; readonly clientDataHash: Buffer }) => Buffer;
   readonly toCose?: (key: Buffer) => Buffer;
 };
 
-/** What the form of a page with passkeys has for the browser. */
+/** The options of passkeys that the page's form holds for the browser. */
 export function passkeyOptionsOf({ text }: Pick<Page, 'text'>): {
   readonly challenge: string;
   readonly [member: string]: unknown;
@@ -187,7 +187,7 @@ export class SoftwareKey {
     this.#keys = KINDS[kind]();
   }
 
-  /** Uncompressed, of an ES256 key. */
+  /** The uncompressed point of an ES256 key. */
   get point(): Buffer {
     return this.#keys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-65);
   }
@@ -205,7 +205,7 @@ export class SoftwareKey {
     };
   }
 
-  /** For the virtual authenticator of a browser (WebAuthn L3 §11). */
+  /** The credential for a browser's virtual authenticator (WebAuthn L3 §11). */
   forBrowser({ issuer }: Pick<OpenWorld, 'issuer'>) {
     const base64 = (text: string) => Buffer.from(text, 'base64url').toString('base64');
     return {
@@ -218,7 +218,7 @@ export class SoftwareKey {
     };
   }
 
-  /** What a browser sends for `navigator.credentials.create`, as text; without attestation, as asked for. */
+  /** What a browser sends for `navigator.credentials.create`, as text; without attestation, as requested. */
   create(
     { issuer }: Pick<OpenWorld, 'issuer'>,
     page: Pick<Page, 'text'>,
@@ -247,7 +247,7 @@ export class SoftwareKey {
     const authData = Buffer.concat([sha256(changes.rpId ?? hostname), head, ...ids]);
     const size = Buffer.alloc(2);
     size.writeUInt16BE(authData.length);
-    // RFC 8949 §3.1: a map of three, with a text, the statement and bytes of a two-byte length.
+    // RFC 8949 §3.1: a map with three members: a text, the statement, and bytes with a two-byte length.
     const attestationObject = Buffer.concat([
       Buffer.from('a363666d74', 'hex'),
       Buffer.from([0x60 + format.length]),
@@ -316,7 +316,7 @@ export class SoftwareKey {
   }
 }
 
-/** The person has this passkey besides what `more` says. */
+/** Gives the user this passkey and the factors in `more`. */
 export async function givePasskey(
   world: Place,
   person: User = 'alice',
@@ -329,6 +329,6 @@ export async function givePasskey(
   return key;
 }
 
-/** The page asks for a second factor, and for no password. */
+/** Whether the page asks for a second factor and not for a password. */
 export const isSecondStep = (page: Page): boolean =>
   /action="[^"]*\/(?:code|passkey)"/.test(page.text) && !page.text.includes('name="password"');

@@ -1,5 +1,5 @@
-// The real servers that tests run against: finds them, installs them where that is possible, starts Redis. Owns no
-// fake: a test that can't have the real server fails and says which package is missing.
+// The real servers that tests run against: finds them, installs them if possible, starts Redis. It has no fakes:
+// a test without its real server fails and names the missing package.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Debian package to the names its program has elsewhere. */
+/** Debian packages, each with the names of its program on other systems. */
 const PROGRAMS = {
   'redis-server': ['redis-server', 'valkey-server'],
   'valkey-server': ['valkey-server'],
@@ -23,24 +23,24 @@ const PROGRAMS = {
 
 export type ServerName = keyof typeof PROGRAMS;
 
-/** The path of a program, or undefined when this machine doesn't have it. */
+/** The path of a program, or undefined if this machine doesn't have it. */
 export function findServer(name: ServerName): string | undefined {
   const own = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  // Where Debian keeps servers, and where a person's path doesn't look.
+  // Debian's folders for servers, which a user's PATH may lack.
   const folders = [...own, '/usr/sbin'];
   return PROGRAMS[name]
     .flatMap((program) => folders.map((folder) => join(folder, program)))
     .find((path) => isExecutable(path));
 }
 
-/** The path of a program. Throws an error that names the package when it is missing. */
+/** The path of a program. Throws an error that names the package if it is missing. */
 export function requireServer(name: ServerName): string {
   const path = findServer(name);
   if (path === undefined) throw new Error(`these tests need ${name}: install the package and run them again`);
   return path;
 }
 
-/** Makes sure that all programs exist: as root on Debian by installing them, elsewhere by saying what is missing. */
+/** Makes sure that all programs exist: installs them as root on Debian, otherwise throws an error that names the missing ones. */
 export async function ensureServers(
   names: readonly ServerName[] = ['redis-server', 'chromium', 'nginx-light', 'openssl', 'oathtool'],
 ): Promise<void> {
@@ -64,15 +64,15 @@ export async function ensureServers(
 }
 
 /**
- * Below those that the system gives to those who connect (32,768), so that nobody takes one while its server restarts. A slice for
- * each of the six files that run at the same time, so that none takes what another one has named and not used yet.
+ * Ports below the ephemeral ones (from 32,768), so that no connection takes one while its server restarts. Each of the six test files
+ * that run at the same time has its own slice, so that none takes a port that another one has reserved and not used yet.
  */
 const [FIRST_PORT, SLICE, SLICES] = [11_000, 3500, 6];
 
-/** Nothing listens on them yet, so they look free. */
+/** Reserved ports: nothing listens on them yet, so they look free. */
 const named = new Set<number>();
 
-/** A port that was free a moment ago, and another one each time. */
+/** A port that was free just now; never the same one twice. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = await anyPort();
@@ -99,28 +99,28 @@ async function isFree(port: number): Promise<boolean> {
 }
 
 export type RedisOptions = {
-  /** To come back on the port of a server that was killed. */
+  /** The port of a killed server that this one replaces. */
   readonly port?: number;
   readonly password?: string;
-  /** More settings, as on the command line: `['--maxmemory-policy', 'allkeys-lru']`. */
+  /** Settings as on the command line: `['--maxmemory-policy', 'allkeys-lru']`. */
   readonly settings?: readonly string[];
 };
 
 export type RedisServer = {
   readonly url: string;
   readonly port: number;
-  /** Ends it in good order and deletes its folder. Harmless after `kill`. */
+  /** Shuts it down cleanly and deletes its folder. Does nothing after `kill`. */
   stop(): Promise<void>;
-  /** Freezes it: connections stay open, nothing is answered. */
+  /** Freezes it: connections stay open, but get no answer. */
   pause(): void;
   resume(): void;
   /** kill -9. */
   kill(): Promise<void>;
-  /** The same server again, after `kill`; with more settings this time. */
+  /** Restarts the killed server, with additional settings if given. */
   restart(more?: readonly string[]): Promise<void>;
 };
 
-/** Kills `child` when this process ends in whatever way: its end of the pipe closes. A test run that is killed hears no event. */
+/** Kills `child` when this process ends for any reason, because its end of the pipe closes. A killed test run gets no event. */
 function guard(child: ChildProcess): void {
   const watcher = spawn('/bin/sh', ['-c', 'read -r _; kill -9 "$0"', String(child.pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -158,18 +158,18 @@ export async function startRedis({ port, password, settings = [] }: RedisOptions
   };
 }
 
-/** Its answers count as late after 300 ms, and on a busy machine it would wait for its turn that long. Only root may do this. */
+/** Raises its priority: an answer counts as late after 300 ms, and on a busy machine the process would wait that long. Needs root. */
 function hurry({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) setPriority(pid, -15);
   } catch {
-    // Then it has as much of the machine as everybody.
+    // Without root it runs at the usual priority.
   }
 }
 
-/** A process of redis-server that can be ended and started again with the same arguments. */
+/** A redis-server process that can be stopped and restarted with the same arguments. */
 export function launchServer(args: readonly string[], port: number) {
-  // POSTERN_TEST_REDIS=/path/to/valkey-server runs everything on that one.
+  // POSTERN_TEST_REDIS=/path/to/valkey-server runs all tests on that program.
   const program = process.env['POSTERN_TEST_REDIS'] ?? requireServer('redis-server');
   let child: ChildProcess | undefined;
   let ended = Promise.resolve();
@@ -195,7 +195,7 @@ export function launchServer(args: readonly string[], port: number) {
       const ending = child;
       ending?.kill('SIGCONT');
       ending?.kill(signal);
-      // Redis doesn't listen to SIGTERM while it writes its first append-only file.
+      // Redis ignores SIGTERM while it writes its first append-only file.
       const timer = setTimeout(() => ending?.kill('SIGKILL'), 2000);
       await ended;
       clearTimeout(timer);
@@ -203,7 +203,7 @@ export function launchServer(args: readonly string[], port: number) {
   };
 }
 
-/** Any answer will do: `+PONG`, or an error that asks for a password. */
+/** Any answer counts: `+PONG`, or an error that asks for a password. */
 async function answers(port: number): Promise<void> {
   const deadline = performance.now() + 60_000;
   while (performance.now() < deadline) {

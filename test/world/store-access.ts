@@ -1,4 +1,4 @@
-// What an operator does to a person of a running world, as the command line does it.
+// Changes that an administrator makes to a user of a running world, as the command line makes them.
 import { type AccountState, createAccountStates } from '../../src/users/account-state.ts';
 import type { OpenWorld } from './world.ts';
 

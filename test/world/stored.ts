@@ -1,4 +1,4 @@
-// What a running world has in its store: looked into, and changed behind its back.
+// The contents of a running world's store: reads them, and changes them behind the back of the service.
 import { loadConfig } from '../../src/config/load.ts';
 import { generateKey } from '../../src/keys/generate-key.ts';
 import { openPepper } from '../../src/keys/installation.ts';
@@ -14,7 +14,7 @@ import type { Store } from '../../src/store/store.ts';
 import { DAY, MINUTE } from './clock.ts';
 import { type OpenWorld, WORLD_ENV } from './world.ts';
 
-/** The store of a running world, or one that nobody has open: LMDB forbids one process to open a folder twice. */
+/** Runs with the store of a running world, or opens one that isn't open: LMDB forbids one process to open a folder twice. */
 export async function withStore<T>(
   at: Pick<OpenWorld, 'openedStore'> | { readonly folder: string },
   use: (store: Store) => Promise<T>,
@@ -28,7 +28,7 @@ export async function withStore<T>(
   }
 }
 
-/** The key ring in `store`, as another node would read it. Its timing is that of the defaults. */
+/** The key ring in `store`, as another node would read it, with the default timing. */
 export function keyStoreOf(store: Store): KeyStore {
   return new KeyStore({
     documents: store.documents,
@@ -43,13 +43,13 @@ export function keyStoreOf(store: Store): KeyStore {
   });
 }
 
-/** What turns a bearer value into the name of its record in this store. */
+/** The hash that derives the name of a record in this store from its bearer value. */
 export async function hashOf(store: Store): Promise<KeyedHash> {
   const pepper = await store.documents.get(KEYS_COLLECTION, PEPPER_ID);
   return createKeyedHash(openPepper(pepper?.value ?? '', worldVault()));
 }
 
-/** As another process of the service counts, in the same store. */
+/** Limits in the same store, as another process of the service counts them. */
 export async function limitsOf({ openedStore, configFile }: OpenWorld): Promise<Limits> {
   const { rateLimits } = await loadConfig(configFile, { env: WORLD_ENV });
   const now = () => Date.now();

@@ -5,20 +5,20 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 
-/** A new one, removed after all tests of a block and all that their hooks do. */
+/** A new folder, removed after all tests of a block and their hooks. */
 export function tempFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'postern-test-'));
   afterAll(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Writes a file, and the folders that it is in. */
+/** Writes a file and creates its folders. */
 export function putFile(file: string, text: string): void {
   mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, text);
 }
 
-/** A folder for configuration files: the store is beside it, unless a file says otherwise. */
+/** A folder for configuration files; the store is beside it unless a file names another one. */
 export function configFolder() {
   const folder = path.join(tempFolder(), 'config');
   mkdirSync(folder);
@@ -32,7 +32,7 @@ export function configFolder() {
   };
 }
 
-/** The same for the test that runs, or that is about to: it is removed after what follows each test. */
+/** A new folder for the current or next test, removed after that test and its hooks. */
 export function testFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'postern-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-// The command line within this process: a tenth of what a process of its own costs.
+// Runs the command line within this process, which takes a tenth of the time of a separate process.
 import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { afterAll, beforeAll } from 'vitest';
@@ -7,13 +7,13 @@ import { run } from '../../src/cli/run.ts';
 
 export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
-/** In this process, or in another one. */
+/** Runs a verb, in this process or in another one. */
 export type RunVerb = (
   args: readonly string[],
   input?: string,
 ) => Promise<Omit<Ended, 'code'> & { readonly code: number | null }>;
 
-/** The variables of this process, while the tests of a file or block run. */
+/** Sets environment variables of this process while the tests of a file or block run. */
 export function useEnvironment(values: () => Readonly<Record<string, string>>): void {
   let set: Readonly<Record<string, string>> = {};
   beforeAll(() => {
@@ -30,10 +30,10 @@ const namesOf = ({ commands }: Command, above = ''): string[] =>
     verb.commands.length > 0 ? namesOf(verb, `${verb.name()} `) : [`${above}${verb.name()}`],
   );
 
-/** All verbs, such as `user add`. */
+/** The names of all verbs, such as `user add`. */
 export const verbNames = async (): Promise<readonly string[]> => namesOf(await createProgram(process));
 
-/** Runs `postern ARGS`, with `stdin` from a pipe. */
+/** Runs `postern ARGS` with `stdin` from a pipe. */
 export async function postern(args: readonly string[], stdin = ''): Promise<Ended> {
   const input = new PassThrough();
   input.end(stdin);
@@ -46,7 +46,7 @@ export async function postern(args: readonly string[], stdin = ''): Promise<Ende
   return { code, ...printed };
 }
 
-/** Runs `postern user ARGS --json`; `result` is what it printed, or `{}`. */
+/** Runs `postern user ARGS --json`; `result` is its parsed output, or `{}`. */
 export async function userVerb(
   at: { readonly configFile: string },
   args: readonly string[],
@@ -57,7 +57,7 @@ export async function userVerb(
   return { code, stderr, result: (stdout === '' ? {} : JSON.parse(stdout)) as Record<string, unknown> };
 }
 
-/** Runs `postern ARGS` for a person who answers each prompt with the next of `answers`. */
+/** Runs `postern ARGS` in a terminal and answers each prompt with the next of `answers`. */
 export async function posternTyped(args: readonly string[], answers: readonly string[]): Promise<Ended> {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   const printed = { stdout: '', stderr: '' };

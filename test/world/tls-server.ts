@@ -1,4 +1,4 @@
-// A real host with TLS on this machine, trusted by this process while it runs, and by others that are started with its certificate.
+// A real TLS server on this machine. This process trusts it while it runs; other processes do if they get its certificate.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
@@ -11,7 +11,7 @@ import { makeCertificate } from './certificate.ts';
 export type TlsServer = {
   /** `https://localhost:PORT` */
   readonly origin: string;
-  /** For processes that call it: where Node finds what it trusts besides. */
+  /** For processes that call it: names the file of additional certificates that Node trusts. */
   readonly env: Readonly<Record<string, string>>;
   connections(): number;
   stop(): void;

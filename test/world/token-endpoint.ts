@@ -1,4 +1,4 @@
-// What a client sends to the token endpoint by hand, and how it proves who it is.
+// Requests to the token endpoint that are written by hand, and the client authentication in them.
 import { type CodeClient, REDIRECT_URIS, VERIFIER } from './authorization-request.ts';
 import { type Answer, type Parameters, post } from './requests.ts';
 import { SECRETS, type World } from './world.ts';
@@ -10,7 +10,7 @@ export function basic(id: keyof typeof SECRETS, secret: string = SECRETS[id]): s
   return `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`;
 }
 
-/** A form post by `client`, authenticated in the way that its registration names. */
+/** Posts a form as `client`, authenticated with the method of its registration. */
 export async function postAs(
   world: Place,
   client: ClientId,
@@ -27,7 +27,7 @@ export async function requestToken(world: Place, client: ClientId, form: Paramet
   return postAs(world, client, '/oauth/token', form);
 }
 
-/** What a code is exchanged with. Without more, that of a request as authorization-request.ts makes it. */
+/** A code with the parameters of its exchange; the defaults match a request of authorization-request.ts. */
 export type Redeemable = {
   readonly code: string | undefined;
   readonly client?: CodeClient;
@@ -35,7 +35,7 @@ export type Redeemable = {
   readonly verifier?: string;
 };
 
-/** Exchanges a code with nothing checked, as its own client unless another is named. */
+/** Exchanges a code without any check of the answer; by default as the code's own client. */
 export async function redeem(
   world: Place,
   { code, client: own = 'web', redirectUri = REDIRECT_URIS[own], verifier = VERIFIER }: Redeemable,
@@ -66,7 +66,7 @@ export async function refresh(
   });
 }
 
-/** A request for a machine token. */
+/** Requests a machine token. */
 export async function clientCredentials(
   world: Place,
   changes: Parameters = {},

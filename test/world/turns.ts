@@ -1,10 +1,10 @@
-// When a service looks at its key ring: for tests that move the clock.
+// When a service checks its key ring: for tests that move the clock.
 import type { Timer } from '../../src/keys/rotation.ts';
 
-/** Never again: where a test moves the clock for minutes, and back afterwards. */
+/** The timer never fires: for tests that move the clock for minutes and then back. */
 export const NEVER: Timer = () => () => undefined;
 
-/** When the test says so: where it moves the clock for days. */
+/** The timer fires when the test calls `turn`: for tests that move the clock for days. */
 export function createTurns(): { readonly timer: Timer; turn(): Promise<void> } {
   let due: (() => void) | undefined;
   let armed: (() => void) | undefined;
@@ -15,7 +15,7 @@ export function createTurns(): { readonly timer: Timer; turn(): Promise<void> } 
       return () => (due = undefined);
     },
     async turn() {
-      // The job asks for its next turn when this one is done.
+      // The job schedules its next turn when this one is done.
       const done = new Promise<void>((resolve) => {
         armed = resolve;
       });

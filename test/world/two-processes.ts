@@ -1,4 +1,4 @@
-// Two service processes or more on one store, as behind a load balancer: what only one process could get right shows here.
+// Two or more service processes on one store, as behind a load balancer: finds faults that one process alone can't show.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,15 +17,15 @@ import {
 } from './world.ts';
 
 export type TwoProcesses = {
-  /** The same issuer behind each; only `base` differs. */
+  /** All nodes have the same issuer; only `base` differs. */
   readonly nodes: readonly [World, World, ...World[]];
-  /** The store as the configuration files name it: `lmdb:/folder` or the URL of Redis. */
+  /** The store, as in the configuration files: `lmdb:/folder` or the URL of Redis. */
   readonly store: string;
-  /** What the processes wrote to standard error, but for a Redis that was late. */
+  /** Standard error of the processes, except for lines about a late Redis. */
   readonly errors: () => string;
   /**
-   * Plays `act` again, at most twice, if it failed and a request of it was answered with 503: a busy machine starves Redis. Nothing else
-   * is repeated, so what `act` resolves is judged outside.
+   * Repeats `act`, at most twice, if it failed and one of its requests was answered with 503: a busy machine starves Redis. Nothing else
+   * is repeated, so check the result of `act` outside.
    */
   unlessLate<Result>(act: () => Promise<Result>): Promise<Result>;
   stop(): Promise<void>;
@@ -34,10 +34,10 @@ export type TwoProcesses = {
 type Further = {
   readonly further?: number;
   readonly crowd?: number;
-  /** In a long run each answer of Redis comes so much later: more happens between a look and what follows from it. On a machine that is busy with
-   * the whole suite, a request may then be 503. */
+  /** In a long run, delays each answer of Redis, so that more can happen between a read and the write after it. On a machine that is
+   * busy with the whole suite, a request may then be answered with 503. */
   readonly slowMs?: number;
-  /** Variables of each process. */
+  /** Environment variables of each process. */
   readonly env?: Readonly<Record<string, string>>;
 };
 
@@ -70,7 +70,7 @@ export async function startTwoProcesses(
       people,
       crowd,
     };
-    // The management listener is on a port of its own choice, which no test needs.
+    // The management listener takes a free port, which no test needs.
     const written = await writeWorldConfig(own, options, [port, 0]);
     if (running.length === 0) await seedStore(written.configFile);
     const node = await startProcess(written.configFile, undefined, undefined, env);

@@ -1,4 +1,4 @@
-// People with a real browser, and the app that they come from and go back to.
+// Users with a real browser, and the app that they start from and return to.
 import { createServer } from 'node:http';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
@@ -12,11 +12,11 @@ export type Visitors = {
   readonly browser: Browser;
   /** The app's own page. */
   readonly home: string;
-  /** A new visitor. What the page complains of to its console fails the test. */
+  /** Opens a browser for a new user. A console error of the page fails the test. */
   readonly visit: (options?: BrowserContextOptions) => Promise<Page>;
 };
 
-/** One world, app and browser for all tests of a file. `begin` gets them before the first test. */
+/** One world, app and browser for all tests of a file. `begin` receives them before the first test. */
 export function useVisitors(
   options: (home: string) => WorldOptions | Promise<WorldOptions>,
   begin: (visitors: Visitors) => void,
@@ -36,7 +36,7 @@ export function useVisitors(
     const visit = async (context: BrowserContextOptions = {}) => {
       const page = await (await opened.newContext(context)).newPage();
       page.on('console', (message) => {
-        // A browser says so of every 4xx.
+        // A browser reports every 4xx this way.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
           faults.push(message.text());
       });
@@ -56,7 +56,7 @@ export function useVisitors(
   });
 }
 
-/** Every second factor, at an issuer with a host name: an IP address is no relying party. */
+/** Options with every second factor, at an issuer with a host name: an IP address can't be a relying party. */
 export async function withPasskeys(home: string): Promise<WorldOptions> {
   const port = await freePort();
   const redirect = { redirect_uris: [`${home}cb`] };
@@ -73,12 +73,12 @@ export async function withPasskeys(home: string): Promise<WorldOptions> {
 
 export type Authenticator = {
   readonly verifiesUser?: boolean;
-  /** Whether the person touches it when asked. */
+  /** Whether the user touches it when asked. */
   readonly answers?: boolean;
   readonly keys?: readonly SoftwareKey[];
 };
 
-/** The virtual authenticator that a browser has for tests (WebAuthn L3 §11). */
+/** Adds the virtual authenticator that a browser has for tests (WebAuthn L3 §11). */
 export async function plugIn(
   page: Page,
   world: OpenWorld,
@@ -114,7 +114,7 @@ export async function fillSignIn(
   await press(page, 'Sign in');
 }
 
-/** What the app was answered. */
+/** The parameters that the app received. */
 export async function atTheApp(page: Page): Promise<URLSearchParams> {
   await heading(page, 'The app');
   const { pathname, searchParams } = new URL(page.url());

@@ -1,4 +1,4 @@
-// A connection to a listener, byte by byte: what is sent, when, and when the other side ends it.
+// A connection to a listener, byte by byte: which bytes are sent, when, and when the other side closes it.
 import { connect, type Socket } from 'node:net';
 
 export type WireAnswer = {
@@ -8,16 +8,16 @@ export type WireAnswer = {
 };
 
 export type Wire = {
-  /** Latin-1, so that every byte can be said. False once the other side has ended. */
+  /** Sends Latin-1 text, which can express every byte. Returns false once the other side has closed. */
   write(bytes: string): boolean;
-  /** Everything received until the other side ended, and how long that took in milliseconds. */
+  /** All bytes received until the other side closed, and the milliseconds until then. */
   readonly ended: Promise<{ readonly received: string; readonly afterMs: number }>;
-  /** What has been received until now. */
+  /** All bytes received so far. */
   received(): string;
   destroy(): void;
 };
 
-/** `base` says where to connect, and nothing else. */
+/** Connects. `base` is only the address. */
 export async function openWire(base: string): Promise<Wire> {
   const { hostname, port } = new URL(base);
   const socket: Socket = connect(Number(port), hostname);
@@ -25,7 +25,7 @@ export async function openWire(base: string): Promise<Wire> {
   const begun = performance.now();
   socket.setEncoding('latin1');
   socket.on('data', (chunk: string) => (received += chunk));
-  // A reset is an end like any other here.
+  // A reset counts as a close.
   socket.on('error', () => undefined);
   const ended = new Promise<{ received: string; afterMs: number }>((resolve) => {
     socket.once('close', () => resolve({ received, afterMs: performance.now() - begun }));
@@ -56,10 +56,10 @@ export function parseAnswer(received: string): WireAnswer {
   };
 }
 
-/** Then an answer hangs, also on a busy machine: as much as there is below the service's own deadline for a body. */
+/** An answer that takes longer hangs, even on a busy machine; it stays below the service's own deadline for a body. */
 export const ANSWER_TIMEOUT_MS = 11_000;
 
-/** Sends the bytes and waits for the other side to end. Rejects when it doesn't in time. */
+/** Sends the bytes and waits until the other side closes. Rejects after the timeout. */
 export async function sendBytes(base: string, bytes: string): Promise<WireAnswer> {
   const wire = await openWire(base);
   wire.write(bytes);
@@ -73,12 +73,12 @@ export async function sendBytes(base: string, bytes: string): Promise<WireAnswer
 export type WireRequest = {
   readonly method?: string;
   readonly target: string;
-  /** As they are to be sent, in this order, besides Host and Connection. */
+  /** Header lines in the order in which they are sent, besides Host and Connection. */
   readonly headers?: readonly string[];
   readonly body?: string;
 };
 
-/** A request that is well formed but for what it is given. */
+/** A request that is well formed except for the given parts. */
 export function toBytes({ method = 'GET', target, headers = [], body }: WireRequest): string {
   const length = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body, 'latin1')}`];
   const lines = [

@@ -1,5 +1,5 @@
-// The test world: one running service with the clients and people that the cases of this suite speak of, made from a
-// real configuration file, reached over real HTTP. A fixture: its secrets and passwords are public.
+// The test world: one running service with the clients and users that the cases of this suite name, created from a
+// real configuration file and reached over real HTTP. A fixture: its secrets and passwords are public.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -28,7 +28,7 @@ export const OTHER_API = 'https://other.example/api';
 export const CALLBACK = 'https://app.example/cb';
 export const SPA_ORIGIN = 'https://spa.example';
 
-/** For tests that ask more often than a person would, from one address. Limits have tests of their own. */
+/** Limits for tests that send more requests than a user would, from one address. Other tests cover the limits. */
 export const GENEROUS = {
   rate_limits: {
     token: '1000000/1m',
@@ -44,24 +44,24 @@ export const GENEROUS = {
 export type StoreName = 'lmdb' | 'redis';
 
 export type WorldOptions = {
-  /** `lmdb` in a fresh folder, or the URL of a running Redis. */
+  /** `lmdb` in a new folder, or the URL of a running Redis. */
   readonly store?: string;
-  /** Where the service believes to be; the listener is plain HTTP on loopback in every case. */
+  /** The configured issuer; the listener is always plain HTTP on loopback. */
   readonly issuer?: string;
   readonly now?: () => number;
-  /** When the service looks at its key ring; by itself every few seconds. For clocks that a test moves far. */
+  /** When the service checks its key ring (default: every few seconds). For clocks that a test moves far. */
   readonly rotationTimer?: Timer;
-  /** What Alice and Bob have besides: groups, claims. */
+  /** Additional members of Alice and Bob: groups, claims. */
   readonly people?: Readonly<Partial<Record<keyof typeof PEOPLE, object>>>;
-  /** So many more people: `person1` and so on, each with Alice's password. */
+  /** The number of additional users: `person1` and so on, each with Alice's password. */
   readonly crowd?: number;
-  /** The service makes its keys itself; else it finds those of an earlier world in its store. */
+  /** The service generates its keys; otherwise it finds those of an earlier world in its store. */
   readonly hasOwnKeys?: boolean;
-  /** What the service gets in the place of its store. */
+  /** Replaces or wraps the store of the service. */
   readonly handStore?: (store: Store) => Store;
-  /** What the service gets in the place of what asks other hosts. */
+  /** Replaces the service's outbound requests. */
   readonly outgoing?: Outgoing;
-  /** Beside the variables that the file's references need. */
+  /** Variables besides those that the references of the file need. */
   readonly env?: NodeJS.ProcessEnv;
   /** Merged over the file, key by key. */
   readonly config?: Readonly<Record<string, unknown>>;
@@ -77,13 +77,13 @@ export type World = {
   stop(): Promise<void>;
 };
 
-/** What `postern user hash` makes of them. */
+/** The output of `postern user hash` for these passwords. */
 export const PASSWORD_HASHES = {
   alice: '$argon2id$v=19$m=19456,t=2,p=1$iBolPZunqH7SxD7vT3JoyQ$Eg1jvhIcnHxguOWGJZHtDlZWFCYp41J9nmEJUL3SuXM',
   bob: '$argon2id$v=19$m=19456,t=2,p=1$j17x405nv08wNXt0+NtvhQ$0C05gRukyWOUP34BiZ8LyZYzAN2jixk/m8Q8zUXTg4s',
 } as const;
 
-/** Writes a configuration file and its users into `folder`; a JSON file is a configuration file like any other. */
+/** Writes a configuration file and its users into `folder`. The file is JSON, which the service accepts like YAML. */
 export async function writeWorldConfig(
   folder: string,
   options: WorldOptions = {},
@@ -107,7 +107,7 @@ export async function writeWorldConfig(
     clients: clients(),
     users_from: 'users.json',
     ...options.config,
-    // Each sign-in asks, so that tests don't hang together; consents that are remembered have their own tests.
+    // Each sign-in asks for consent, so that tests don't depend on each other; remembered consents have their own tests.
     lifetimes: { consent: '0s', ...(options.config?.['lifetimes'] as object | undefined) },
   };
   const configFile = path.join(folder, 'postern.json');
@@ -122,7 +122,7 @@ export async function writeWorldConfig(
   };
 }
 
-/** What the configuration file's references need; also for processes that a test starts. */
+/** Variables that the references of the configuration file need; also for processes that a test starts. */
 export const WORLD_ENV = {
   TEST_ENCRYPTION_KEY: 'qY7cX2vLr0Zt5nUeKf9hJ4mPwB1sDgA8oC6iE3xTzRk',
   TEST_COOKIE_KEY: 'cookie-Ab3Cd5Ef7Gh9Ij1KlMn0Op2Qr4St6Uv8Wx',
@@ -131,7 +131,7 @@ export const WORLD_ENV = {
   ),
 };
 
-/** Before the first process of a configuration starts, for which it then makes no keys. */
+/** Seeds the keys before the first process of a configuration starts, which then generates none. */
 export async function seedStore(configFile: string): Promise<void> {
   const config = await loadConfig(configFile, { env: WORLD_ENV });
   const store = await openStore(config.store, () => Date.now());
@@ -139,13 +139,13 @@ export async function seedStore(configFile: string): Promise<void> {
   await store.close();
 }
 
-/** A world inside this process, which the test can look into. */
+/** A world inside this process, whose parts the test can inspect. */
 export type OpenWorld = World & {
-  /** What the service uses: LMDB forbids one process to open a folder twice. */
+  /** The store of the service: LMDB forbids one process to open a folder twice. */
   readonly openedStore: Store;
   readonly recorded: Recorded;
   readonly server: Server;
-  /** The service takes another configuration over, as after a change of its file. */
+  /** Makes the service apply another configuration, as after a change of its file. */
   readonly reload: (
     config: Readonly<Record<string, unknown>>,
     people?: WorldOptions['people'],
@@ -157,7 +157,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   const ports = [await freePort(), await freePort()] as const;
   const written = await writeWorldConfig(folder, options, ports);
   const config = await loadConfig(written.configFile, { env: { ...WORLD_ENV, ...options.env } });
-  // Looked up at each call, so that it follows a clock that a test moves later.
+  // Date is looked up at each call, so that a clock which the test moves later counts.
   const now = options.now ?? (() => Date.now());
   const recorded = listen();
   const openedStore = await openStore(config.store, now, recorded.telemetry.log);
@@ -173,7 +173,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
     },
   );
   await server.start();
-  // In a process of its own the service would end (server/crash.ts).
+  // A service in a separate process would exit (server/crash.ts).
   const uncaught: unknown[] = [];
   const noteUncaught = (error: unknown): void => void uncaught.push(error);
   process.on('uncaughtException', noteUncaught).on('unhandledRejection', noteUncaught);
@@ -197,7 +197,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   };
 }
 
-/** The clients of the file, each with what `changes` has for it. */
+/** The clients of the file, each with its entry of `changes` merged in. */
 export function worldClients(changes: Readonly<Record<string, object>> = {}) {
   return clients().map((client) => ({ ...client, ...changes[client.client_id] }));
 }
