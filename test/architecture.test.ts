@@ -9,7 +9,7 @@ import { verbNames } from './world/terminal.ts';
 
 const SRC = path.resolve('src');
 
-/** A folder may import what stands before it; those on one line don't import each other. */
+/** A folder may import the folders before it; folders on one line don't import each other. */
 const ORDER = [
   ['observability'],
   ['config'],
@@ -26,7 +26,7 @@ const ORDER = [
   ['main.ts'],
 ];
 
-/** Package -> the only folders that may know it. */
+/** Package -> the only folders that may import it. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@node-rs/argon2': ['users'],
   '@simplewebauthn/server': ['features'],
@@ -75,7 +75,7 @@ function folderOf(file: string): string {
   return path.relative(SRC, file).split(path.sep)[0] ?? '';
 }
 
-/** The files of features that stand elsewhere: what they declare is read with the configuration. */
+/** Files of features that belong to another layer: their declarations are read with the configuration. */
 const LAYERS: Readonly<Record<string, string>> = {
   'feature.ts': 'config',
   'index.ts': 'config',
@@ -86,7 +86,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   'commands.ts': 'cli',
   'serve.ts': 'cli',
 };
-/** Nothing of those of the command line is loaded by a service; the last stands in front of the middleware. */
+/** Features. A service loads nothing of those in the command line; the last one runs before the middleware. */
 const PLACES: Readonly<Record<string, string>> = {
   doctor: 'cli',
   import: 'cli',
@@ -98,7 +98,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'fast-path': 'http',
 };
 
-/** The folder in whose place a file stands. */
+/** The folder whose layer a file belongs to. */
 function layerOf(file: string): string {
   const folder = folderOf(file);
   if (folder !== 'features') return folder;
@@ -129,7 +129,7 @@ describe('the layout', () => {
       .map(({ file, target }) => ({ file, found: path.resolve(path.dirname(file), target) }))
       .map(({ file, found }) => ({ file, found, from: layerOf(file), to: layerOf(found) }))
       .filter(({ from, to }) => from !== to && rankOf(to) >= rankOf(from))
-      // What models of pages are made of: it imports zod alone.
+      // Building blocks of page models: this file imports only zod.
       .filter(({ found }) => !found.endsWith('views/shared-models.ts'))
       .map(({ file, to }) => `${path.relative(SRC, file)} imports ${to}`);
     expect(wrong).toEqual([]);
@@ -173,7 +173,7 @@ describe('the layout', () => {
   });
 
   it('has no two helpers of one name in its tests: what two files need is in test/world', () => {
-    // A script of test/interop is a program of its own.
+    // A script in test/interop is a separate program.
     const files = listFiles(path.resolve('test')).filter((file) => !file.includes('/test/interop/'));
     const all = files.flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/^(?:export )?(?:async )?function (\w+)/gm)].map(

@@ -1,10 +1,10 @@
-// The order of files in a whole run: the longest begin, so that the last minute is not one of them on one worker. What Vitest
-// remembers of earlier runs is not there in a fresh clone.
+// The order of files in a whole run: the longest start first, so that no worker ends the run alone with one of them. A fresh clone
+// lacks Vitest's own record of earlier runs.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Those of ten seconds and more, when the machine is free; failovers of Redis apart from each other, because their times are real ones. */
+/** Files of ten seconds and more on a free machine; failovers of Redis stand apart from each other, because they wait in real time. */
 const LONGEST = [
   'features/view-tools/browser',
   'attack/guessing',

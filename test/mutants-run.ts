@@ -1,5 +1,5 @@
-// `npm run mutants`: makes each fault of mutants.ts in a copy of the project, one after the other, and says whether a test notices.
-// `--only CASE` for one, as often as needed. Below 95 % it fails.
+// `npm run mutants`: applies each fault of mutants.ts to a copy of the project, one after the other, and reports whether a test fails.
+// `--only CASE` runs one and can be repeated. Fails below 95 %.
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,7 +10,7 @@ const ENOUGH = 0.95;
 
 type Verdict = 'caught' | 'survived' | 'does not apply' | 'breaks the run';
 
-/** Another failure than that of a test proves nothing. */
+/** Only a failed test counts: any other failure proves nothing. */
 async function judge(folder: string, mutant: Mutant): Promise<Verdict> {
   const [file, ...others] = placesOf(mutant, path.join(folder, 'src'));
   const tests = testsOf(mutant, path.join(folder, 'test'));
@@ -21,7 +21,7 @@ async function judge(folder: string, mutant: Mutant): Promise<Verdict> {
     before.replace(patternOf(mutant), () => mutant.new),
   );
   const options = ['--project', 'suite', '--bail', '1', '--testNamePattern', `${mutant.case}\\b`];
-  // The run builds dist/ anew, for those that start processes.
+  // The run builds dist/ again, for tests that start processes.
   const run = ['-u', 'POSTERN_TEST_NO_BUILD', 'NO_COLOR=1', 'vitest', 'run', ...options, ...tests];
   const { code, output } = await runIn(folder, 'env', run);
   await writeFile(file, before);

@@ -1,4 +1,4 @@
-// Whether the mutants still fit what stands in src. `npm run mutants` says whether the tests notice them.
+// Whether the mutants still match the text of src. `npm run mutants` shows whether the tests notice them.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';

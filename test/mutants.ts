@@ -1,9 +1,9 @@
-// Faults, one for each case whose number ends in 0, 3 or 7: a text that occurs once in src, and what breaks the rule of the case in its place.
-// `npm run mutants` (mutants-run.ts) makes each in a copy of the project and runs the tests that name the case: one has to fail.
+// Faults, one for each case whose number ends in 0, 3 or 7: a text that occurs once in src, and a replacement that breaks the case's rule.
+// `npm run mutants` (mutants-run.ts) applies each to a copy of the project and runs the tests that name the case: one must fail.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** By case: the text, and what takes its place. */
+/** By case: the text and its replacement. */
 type Faults = Readonly<Record<string, readonly [old: string, broken: string]>>;
 
 export type Mutant = Readonly<{
@@ -14,7 +14,7 @@ export type Mutant = Readonly<{
   new: string;
 }>;
 
-/** They can't be broken in src: what they ask for is done by the engine, by Node, or isn't built. */
+/** Cases that can't be broken in src: the engine or Node implements them, or they aren't built. */
 export const NOT_OURS: readonly string[] = [
   'AZ-03',
   'PK-03',
@@ -195,11 +195,11 @@ const filesIn = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith('.ts'))
     .map((name) => path.join(folder, name));
 
-/** However it is indented. */
+/** The text with any indentation. */
 export const patternOf = ({ old }: Mutant) =>
   new RegExp(old.replaceAll(/[^\w\s]/g, '\\$&').replaceAll(/\s+/g, '\\s+'));
 
-/** The files of `src` that have its text, each as often as it has it. */
+/** The files in `src` that contain its text, each as often as the text occurs. */
 export const placesOf = (mutant: Mutant, src: string): readonly string[] =>
   filesIn(src).flatMap((file) =>
     readFileSync(file, 'utf8')
@@ -208,7 +208,7 @@ export const placesOf = (mutant: Mutant, src: string): readonly string[] =>
       .map(() => file),
   );
 
-/** The test files that name its case. */
+/** The test files that name the case. */
 export const testsOf = (mutant: Mutant, test: string): readonly string[] =>
   filesIn(test).filter(
     (file) => file.endsWith('.test.ts') && readFileSync(file, 'utf8').includes(mutant.case),

@@ -1,4 +1,4 @@
-// Names the tests that passed only when they were tried again (`--retry`): a few are a busy machine, three are a fault.
+// Names the tests that passed only after a retry (`--retry`): a few mean a busy machine, three mean a fault.
 import type { Reporter, TestModule } from 'vitest/node';
 
 const TOO_MANY = 3;

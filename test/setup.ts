@@ -1,4 +1,4 @@
-// Runs once before all tests: the real servers exist and dist/ is what src/ says. Owns no state that a test reads.
+// Runs once before all tests: makes sure that the real servers exist and that dist/ matches src/. Holds no state that a test reads.
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -15,7 +15,7 @@ export default async function setup(): Promise<void> {
   await ensureServers();
 }
 
-/** POSTERN_TEST_NO_BUILD=1 keeps the dist/ that is there, for one test file again and again. An older one would prove nothing. */
+/** POSTERN_TEST_NO_BUILD=1 keeps the existing dist/, to run one test file repeatedly. An outdated dist/ would prove nothing. */
 export async function ensureDist(): Promise<void> {
   if (process.env['POSTERN_TEST_NO_BUILD'] !== '1') return buildDist();
   const changedAt = (file: string) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
@@ -27,8 +27,8 @@ export async function ensureDist(): Promise<void> {
 }
 
 /**
- * Temporary files, unless TMPDIR names a place for them. The embedded store waits for the disk at each commit, and six test files at once
- * for the same disk: that was more than half of their time.
+ * Puts temporary files in memory, unless TMPDIR names a place for them. The embedded store waits for the disk at each commit, and six test
+ * files on the same disk spent more than half of their time on that.
  */
 function keepFilesInMemory(): void {
   if (process.env['TMPDIR'] !== undefined || !existsSync(MEMORY)) return;
