@@ -66,7 +66,7 @@ export const lists: Section = async (stage) => {
     alone,
     beside(`sign-ins beside a list of 50 of ${people} users`, list('--limit', '50')),
     beside(`sign-ins beside an export of ${people} users`, list('-o', 'csv')),
-    // What any process costs that takes one of the cores, with the priority of a list.
+    // The cost of any process that takes one of the cores, behind requests and beside the threads of passwords.
     beside('sign-ins beside a process that only computes', ['-e', COMPUTES]),
     {
       name: `${LMDB}, sign-ins beside the index of ${people} users`,
