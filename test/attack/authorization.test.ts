@@ -1,4 +1,4 @@
-// The authorization endpoint: where a code may go, what a request may ask for, and when a person must be asked again.
+// The authorization endpoint: where a code may go, what a request may ask for, and when a user must be asked again.
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { authorize, exchange, takeCode } from '../world/app.ts';
@@ -9,7 +9,7 @@ import { NEVER } from '../world/turns.ts';
 import { CALLBACK, GENEROUS, type OpenWorld, PASSWORDS, startWorld } from '../world/world.ts';
 
 let world: OpenWorld;
-/** The same, known by another name than its loopback address. */
+/** The same, with an issuer that isn't a loopback address. */
 let far: OpenWorld;
 beforeAll(async () => {
   world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
@@ -19,8 +19,8 @@ afterAll(() => Promise.all([world.stop(), far.stop()]));
 afterEach(() => void vi.useRealTimers());
 
 /**
- * The only harmless end of a request whose redirect URI can't be trusted (RFC 6749 §4.1.2.1). The page of a loopback issuer quotes
- * what was sent in its details, once and as text; that of any other issuer, nowhere.
+ * The only safe answer to a request with an untrusted redirect URI (RFC 6749 §4.1.2.1). The page of a loopback issuer quotes
+ * what was sent in its details, once and as text; the page of any other issuer never does.
  */
 async function expectErrorPage(client: CodeClient, redirectUri: string): Promise<void> {
   const pages = {
@@ -52,7 +52,7 @@ async function expectRedirectError(
   const page = await ask(world, { client_id: client, ...changes });
   const { target, query } = redirectOf(page);
   expect([page.status, target], JSON.stringify(changes)).toEqual([303, REDIRECT_URIS[client]]);
-  // RFC 6749 §4.1.2.1 the state as it was sent, RFC 9207 §2 the issuer.
+  // RFC 6749 §4.1.2.1: the state as it was sent. RFC 9207 §2: the issuer.
   expect(query, JSON.stringify(changes)).toMatchObject({
     error,
     state: 'state-of-the-client',

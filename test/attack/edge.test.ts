@@ -1,4 +1,4 @@
-// The edge: hosts, paths, origins, headers and errors, byte by byte where a client library would put them right.
+// The edge: hosts, paths, origins, headers and errors, as raw bytes where a client library would correct them.
 import { describe, expect, it } from 'vitest';
 import { machineToken } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
@@ -80,7 +80,7 @@ describe('hosts', () => {
   });
 
   it('HT-03: forwarded hosts are ignored, also from a proxy that is trusted', async () => {
-    // The first who asks, too: what the engine says once is served from then on.
+    // Includes the first request, because the service caches the engine's answer.
     const fresh = await startWorld({ issuer: ISSUER, config: { trusted_proxies: ['127.0.0.1'] } });
     const first = await get(fresh, DISCOVERY, { 'x-forwarded-host': 'evil.example' });
     expect(first.text).not.toContain('evil.example');
@@ -141,7 +141,7 @@ describe('hosts', () => {
   });
 });
 
-/** A token request that is right but for its path or method. */
+/** A token request that is valid except for its path or method. */
 const target = async (path: string, method = 'POST') =>
   sendBytes(
     world().base,
@@ -184,7 +184,7 @@ describe('paths', () => {
     ['HT-11', '/interaction/../oauth/token'],
   ])('%s: %s is not found', async (_case, path) => {
     const raw = await target(path);
-    // Node itself refuses a few of them.
+    // Node itself rejects a few of them.
     expect([400, 404], raw.text).toContain(raw.status);
     expect(raw.text).not.toContain('access_token');
     expect((await target(path, 'GET')).status).not.toBe(200);
@@ -361,7 +361,7 @@ it('HT-31: every answer has the security headers and says nothing of what serves
     expect(headers.get('server'), name).toBeNull();
     expect(headers.get('x-powered-by'), name).toBeNull();
   }
-  // In their order.
+  // In the order of the requests.
   expect(Object.values(answers).map(({ status }) => status)).toEqual([
     200, 200, 303, 400, 200, 200, 200, 200, 401, 200, 200, 401, 404, 405, 204, 400, 413,
   ]);

@@ -1,4 +1,4 @@
-// Guessing passwords: how often, how fast, from where; and that it never keeps the right person out.
+// Guessing passwords: how often, how fast, from where; and that it never locks the right user out.
 import { describe, expect, it } from 'vitest';
 import { openAccount } from '../world/account-page.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
@@ -13,7 +13,7 @@ import { limitsOf } from '../world/stored.ts';
 import { clientCredentials } from '../world/token-endpoint.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 
-/** Only what counts for the account is in the way, unless a test says so. */
+/** Only the limits of the account apply, unless a test says otherwise. */
 const FAR = {
   trusted_proxies: ['127.0.0.1'],
   rate_limits: {
@@ -25,7 +25,7 @@ const OPTIONS = { config: FAR, rotationTimer: NEVER };
 const UNKNOWN_MAY = 80;
 
 const from = (address: string) => ({ 'x-forwarded-for': address });
-/** Another network each time, as a botnet has them. */
+/** Counts the networks used so far: each call returns an address in a new one, as a botnet has. */
 let strangers = 0;
 function elsewhere(): string {
   strangers += 1;
@@ -57,7 +57,7 @@ const right = (world: World, more: Guess = {}) => guess(world, { password: PASSW
 const waitOf = ({ headers }: Page) => Number(headers.get('retry-after'));
 const isIn = (page: Page) => page.status === 200 && !page.text.includes('name="password"');
 
-/** So many failures from unknown places, an hour apart: all but the last as another process of the service counts them. */
+/** Fails `times` times from unknown networks, an hour apart: all but the last as another process of the service counts them. */
 async function failElsewhere(world: OpenWorld, times: number, username = 'alice'): Promise<void> {
   const limits = await limitsOf(world);
   const id = username in PEOPLE ? PEOPLE[username as keyof typeof PEOPLE] : undefined;
@@ -76,7 +76,7 @@ async function failElsewhere(world: OpenWorld, times: number, username = 'alice'
   expect((await guess(world, { username })).status, `failure ${times}`).toBe(401);
 }
 
-// On lmdb, whose waits end by the clock of the test alone: those of Redis also end by its own, and the first is a second.
+// On lmdb, waits end by the test's clock alone. On Redis they also end by its own clock, and the first wait is one second.
 describe('LG-23: guessing one account from everywhere', () => {
   const world = useWorld(OPTIONS);
   standingClock();
@@ -142,7 +142,7 @@ eachStore(
       const seen: unknown[] = [];
       for (const username of ['bob', 'somebody-who-is-not']) {
         const rows: unknown[] = [];
-        // The next wait is of a minute, which Redis counts by its own clock, too.
+        // The next wait is one minute, which Redis also measures by its own clock.
         await failElsewhere(world(), 25, username);
         moveClock(HOUR);
         for (let count = 0; count < 4; count += 1) {
@@ -243,7 +243,7 @@ describe("LG-25: a stranger can't keep somebody out", () => {
     expect(isIn(await right(world(), { browser: laptop, address: '198.51.100.1' }))).toBe(true);
     await failElsewhere(world(), UNKNOWN_MAY);
     expect((await guess(world())).status).toBe(429);
-    // A device cookie of somebody else, one that was altered, and one that was made up help nobody.
+    // A device cookie of another user, an altered one and made-up ones have no effect.
     const cookie = laptop.cookies.find(({ name }) => name === 'postern_device');
     expect(cookie?.value).toMatch(/^[\w-]{22}\.\d+\.[\w-]{43}$/);
     const bobs = newBrowser(world());
@@ -260,7 +260,7 @@ describe("LG-25: a stranger can't keep somebody out", () => {
       expect((await right(world(), { browser: thief })).status, value.slice(0, 20)).toBe(429);
     }
     expect(isIn(await right(world(), { browser: laptop, address: elsewhere() }))).toBe(true);
-    // And with that the strangers' failures are over, too.
+    // This sign-in also clears the failures from elsewhere.
     expect((await guess(world())).status).toBe(401);
   });
 
@@ -306,7 +306,7 @@ eachStore(
         for (let index = 0; index < 6; index += 1)
           network.push(await statusOf(`192.0.2.${host}`, host * 10 + index));
       }
-      // Six for each address, and sixty for the /24, of which the first address had six.
+      // The limits are 6 for each address and 60 for the /24, of which the first address used 6.
       expect(network.filter((status) => status === 401)).toHaveLength(54);
       expect(network.slice(54).every((status) => status === 429)).toBe(true);
       expect(await statusOf('192.0.3.1', 900)).toBe(401);
@@ -385,7 +385,7 @@ describe('LG-06: what was planted in a browser before a sign-in', () => {
     );
     expect(isIn(consent)).toBe(true);
     const entries = (victim.cookies.find(({ name }) => name === 'postern_device')?.value ?? '').split('~');
-    // A fresh name for alice, and what bob's browser had of bob.
+    // A new entry for alice, and the entry that the browser had for bob.
     expect(entries).toHaveLength(2);
     expect(entries[0]).not.toBe(own);
     expect(entries).not.toContain(own);

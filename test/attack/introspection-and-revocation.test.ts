@@ -1,4 +1,4 @@
-// Introspection, revocation and userinfo: who may know what of a token, and what ends it.
+// Introspection, revocation and userinfo: which client may learn what about a token, and what revokes it.
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, describe, expect, it, vi, onTestFinished } from 'vitest';
 import { type AuthorizeOptions, machineToken, takeCode } from '../world/app.ts';
@@ -26,7 +26,7 @@ async function tokensOf(options: AuthorizeOptions = {}, at: World = world()): Pr
   };
 }
 
-/** RFC 7662 §2.2: nothing but this may be said of a token that isn't active or isn't the caller's business. */
+/** RFC 7662 §2.2: the only answer about a token that is inactive or that the caller may not inspect. */
 function expectInactive(answer: Answer, what = ''): void {
   expect([answer.status, answer.text], what).toEqual([200, '{"active":false}']);
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');

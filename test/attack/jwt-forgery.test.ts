@@ -1,5 +1,5 @@
-// Forged, confused and respelled tokens: what was not signed by our active keys for this purpose opens nothing, and what
-// was signed has one spelling.
+// Forged, confused and respelled tokens: a token that our active keys didn't sign for this purpose is rejected, and a signed
+// token has one spelling.
 import {
   constants,
   createHmac,
@@ -27,7 +27,7 @@ import { redeem } from '../world/token-endpoint.ts';
 import { API, GENEROUS, type OpenWorld, startWorld, WORLD_ENV } from '../world/world.ts';
 
 let world: OpenWorld;
-/** A listener that a forged header names; nobody may ever call it. */
+/** A listener that a forged header names; the service must never call it. */
 let lure: Server;
 let calls = 0;
 let lureUrl = '';
@@ -73,7 +73,7 @@ function header(changes: Header = {}): Header {
   return { alg: 'RS256', typ: 'at+jwt', kid: published.kid, ...changes };
 }
 
-/** A token with the claims of a good one, and a signature that `signer` makes. */
+/** Creates a token with valid claims and the signature of `signer`. */
 function forgeToken(
   protectedHeader: Header,
   signer: (input: string) => Buffer | string,
@@ -87,7 +87,7 @@ function forgeToken(
 const rs256 = (key: KeyObject) => (input: string) => sign('sha256', Buffer.from(input), key);
 const hs256 = (key: string | Buffer) => (input: string) => createHmac('sha256', key).update(input).digest();
 
-/** No endpoint takes it for a token, and no endpoint fails over it. */
+/** Expects that no endpoint accepts the token, or fails because of it. */
 async function expectWorthless(token: string, what: string): Promise<void> {
   for (const caller of ['rs1', 'web'] as const) {
     const answer = await introspection(world, token, caller);
@@ -143,7 +143,7 @@ describe('forged signatures', () => {
     });
     const own = createPrivateKey({ key: { ...active.privateJwk }, format: 'jwk' });
     expect((await introspect(world, forgeToken(header(), rs256(own))))['active']).toBe(true);
-    // And with that very key every other type, algorithm or critical header is refused.
+    // With the same key, every other type, algorithm or critical header is rejected.
     for (const changes of [
       { typ: 'JWT' },
       { typ: undefined },
@@ -300,7 +300,7 @@ describe('forged signatures', () => {
     const [bait, control] = [path.join(world.folder, 'bait.pem'), path.join(world.folder, 'control.pem')];
     for (const file of [bait, control]) {
       await writeFile(file, 'x');
-      await utimes(file, 1, Date.now() / 1000); // read long before it was written: reading it again is kept
+      await utimes(file, 1, Date.now() / 1000); // last read long before it was written: the next read updates atime
     }
     const before = world.recorded.log.length + world.recorded.auditLines.length;
     for (const kid of [
@@ -317,7 +317,7 @@ describe('forged signatures', () => {
     }
     await expectUntouched();
     await readFile(control);
-    // Not on a disk that keeps no times of reading.
+    // Skipped on a file system that doesn't record access times.
     if ((await stat(control)).atimeMs > 1000) expect((await stat(bait)).atimeMs).toBe(1000);
 
     const lines = [...world.recorded.log, ...world.recorded.auditLines];
@@ -349,7 +349,7 @@ describe('forged signatures', () => {
         expect((await post(onRedis, '/oauth/userinfo', { access_token: token })).status).toBe(401);
       }
       expect(await introspect(onRedis, good)).toMatchObject({ active: true });
-      // What the store is asked in between shows that the monitor listens.
+      // The monitor must also see this command, which shows that it listens.
       await client.get('end of the test');
       await expect.poll(() => sent.at(-1)).toContain('end of the test');
       monitor.disconnect();
@@ -398,7 +398,7 @@ describe('forged signatures', () => {
   });
 });
 
-/** The character whose unused low bits differ: base64url allows several for the last one of some lengths. */
+/** Changes the unused low bits of the last character: for some lengths, base64url allows several spellings of it. */
 function respelled(part: string): string | undefined {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   if (part.length % 4 === 0) return undefined;

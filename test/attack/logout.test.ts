@@ -1,5 +1,5 @@
-// RP-initiated logout: nobody is signed out by a link, nothing survives a sign-out, and a browser is sent only to where
-// the app is registered.
+// RP-initiated logout: a link alone signs no user out, nothing survives a sign-out, and a browser is redirected only to
+// registered URIs of the app.
 import { createPrivateKey } from 'node:crypto';
 import { decodeJwt, SignJWT } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -37,7 +37,7 @@ function logoutUrl(parameters: Readonly<Record<string, string>>, { issuer } = wo
   return `${issuer}/oauth/logout?${new URLSearchParams(parameters).toString()}`;
 }
 
-/** Whose session this browser has, as a silent request tells. */
+/** Whether this browser has a session, by a silent request. */
 async function hasSession(browser: Browser): Promise<boolean> {
   const page = await browser.request(authorizationUrl(world(), { prompt: 'none', scope: 'openid' }));
   const { query } = redirectOf(page);
@@ -128,7 +128,7 @@ describe('nobody is signed out without being asked', () => {
 });
 
 describe('where a browser is sent', () => {
-  /** Whom nothing of these signs out. */
+  /** The visitor whom none of these requests signs out. */
   let visitor: Visitor | undefined;
 
   it.each([
@@ -283,7 +283,7 @@ it('LO-11: nothing of the session survives a confirmed sign-out', async () => {
 
   const done = await confirm(browser, await browser.open(logoutUrl({})));
   expect([done.status, done.url]).toEqual([200, `${world().issuer}/oauth/logout/success`]);
-  // The cookie is taken away, and brings nothing back when it is kept.
+  // The cookie is deleted, and a kept copy doesn't restore the session.
   expect(browser.cookies.map(({ name }) => name)).not.toContain('postern_session');
   for (const cookie of before) browser.setCookie(cookie);
   expect(await hasSession(browser)).toBe(false);
@@ -292,6 +292,6 @@ it('LO-11: nothing of the session survives a confirmed sign-out', async () => {
   expect((await userinfo(world(), accessToken)).status).toBe(401);
   const late = await redeem(world(), { ...ticket, code: unused.query['code'] ?? '' });
   expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
-  // What was granted for being away stays (RP-Initiated Logout §2 leaves it open); the app revokes it if it wants.
+  // Offline access stays (RP-Initiated Logout §2 leaves it open); the app can revoke it.
   expect((await refresh(world(), textOf(offline, 'refresh_token'))).status).toBe(200);
 });

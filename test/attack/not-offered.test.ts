@@ -1,5 +1,5 @@
-// PR-20 to PR-38: pushed requests, DPoP, assertions of clients and tokens of foreign issuers are not offered. With everything that the
-// file can switch on, nothing of them is there, is listened to, or can be asked for in the file.
+// PR-20 to PR-38: pushed requests, DPoP, client assertions and tokens of other issuers are not supported. With every feature
+// that the configuration can enable, they have no endpoint, no effect and no setting.
 import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { ENDPOINT_TABLE } from '../../src/config/endpoints.ts';
@@ -28,7 +28,7 @@ const world = useWorld({
 
 const keys = await generateKeyPair('ES256', { extractable: true });
 
-/** RFC 9449 §4.2, as good as it can be. */
+/** Creates a valid DPoP proof (RFC 9449 §4.2). */
 async function proof(htm: string, url: string, pair = keys): Promise<string> {
   return new SignJWT({ htm, htu: url, jti: crypto.randomUUID() })
     .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk: await exportJWK(pair.publicKey) })
@@ -36,7 +36,7 @@ async function proof(htm: string, url: string, pair = keys): Promise<string> {
     .sign(pair.privateKey);
 }
 
-/** RFC 7523 §2.2 and §2.1: by the client's secret, or by a key that the assertion brings or names itself. */
+/** RFC 7523 §2.2 and §2.1: signed with the client's secret, or with a key that the assertion contains or names. */
 async function assertion(audience: string, by: 'secret' | 'key' = 'secret'): Promise<string> {
   const claims = new SignJWT({ jti: crypto.randomUUID() })
     .setIssuer('web')
@@ -60,7 +60,7 @@ describe('what is not offered', () => {
     const said = Object.keys(body).filter((member) =>
       /push|dpop|request_|mtls|tls_|registration|backchannel_(?:auth|token)|auth_signing_alg/.test(member),
     );
-    // Left out it would mean true (OpenID Connect Discovery §3).
+    // If absent, it would mean true (OpenID Connect Discovery §3).
     expect(said).toEqual(['request_uri_parameter_supported']);
     expect(body['request_uri_parameter_supported']).toBe(false);
     const methods = ['client_secret_basic', 'client_secret_post', 'none'];

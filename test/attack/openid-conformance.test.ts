@@ -16,7 +16,7 @@ import { useWorld } from '../world/each-store.ts';
 const world = useWorld({ rotationTimer: NEVER, config: GENEROUS });
 afterEach(() => void vi.useRealTimers());
 
-/** A request that needs no page, by a browser that has been here; the parameters of its redirect. */
+/** Sends a request that needs no page, from a browser that has signed in; returns the parameters of its redirect. */
 async function redirectSilently(browser: Browser, changes: Parameters = {}) {
   const page = await browser.request(authorizationUrl(world(), { scope: 'openid', ...changes }));
   expect(page.status).toBe(303);
@@ -30,7 +30,7 @@ async function claimsOf(ticket: Ticket, code: string | undefined) {
   return decodeJwt(textOf(answer, 'id_token'));
 }
 
-/** A page that asks for a password, and what it leads to. */
+/** Opens a page that asks for a password, and returns it with the result of that sign-in. */
 async function signInAgain(ticket: Ticket, changes: Parameters, person: keyof typeof PASSWORDS = 'alice') {
   const page = await ticket.browser.open(authorizationUrl(world(), { scope: 'openid', ...changes }));
   expect(page.text).toContain('name="password"');

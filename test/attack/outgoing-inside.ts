@@ -1,5 +1,5 @@
-// What runs inside the namespace of outgoing.test.ts: a host that publishes documents and misbehaves, a name server, and the service with
-// its own guard. What is counted is what the kernel counts.
+// Runs inside the namespace of outgoing.test.ts: a host that publishes documents and misbehaves, a name server, and the service with
+// its own guard. The counts are those of the kernel.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as startRequest } from 'node:http';
@@ -28,7 +28,7 @@ import {
 import { serveCalls } from '../world/namespace.ts';
 import { type Answers, NameServer } from '../world/name-server.ts';
 
-/** Takes connections and says nothing, not even in TLS. */
+/** Accepts connections and sends nothing, not even TLS. */
 const SILENT = '93.184.216.35';
 
 const names = new NameServer();
@@ -69,7 +69,7 @@ const padded = (request: IncomingMessage, bytes: number) => JSON.stringify(docum
 
 const BOMB = gzipSync(' '.repeat(10_000_000));
 
-/** By the first part of the path; anything else is the document of its URL. */
+/** Behaviours by the first part of the path; any other path returns the document of its URL. */
 const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   redirect: (response, { url }) => {
     const [, , status, ...target] = (url ?? '').split('/');
@@ -95,7 +95,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
   nothing: () => undefined,
   links: (response, request) => {
-    // Here and at an address that is forbidden.
+    // Links to this host and to a forbidden address.
     const link = (name: string, host = 'docs.example') => `https://${host}/link/${name}`;
     const here = ['logo_uri', 'client_uri', 'jwks_uri', 'sector_identifier_uri', 'backchannel_logout_uri'];
     const inner = ['policy_uri', 'tos_uri', 'initiate_login_uri', 'frontchannel_logout_uri'];
@@ -121,7 +121,7 @@ const hosts = createTlsServer(
   },
 );
 
-/** On every address of this namespace. Each connection is written down with the address and the port that it came to. */
+/** Listens on every address of this namespace, and records the local address and port of each connection. */
 async function listenEverywhere(port: number): Promise<void> {
   const server = createServer((socket) => {
     connections.push(`${(socket.localAddress ?? '').replace('::ffff:', '')} ${port}`);
@@ -133,7 +133,7 @@ async function listenEverywhere(port: number): Promise<void> {
   await new Promise<void>((resolve) => server.listen(port, resolve));
 }
 
-/** SYNs that this namespace has sent, and connections that were accepted in it. */
+/** Counts SYNs that this namespace has sent, and connections that it has accepted. */
 function countTcp(): { readonly opened: number; readonly accepted: number } {
   const [titles = [], values = []] = readFileSync('/proc/net/snmp', 'utf8')
     .split('\n')
@@ -147,13 +147,13 @@ export type Seen = {
   /** Connections to the hosts of the test: address and port. */
   readonly connections: readonly string[];
   readonly requests: readonly string[];
-  /** SYNs that nobody answered, to whatever address and port. */
+  /** SYNs without an answer, to any address and port. */
   readonly strays: number;
-  /** Names that were asked for. */
+  /** Names that were looked up. */
   readonly names: readonly string[];
 };
 
-/** What `act` caused. */
+/** Runs `act`, and returns the traffic that it caused. */
 async function watch<Result>(act: () => Promise<Result>): Promise<Result & { readonly seen: Seen }> {
   const [before, from] = [countTcp(), [connections.length, requests.length, names.asked.length] as const];
   const result = await act();
@@ -174,7 +174,7 @@ async function waitUntil(isTrue: () => boolean): Promise<void> {
 let service: OpenWorld | undefined;
 const turns = createTurns();
 
-/** The clock of this process: it stands still but for `later`. Timers and deadlines stay real. */
+/** The clock of this process: only `later` moves it. Timers and deadlines stay real. */
 const MachineDate = Date;
 let nowMs = MachineDate.now();
 globalThis.Date = class extends MachineDate {
@@ -206,7 +206,7 @@ type Visit = {
   readonly text: string;
 };
 
-/** An authorization request of a stranger at `address`, on a connection of its own. */
+/** Sends an authorization request from `address`, without a session, on a new connection. */
 async function visitFrom(clientId: string, address = '127.0.0.1'): Promise<Visit> {
   return new Promise((resolve, reject) => {
     const target = authorizeUrlOf(clientId).replace(world().issuer, world().base);
@@ -224,7 +224,7 @@ async function visitFrom(clientId: string, address = '127.0.0.1'): Promise<Visit
   });
 }
 
-/** A sign-in with a client by document, from the first request to a refreshed token. */
+/** Signs in to a client with a metadata document, from the first request to a refreshed token. */
 async function useClient(clientId: string): Promise<{ readonly refreshed: number }> {
   const browser = newBrowser(world());
   const url = new URL(authorizeUrlOf(clientId));
@@ -266,7 +266,7 @@ const api = {
 
   script: (name: string, answers: Answers) => names.script(name, answers),
 
-  /** The guard by itself. */
+  /** Calls the guard directly. */
   async get(url: string, internalHosts: readonly string[] = [], issuer = 'https://id.example') {
     const outgoing = createOutgoing({ issuer, outgoing: { internalHosts } });
     return watch(async () => {
@@ -280,10 +280,10 @@ const api = {
     });
   },
 
-  /** The same while no port of this machine is left for a connection. */
+  /** The same while this machine has no free port for a connection. */
   async getWithoutPorts(url: string) {
     const ports = readFileSync(LOCAL_PORTS, 'utf8');
-    // One that is taken: `hosts` listens there.
+    // The only port of the range is in use: `hosts` listens there.
     writeFileSync(LOCAL_PORTS, '8443 8443');
     try {
       return await api.get(url);
@@ -292,7 +292,7 @@ const api = {
     }
   },
 
-  /** The built service: a stranger names a document at each host, and an app of each host is to hear of a sign-out. */
+  /** Runs the built service: a request names a document at each host, and an app at each host must get a logout token. */
   async serve(engine: 'lmdb' | 'redis', workers: number, named: readonly string[]) {
     const redis = engine === 'redis' ? await startRedis() : undefined;
     const home = mkdtempSync(path.join(tmpdir(), 'postern-no-way-'));
@@ -338,7 +338,7 @@ const api = {
     }
   },
 
-  /** A service in this namespace, whose clock `later` moves. */
+  /** Starts a service in this namespace; `later` moves its clock. */
   async start(config: Readonly<Record<string, unknown>>, pinned: readonly object[] = []) {
     await service?.stop();
     service = await startWorld({
@@ -353,12 +353,12 @@ const api = {
   },
 
   visit: async (clientId: string, address?: string) => watch(() => visitFrom(clientId, address)),
-  /** A form to another endpoint than the one where a sign-in begins. */
+  /** Sends a form to an endpoint other than the authorization endpoint. */
   post: async (endpoint: string, form: Readonly<Record<string, string>>) =>
     watch(async () => ({ status: (await post(world(), endpoint, form)).status })),
   useClient: async (clientId: string) => watch(() => useClient(clientId)),
 
-  /** Strangers who name documents, so many at once; and while those are asked for, a sign-in. */
+  /** Requests that name documents, `atOnce` in parallel; and a sign-in while the documents are fetched. */
   async flood({ clientIds, addresses, atOnce }: Flood) {
     return watch(async () => {
       const answers: Visit[] = [];
@@ -376,7 +376,7 @@ const api = {
     });
   },
 
-  /** How much more memory is in use after `rounds` of documents that are refused, each a minute later. */
+  /** The growth of memory in use after `rounds` of rejected documents, a minute apart. */
   async growth(clientId: string, rounds: number) {
     const round = async (): Promise<void> => {
       await api.later(2);
@@ -391,7 +391,7 @@ const api = {
     return heapBytes() - before;
   },
 
-  /** When the last connection to a host of the test is closed. */
+  /** Resolves when the last connection to a host of the test is closed. */
   closed: async () => waitUntil(() => openSockets === 0),
 
   stop: async () => service?.stop(),

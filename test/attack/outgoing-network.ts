@@ -1,4 +1,4 @@
-// A network where every forbidden address exists and would answer, and what asks other hosts within it.
+// A network where every forbidden address exists and would answer, and the tests that send requests in it.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { enterNamespace, type Namespace, namespaceFault } from '../world/namespace.ts';
 import type { Inside, Seen } from './outgoing-inside.ts';
@@ -21,7 +21,7 @@ export const FORBIDDEN = [
   'fd00::1',
   'fe80::1',
 ] as const;
-/** By what the system says at once when somebody connects there. A name of each has only that address. */
+/** Addresses by the error that a connection to them gets at once. A host name of each resolves only to that address. */
 export const NO_WAY = {
   ENETUNREACH: '93.184.216.40',
   EHOSTUNREACH: '93.184.216.41',
@@ -38,14 +38,14 @@ const ROUTES = [
 const NETWORKS = ['93.184.217.1/24', '10.9.8.7/22'];
 export const NOTHING: Seen = { connections: [], requests: [], strays: 0, names: [] };
 
-/** Skipped where there can't be one. */
+/** Defines the tests. Skips them where no namespace can be created; throws there in CI. */
 export function describeOutgoing(define: (inside: Namespace<Inside>['inside']) => void): void {
   const fault = namespaceFault();
   if (fault !== undefined && process.env['CI'] !== undefined) throw new Error(fault);
   const title = fault === undefined ? 'outgoing requests' : `outgoing requests: NOT TESTED, ${fault}`;
   if (fault !== undefined) process.stderr.write(`${title}\n`);
 
-  // The two seconds of a request are real ones. A machine that is too busy for them has another try.
+  // The two seconds of a request are real time. A retry covers a machine that is too busy.
   describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
     let world: Namespace<Inside>;
     beforeAll(async () => {
@@ -60,7 +60,7 @@ export function describeOutgoing(define: (inside: Namespace<Inside>['inside']) =
         ],
         routes: ROUTES,
         names: ['docs.example', 'silent.example', 'inner.example'],
-        // No request may go to a proxy, and none without a good certificate.
+        // No request may go to a proxy, and none may accept an invalid certificate.
         env: {
           HTTPS_PROXY: 'http://127.0.0.1:80',
           https_proxy: 'http://127.0.0.1:80',

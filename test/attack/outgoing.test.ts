@@ -1,5 +1,5 @@
-// Requests of the service itself, in a network where every forbidden address exists and would answer: what may be called, and what a
-// host that is called can do.
+// Outbound requests, in a network where every forbidden address exists and would answer: which hosts may be called, and what
+// such a host can cause.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { clientSchema } from '../../src/config/schema-client.ts';
 import { configSchema } from '../../src/config/schema.ts';
@@ -55,7 +55,7 @@ describeOutgoing((inside) => {
     const answer = await inside.get('https://inner.example/c', ['inner.example'], issuer);
     const connections = outcome === '200' ? [`${address} 443`] : [];
     expect(answer).toMatchObject({ outcome, seen: { connections, strays: 0 } });
-    // Of another host the same address stays forbidden.
+    // For another host, the same address stays forbidden.
     await inside.script('docs.example', [[address]]);
     const other = await inside.get('https://docs.example/c', ['inner.example'], issuer);
     expect(other).toEqual(refused({ names: ['docs.example'] }));

@@ -1,4 +1,4 @@
-// PKCE and authorization codes: a code is good once, for the app, the redirect URI and the verifier that it was made for.
+// PKCE and authorization codes: a code is valid once, for the app, redirect URI and verifier that it was issued for.
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
@@ -219,8 +219,8 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
   it(`PK-10, PK-11: twenty parallel exchanges of one code give one answer, ${WAVES} times, and no token outlives it`, async () => {
     const [first, second] = two.nodes;
     const browser = newBrowser(first);
-    // A busy machine starves Redis, and a late answer of it is a 503: the caller asks again, as Retry-After asks it to. A round with
-    // one may lack its winner, but nothing else, and isn't counted.
+    // On a busy machine Redis may answer late, which gives a 503: the caller retries, as Retry-After says. Such a round may
+    // lack its winner, but nothing else, and isn't counted.
     let late = 0;
     async function untilAnswered(request: () => Promise<Answer>): Promise<Answer> {
       const answer = await request();
@@ -245,7 +245,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
         whole += 1;
       }
       for (const { status, body } of losers) expect([status, body['error']]).toEqual([400, 'invalid_grant']);
-      // The winner's tokens are dead on every round: the one who raced them may have been the thief (RFC 6749 §4.1.2).
+      // The winner's tokens are revoked in every round: one of the two callers may have been a thief (RFC 6749 §4.1.2).
       for (const winner of winners) {
         const accessToken = textOf(winner, 'access_token');
         const node = round % 2 === 0 ? first : second;
@@ -259,7 +259,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
   }, 300_000);
 });
 
-/** What is left of the rounds belongs to dead grants and ends by itself: no key for ever, no token that is found. */
+/** Keys left by the rounds belong to revoked grants and expire: every key has an expiry, and no token is found. */
 async function expectNothingAlive(url: string, played: number): Promise<void> {
   const raw = new Redis(url);
   try {
@@ -276,7 +276,7 @@ async function expectNothingAlive(url: string, played: number): Promise<void> {
   }
 }
 
-/** The same of lmdb: what is left of a grant without its tombstone would be alive. */
+/** The same for lmdb: records of a grant without its tombstone would still be valid. */
 async function expectNothingAliveIn(folder: string, played: number): Promise<void> {
   const tables = openTables(folder);
   const { dead, left } = tables.read(() => ({
@@ -323,7 +323,7 @@ describe('who may not have it any more', () => {
     const ticket = await takeCode(world());
     const again = await takeCode(world(), { browser: ticket.browser });
     await redeem(world(), again);
-    expect((await redeem(world(), again)).status).toBe(400); // ends the grant that both codes share
+    expect((await redeem(world(), again)).status).toBe(400); // revokes the grant that both codes share
     const answer = await redeem(world(), ticket);
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
   });
@@ -341,7 +341,7 @@ describe('what a code and its ID token look like', () => {
       const code = redirectOf(await browser.request(url)).query['code'] ?? '';
       expect(code).toMatch(/^[\w-]{43}$/);
       codes.add(code);
-      // Each of the 42 full characters varies: none of them is a counter or a clock.
+      // Each of the 42 full characters varies: none comes from a counter or a clock.
       for (let at = 0; at < 42; at += 1) {
         const characters = seen.get(String(at)) ?? new Set();
         seen.set(String(at), characters.add(code.charAt(at)));

@@ -1,4 +1,4 @@
-// Refresh tokens: each is used once, by the client it was made for, and a second use ends its whole family.
+// Refresh tokens: each works once, for the client that it was issued to, and a second use revokes its whole family.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
@@ -149,7 +149,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
       const { family, winners } = await two.unlessLate(async () => {
         const one = await newFamily(first, { browser });
         const answers = await Promise.all(
-          // Of ten, one comes late enough to find a used token; of two, both have found it unused. With a scope, they are the engine's.
+          // Of ten, one is late enough to find the token used; of two, both find it unused. The engine answers those with a scope.
           Array.from({ length: round % 4 === 0 ? 10 : 2 }, (_, index) =>
             refresh(
               index % 2 === 0 ? first : second,
@@ -160,7 +160,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
         );
         const won = answers.filter(({ status }) => status === 200);
         for (const { status, body } of answers) {
-          // Two are wrong, whatever else failed.
+          // Two winners are an error, whatever else failed.
           if (status !== 200 && won.length < 2)
             expect([status, body['error']]).toEqual([400, 'invalid_grant']);
         }
@@ -187,9 +187,9 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
     const [first, second] = two.nodes;
     const browser = newBrowser(first);
     let refreshed = 0;
-    // Until both orders were met, or the rounds prove nothing.
+    // Continues until both orders have occurred: otherwise the rounds prove nothing.
     for (let round = 0; round < RACES || refreshed === 0 || refreshed === round; round += 1) {
-      // Now one begins first, now the other, by up to 5 ms; and by more where that is nothing to a busy machine.
+      // Either request begins first, by up to 5 ms; extra rounds use a longer lead, for a busy machine.
       const lead = (Math.random() - 0.5) * 10 * Math.ceil((round + 1) / RACES);
       const { family, answer } = await two.unlessLate(async () => {
         const one = await newFamily(first, { browser });
@@ -230,7 +230,7 @@ describe('a long chain', () => {
     await redis.stop();
   });
 
-  /** Without INFO, which is asked for every second, however few requests a busy machine does in it. */
+  /** Excludes INFO, which is sent every second, however few requests a busy machine handles in it. */
   async function commandsProcessed(): Promise<number> {
     const calls = (await raw.info('commandstats')).matchAll(/^cmdstat_(?!info:)[^:]+:calls=(\d+)/gm);
     return [...calls].reduce((sum, [, count]) => sum + Number(count), 0);
@@ -251,7 +251,7 @@ describe('a long chain', () => {
     const commands: number[] = [];
     const durations: number[] = [];
     for (let turn = 0; turn < ROTATIONS; turn += 1) {
-      // Ten minutes apart, so that access tokens end on the way as they do in life.
+      // Ten minutes apart, so that access tokens expire in between, as in production.
       vi.setSystemTime(Date.now() + 600_000);
       await turns.turn();
       const startedAt = performance.now();
@@ -264,17 +264,17 @@ describe('a long chain', () => {
     const [lastStart = 0, lastAfter100 = 0] = commands.slice(-2);
     expect(after100 - start).toBeGreaterThan(100);
     expect((lastAfter100 - lastStart) / (after100 - start)).toBeLessThan(1.1);
-    // Printed, not asserted: how long a request takes says as much of the machine as of the service.
+    // Printed, not asserted: durations depend on the machine as much as on the service.
     const ratio = p99(durations.slice(-100)) / p99(durations.slice(0, 100));
     if (ROTATIONS === 10_000)
       process.stdout.write(`RT-17: p99 of the last hundred by the first: ${ratio.toFixed(2)}\n`);
-    // A used refresh token is remembered until it would have ended, so that its reuse is seen: 14 days of them, one
+    // A used refresh token is stored until it would have expired, so that its reuse is detected: 14 days of them, one
     // access token, the grant.
     expect(largest).toBeLessThanOrEqual(Math.min(ROTATIONS, 14 * 144) + 3);
     vi.setSystemTime(Date.now() + 13 * 86_400_000);
     await turns.turn();
     refreshToken = textOf(await refresh(chained, refreshToken), 'refresh_token');
-    // What has ended is forgotten by the next write: no more than the tokens of the last day and the newest pair.
+    // The next write removes expired entries: at most the tokens of the last day and the newest pair remain.
     expect(await raw.zcard(index)).toBeLessThanOrEqual(145 + 3);
     expect(await raw.pttl(index)).toBeGreaterThan(0);
     for (const key of await raw.keys('postern:record:*')) expect(await raw.pttl(key), key).toBeGreaterThan(0);

@@ -1,5 +1,5 @@
-// A token for an API that nobody gave the client: every combination of scope and resource over all clients and both grants, held
-// against a second statement of the rule, and the single cases of it by name.
+// Tokens for an API that the client has no access to: every combination of scope and resource for all clients and both grants,
+// compared with a second implementation of the rule, and the single cases by name.
 import { readFileSync } from 'node:fs';
 import { decodeJwt } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -48,7 +48,7 @@ const BARE = 'https://api.example/bare';
 
 const RESOURCES: readonly FileResource[] = [
   ...SHIPPED.resources,
-  // Services have it all the same: rules of groups are about people.
+  // Services may use it regardless: group rules apply to users.
   {
     resource: B,
     scopes: ['b.read', 'b.write'],
@@ -101,7 +101,7 @@ const COMBINATIONS = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
 );
 const INDICATORS = [undefined, REPORTS, B, BARE, 'HTTPS://API.Example/b', 'https://api.example/unknown'];
 
-/** What a request without scope asks for, as the documents say it. */
+/** The scopes of a request without `scope`, as documented. */
 function defaultScopesOf(
   client: FileClient,
   api: FileResource | undefined,
@@ -115,7 +115,7 @@ function defaultScopesOf(
   return !isPerson && isOfOne ? own : [];
 }
 
-/** The rule once more, as the documents say it: the error, or the audience. */
+/** A second implementation of the rule, from the documents: returns the error or the audience. */
 function expected(
   client: FileClient,
   scopes: readonly string[],
@@ -152,7 +152,7 @@ function expected(
   return api.resource;
 }
 
-/** What was answered, in the words of `expected`; and the invariant, read off the token itself. */
+/** Returns the answer in the terms of `expected`, and checks the invariant on the token itself. */
 function seen(world: World, client: FileClient, body: Readonly<Record<string, unknown>>): string {
   if (typeof body['access_token'] !== 'string') return String(body['error']);
   const { aud, scope } = decodeJwt<{ scope?: string }>(body['access_token']);
@@ -179,7 +179,7 @@ async function asPerson(
   client: FileClient,
   fields: Readonly<Record<string, string>>,
 ) {
-  // A nonce needs openid (OIDC Core §3.1.2.1), and is ignored where there is no scope at all.
+  // A nonce needs openid (OIDC Core §3.1.2.1), and is ignored in a request without scope.
   const { scope: _scope, nonce, ...request } = AUTHORIZATION_REQUEST;
   const isOpenId = fields['scope']?.includes('openid') ?? true;
   const redirectUri = client.redirect_uris?.[0] ?? '';
@@ -239,7 +239,7 @@ describe('with the shipped configuration and two more APIs', () => {
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       }
     }
-    // The comparison says something only where both errors and a token came up.
+    // The comparison is meaningful only if both errors and a token occurred.
     for (const kind of ['invalid_target', 'invalid_scope'])
       expect(outcomes.get(kind), kind).toBeGreaterThan(0);
     expect(outcomes.size).toBeGreaterThan(2);

@@ -1,4 +1,4 @@
-// What one request must not undo of another: a sign-out with a request in flight, a refusal with a consent in flight, a
+// Changes that another request must not undo: a sign-out with a request in flight, a refusal with a consent in flight, a
 // changed password, a retried revocation, a mistyped resource.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
@@ -27,12 +27,12 @@ describe('RT-10: a password that was right before everything of the person was e
   let world: OpenWorld;
   standingClock();
   beforeAll(async () => {
-    // With it the answer to the password is a redirect to the rest of the sign-in.
+    // With the account page, the answer to the password redirects to the next step of the sign-in.
     world = await startWorld({ config: { account: true } });
   });
   afterAll(() => world.stop());
 
-  /** Types the right password, and holds the redirect that follows. */
+  /** Sends the correct password, and holds the redirect that follows. */
   async function typePassword() {
     const { browser, page } = await beginSignIn(world, { scope: 'openid' });
     const answer = await browser.send(page, '/login', { username: 'alice', password: PASSWORDS.alice });
@@ -54,7 +54,7 @@ describe('RT-10: a password that was right before everything of the person was e
     moveClock(60);
     const authorized = await authorize(world);
     const ended = Math.floor(Date.now() / 1000) + 1;
-    // A request that was under way for long, or a machine whose clock is ahead.
+    // A slow request, or a machine whose clock is ahead.
     moveClock(30);
     const { tokens } = await exchange(authorized);
     expect((await userinfo(world, tokens.access_token)).status).toBe(200);

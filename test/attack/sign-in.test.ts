@@ -1,4 +1,4 @@
-// Sign-in, consent and sessions: forms of other sites, planted cookies, skipped steps and races end in nothing.
+// Sign-in, consent and sessions: forms of other sites, planted cookies, skipped steps and races have no effect.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { authorize, takeCode } from '../world/app.ts';
 import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
@@ -39,7 +39,7 @@ async function openConsent(browser: Browser, person: keyof typeof PASSWORDS = 'a
   return consent;
 }
 
-/** The `error` of a silent request, or the subject that it signs in. */
+/** Returns the `error` of a silent request, or the subject that it signs in. */
 async function whoIs(browser: Browser, client: 'web' | 'web2' = 'web'): Promise<string> {
   const page = await browser.request(
     authorizationUrl(world(), { client_id: client, prompt: 'none', scope: 'openid' }),
@@ -64,7 +64,7 @@ describe('forms of other sites', () => {
     }
     const twice = `${toQuery({ ...fields, ...ALICE })}&csrf=x`;
     expect((await browser.post(action, twice)).status).toBe(400);
-    // The interaction is as it was.
+    // The interaction is unchanged.
     expect((await browser.submit(page, '/login', ALICE)).text).toContain('/consent"');
   });
 
@@ -177,7 +177,7 @@ describe('cookies', () => {
     const answer = await redeem(world(), { ...attacker, code, verifier: VERIFIER });
     expect(decodeJwt(textOf(answer, 'id_token')).sub).toBe(PEOPLE.alice);
     expect(sessionOf(victim)).not.toBe(planted[0]?.value);
-    // What the attacker knows is not a session of alice, nor of anybody.
+    // The session cookie that the attacker knows belongs to no session.
     const again = await attacker.browser.request(
       authorizationUrl(world(), { prompt: 'none', scope: 'openid' }),
     );
@@ -285,7 +285,7 @@ describe('cookies', () => {
   it.each(['https://id.example', undefined])(
     'LG-08: cookies of a foreign sign-in, planted from a neighbour, sign nobody in (%s)',
     async (issuer) => {
-      // With the account page the answer to the password is a redirect to the rest of the sign-in.
+      // With the account page, the answer to the password redirects to the next step of the sign-in.
       const config = { ...GENEROUS, account: true };
       const place = await startWorld({ ...(issuer && { issuer }), config });
       onTestFinished(() => place.stop());
@@ -294,7 +294,7 @@ describe('cookies', () => {
       const form = formOf(page, '/login');
       const init = formPost({ ...form.fields, ...ALICE });
       const victim = newBrowser(place);
-      // The victim has a sign-in of their own under way, and all that a neighbour can plant: no cookie with __Host-.
+      // The victim has a pending sign-in, and every cookie that a neighbouring host can plant: none with __Host-.
       await victim.open(authorizationUrl(place));
       const plant = () => {
         for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
@@ -308,7 +308,7 @@ describe('cookies', () => {
       const refused = await victim.request(resume);
       expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
       expect(victim.cookies.filter(({ name }) => name.includes('session'))).toEqual([]);
-      // Whose sign-in it is goes on.
+      // The browser that began the sign-in can continue it.
       expect(redirectOf(await thief.request(resume)).query).toHaveProperty('code');
     },
   );
@@ -327,7 +327,7 @@ describe('cookies', () => {
     for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
     const bare = mark.name.slice('__Host-'.length);
     const names = [bare, `__Secure-${bare}`, `__HOST-${bare}`, `\u00a0${mark.name}`, `x${mark.name}`];
-    // What a browser without a name for a cookie sends, and a value that looks like another cookie.
+    // How a browser sends a cookie without a name, and a value that looks like another cookie.
     names.push(`=${mark.name}`, `x=${mark.name}`, `x="a, ${mark.name}`);
     for (const name of names) {
       victim.setCookie({ name, value: mark.value, path: '/' });
@@ -341,7 +341,7 @@ describe('cookies', () => {
     }
     expect(await statusOf(victim, own.url)).toBe(200);
 
-    // Neither that of another sign-in of theirs, nor its value under this one's name; and none works after the end.
+    // The cookie of another sign-in doesn't work, nor does its value under this one's name; and none works after the end.
     const other = newBrowser(place);
     for (const cookie of victim.cookies) if (cookie !== ofVictim) other.setCookie(cookie);
     const second = await begin(other);
@@ -366,7 +366,7 @@ describe('cookies', () => {
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('more than ten sign-ins')]);
     expect((await browser.submit(third, '/cancel')).url).toContain('error=access_denied');
     expect(open()).toHaveLength(9);
-    // The page of consent is the next of the same sign-in, and costs no other its place.
+    // The consent page belongs to the same sign-in, so it displaces no other sign-in.
     await openLogin(browser);
     expect((await browser.submit(second, '/login', ALICE)).text).toContain('/consent"');
     expect(open()).toHaveLength(10);
@@ -382,7 +382,7 @@ describe('cookies', () => {
     expect(page.headers.get('content-security-policy')).toContain("img-src 'self' https: data:;");
     const inGerman = await browser.request(`${page.url}?lang=de`);
     const signedIn = await browser.send(page, '/login', ALICE);
-    // What the pages set besides the engine's own.
+    // Cookies that the pages set in addition to the engine's.
     const isOurs = (cookie: string) => /^__Host-postern_(device|language)=/.test(cookie);
     const ofForm = signedIn.headers.getSetCookie();
     const ours = [
@@ -432,7 +432,7 @@ describe('steps', () => {
       const answer = await browser.post(form.action.replace('/login', `/${step}`), form.fields);
       expect(answer.status, step).toBe(404);
     }
-    // Straight to where a finished sign-in would go on: back to the page.
+    // The URL where a finished sign-in continues leads back to the page.
     const uid = login.url.split('/').at(-1);
     const resumed = await browser.open(`${world().issuer}/oauth/authorize/${uid}`);
     expect(resumed.url).not.toContain('code=');
@@ -517,9 +517,9 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
         `round ${round}`,
       ).toHaveLength(1);
       for (const status of statuses) expect([303, 400, 401]).toContain(status);
-      // On lmdb the same request went on with it.
+      // On lmdb the same request continued the sign-in.
       if (storeName === 'lmdb') continue;
-      // Of five browsers that go on with it, one gets a session.
+      // Of five browsers that continue the sign-in, one gets a session.
       const resume = answers.find(({ status }) => status === 303)?.headers.get('location') ?? '';
       const resumes = await Promise.all(
         [browser, other, browser, other, browser].map((one) => one.request(resume)),
@@ -587,7 +587,7 @@ describe('who is there', () => {
         expect(refused.status).toBe(401);
       }
       expect(consent.status).toBe(200);
-      // Somebody else can use the browser.
+      // Another user can sign in with this browser.
       const page = await browser.open(authorizationUrl(world()));
       let next = await browser.submit(page, '/login', ALICE);
       if (next.text.includes('/logout/confirm')) next = await browser.submit(next, '/logout/confirm');
@@ -638,7 +638,7 @@ describe('pages', () => {
       expect(policy, name).toContain("default-src 'none'");
       expect(policy, name).toContain("base-uri 'none'");
       expect(policy, name).not.toContain('unsafe-');
-      // This issuer is the machine itself: an app beside it has its logo there.
+      // This issuer is on localhost, where an app on the same machine may have its logo.
       expect(policy, name).toContain("img-src 'self' https: data: http://localhost:* http://127.0.0.1:*;");
       expect(headers.get('x-content-type-options'), name).toBe('nosniff');
       expect(headers.get('cache-control'), name).toMatch(/no-store/);
@@ -657,7 +657,7 @@ describe('pages', () => {
       logo_uri: 'https://app.example/logo?a&amp;b',
     };
     const config = { ...GENEROUS, resources: [], branding: { name: nasty } };
-    // A name is text and is shown as text; a URL with this in it is none.
+    // A name is shown as text; a URL with such characters is invalid.
     const broken = { ...client, logo_uri: 'https://app.example/"onerror="alert(1)' };
     await expect(startWorld({ config: { ...config, clients: [broken] } })).rejects.toThrow(/logo_uri/);
     const odd = await startWorld({ config: { ...config, clients: [client] } });

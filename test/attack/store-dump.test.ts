@@ -1,5 +1,5 @@
-// IN-14: somebody who copies the store has no credential. The copy is searched for everything that a client or a browser was
-// given, after the search has been seen to find what is there.
+// IN-14: a copy of the store contains no usable credential. The test searches the copy for everything that a client or a browser
+// received, after a check that the search finds values that are there.
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startRedis, type RedisServer } from '../world/servers.ts';
@@ -39,7 +39,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('a copy of %s', (storeName) => {
     await ticket.browser.open(`${world.issuer}/oauth/logout`);
 
     const copy = await dumpOf(world);
-    // The search works: these are in there.
+    // Proves that the search works: the copy contains these.
     for (const known of [
       'AuthorizationCode',
       'RefreshToken',

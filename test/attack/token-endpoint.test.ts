@@ -1,4 +1,4 @@
-// The token endpoint: who a client is, what its grants may give, and what an answer may say.
+// The token endpoint: client authentication, what each grant may issue, and what an answer may reveal.
 import { describe, expect, it } from 'vitest';
 import { type Answer, post } from '../world/requests.ts';
 import { basic, requestToken } from '../world/token-endpoint.ts';
@@ -14,7 +14,7 @@ function expectRefusal(answer: Answer, status: number, error: string, what = '')
   for (const member of ['access_token', 'refresh_token', 'id_token']) {
     expect(answer.body, what).not.toHaveProperty(member);
   }
-  // RFC 6749 §5.1, §5.2: no answer of this endpoint may be kept by anybody.
+  // RFC 6749 §5.1, §5.2: no answer of this endpoint may be cached.
   expect(answer.headers.get('cache-control'), what).toBe('no-store');
   expect(answer.headers.get('pragma'), what).toBe('no-cache');
   expect(answer.headers.get('content-type'), what).toBe('application/json; charset=utf-8');
@@ -31,7 +31,7 @@ describe('client authentication', () => {
       right.toUpperCase(),
       right.toLowerCase(),
       SECRETS.web,
-      'kept-elsewhere', // what the engine is given in its place
+      'kept-elsewhere', // the placeholder that the engine gets instead
       '%00',
       '[object Object]',
     ]) {
