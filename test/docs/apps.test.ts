@@ -1,5 +1,5 @@
-// docs/apps: test/interop/manifest.json says which programs of test/interop run a guide. A block below the name of a program is part of
-// that program, and each client is one that the service accepts.
+// docs/apps: test/interop/manifest.json lists the programs of test/interop that run a guide. A block below a program's name is part
+// of that program, and the service accepts each client.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -26,10 +26,10 @@ const GUIDES = Object.entries(MANIFEST).map(([name, programs]) => {
 });
 const FIXTURES = (parse(readFileSync(`${PROGRAMS}/postern.yaml`, 'utf8')) as Required<Document>).clients;
 
-/** Apart from how it is wrapped. */
+/** Removes differences in line wrapping. */
 const flat = (text: string) => text.replaceAll(/\s+/g, '').replaceAll(/,(?=[)\]}])/g, '');
 
-/** The lines of a block without comments, and without those that have an address, a file or a secret of one's own. */
+/** Returns the lines of a block, except comments and lines with the reader's own address, file or secret. */
 function sharedLines(block: string, clients: readonly Client[]): readonly string[] {
   const own = new RegExp(
     ['…', 'SECRET', 'example\\.com', 'process\\.env', '/etc/', ...clients.map(idOf)].join('|'),

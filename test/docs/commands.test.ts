@@ -1,4 +1,4 @@
-// The commands that the documents print, run as printed, beside a service that is started from the shipped configuration in a
+// Runs the commands that the documents print, as printed, with a service that starts from the shipped configuration in a
 // copy of the checkout. Only ports and folders of this machine are changed.
 import { execFile } from 'node:child_process';
 import { appendFile, cp, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
@@ -12,10 +12,10 @@ import { tempFolder } from '../world/temp-folder.ts';
 const NAMES = 'people import backup upgrade reverse-proxy troubleshooting hardening observability mail';
 const DOCUMENTS = ['README.md', ...NAMES.split(' ').map((name) => `docs/${name}.md`)];
 const COPIED = ['postern', 'dist', 'views', 'config', 'package.json'];
-/** Whatever a command asks for: user add and user password take it from a pipe. */
+/** The input of each command: user add and user password read it from a pipe. */
 const PASSWORD = 'seven wet umbrellas\n';
 
-/** Each command of the fenced blocks, with the lines that it goes on in. The rest of npm is the whole suite's business. */
+/** Returns each command of the fenced blocks, with its continuation lines. The whole suite covers the other npm commands. */
 function commandsOf(text: string): readonly string[] {
   const blocks = [...text.matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm)]
     .filter(([, language]) => language === '' || language === 'sh')
@@ -36,7 +36,7 @@ describe('the commands that the documents print', () => {
     for (const name of COPIED) await cp(name, path.join(folder, name), { recursive: true });
     await mkdir(path.join(folder, 'backups'));
     await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
-    // As an image has it.
+    // A `postern` program, as in the image.
     await mkdir(path.join(folder, 'bin'));
     const program = `#!/bin/sh\nexec ${process.execPath} ${path.join(folder, 'dist/main.js')} "$@"\n`;
     await writeFile(path.join(folder, 'bin/postern'), program, { mode: 0o755 });
@@ -46,7 +46,7 @@ describe('the commands that the documents print', () => {
   });
   afterAll(() => service?.end());
 
-  /** `text` with the ports and folders of this test. */
+  /** Returns `text` with the ports and folders of this test. */
   function here(text: string): string {
     return text
       .replaceAll(/\b3000\b/g, String(ports[0]))
@@ -72,7 +72,7 @@ describe('the commands that the documents print', () => {
 
   it.each(DOCUMENTS)('%s', async (document) => {
     const text = await readFile(document, 'utf8');
-    // The files that it shows, by the name above each.
+    // Writes the files that it shows, under the name above each.
     for (const [, name = '', content = ''] of text.matchAll(/^`([\w.-]+)`:\n\n```\w+\n([\s\S]*?)^```$/gm))
       await writeFile(path.join(folder, name), content);
     const [, added = ''] =

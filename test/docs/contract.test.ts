@@ -1,4 +1,4 @@
-// docs/contract.md and test/cases.md say what is promised and withstood; the titles of the tests say what is shown.
+// docs/contract.md and test/cases.md list the promises and the attacks; the titles of the tests say which are tested.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

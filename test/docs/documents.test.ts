@@ -1,4 +1,4 @@
-// What the documents say of the repository itself is true: paths lead somewhere, and the tables of ARCHITECTURE.md are those that
+// What the documents say about the repository is true: paths exist, and the tables of ARCHITECTURE.md are those that
 // test/architecture.test.ts executes. The build of the site follows the links (site.test.ts).
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -80,7 +80,7 @@ describe('ARCHITECTURE.md', () => {
   it('names files that are there', () => {
     const texts = ['ARCHITECTURE.md', 'CONTRIBUTING.md', ...DECISIONS].map((file) =>
       readFileSync(file, 'utf8')
-        // Of a feature that test/features/recipe.test.ts makes.
+        // Names of the feature that test/features/recipe.test.ts creates.
         .replaceAll(/\S*greeting\S*/g, ''),
     );
     const named = [...texts.join('\n').matchAll(/`((?:src|test|views|docs|deploy|bench)\/[\w./-]+)`/g)];

@@ -1,4 +1,4 @@
-// The programs of examples/ that Node.js runs, as they are but for their ports. test/docs/readme.test.ts signs in to the first one,
+// The programs of examples/ that Node.js runs, unchanged except for their ports. test/docs/readme.test.ts signs in to the first one,
 // and `npm run interop -- flask go` runs the others.
 import { randomBytes } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ describe('examples/express', () => {
       client_name: 'My app',
       scope: 'openid email profile',
     };
-    // Of a secret that nobody has.
+    // The hash of an unknown secret.
     const client_secrets = [{ hash: `sha256:${randomBytes(32).toString('hex')}` }];
     world = await startWorld({ config: { clients: [...worldClients(), { ...client, client_secrets }] } });
   });
@@ -99,7 +99,7 @@ describe('examples/spa', () => {
     }
   }
 
-  /** The client that the guide prints, with the origins that may send requests. */
+  /** Starts a service with the client that the guide prints, and the origins that may send requests. */
   const startService = (allowed_origins: string[]) => {
     const others = worldClients().filter(({ client_id: id }) => id !== 'spa');
     const client = {

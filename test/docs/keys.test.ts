@@ -34,7 +34,7 @@ describe(DOCUMENT, () => {
     const { readIdToken } = (await import(file)) as Recipe;
     const { tokens } = await signIn(world);
     expect(await readIdToken(tokens.id_token ?? '')).toBe(PEOPLE.alice);
-    // Of this service too, and for the same person.
+    // Also a token of this service, for the same user.
     await expect(readIdToken(tokens.access_token)).rejects.toThrow('"alg"');
   });
 });

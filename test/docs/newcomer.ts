@@ -9,7 +9,7 @@ export const APP_FILE = 'examples/express/app.js';
 const CONFIG_FILE = 'config/postern.yaml';
 
 export type Newcomer = {
-  /** The checkout, and what comes on its path. */
+  /** The checkout, and its PATH. */
   readonly folder: string;
   readonly path: string;
   readonly browser: Browser;
@@ -17,7 +17,7 @@ export type Newcomer = {
   readonly onStep?: (name: string) => void;
 };
 
-/** What README.md prints, by section. */
+/** Reads what README.md prints, by section. */
 export async function readReadme(folder: string) {
   const readme = await readFile(path.join(folder, 'README.md'), 'utf8');
   const start = sectionOf(readme, 'Start');
@@ -38,7 +38,7 @@ export async function readReadme(folder: string) {
   };
 }
 
-/** Does what it says, in its order. Throws at the first command that fails. */
+/** Follows README.md in order. Throws when a command fails. */
 export async function followReadme(newcomer: Newcomer) {
   const { folder, browser, onStep } = newcomer;
   const place = { cwd: folder, path: newcomer.path };

@@ -21,7 +21,7 @@ describe('README.md', () => {
     for (const name of names) await cp(name, path.join(folder, name), { recursive: true });
     await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
     await changePorts();
-    // The packages are there already; everything else of npm is npm.
+    // The packages are already there; npm runs every other command.
     const npm = '#!/bin/sh\n[ "$1" = ci ] && exit\nPATH=${PATH#*:}\nexec npm "$@"\n';
     await mkdir(path.join(folder, 'bin'));
     await writeFile(path.join(folder, 'bin/npm'), npm, { mode: 0o755 });

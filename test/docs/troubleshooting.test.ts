@@ -1,5 +1,5 @@
-// docs/troubleshooting.md quotes what is really said: each message stands in the code, each finding of the doctor on the
-// page, and what callers get is asked for over HTTP.
+// docs/troubleshooting.md quotes real messages: each one is in the code, each finding of the doctor is on the page, and the
+// answers to callers are requested over HTTP.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
@@ -25,7 +25,7 @@ function rowsOf(text: string): readonly Row[] {
   }));
 }
 
-/** Said by others, so no source of ours has them. */
+/** Error codes of other software, which our source doesn't contain. */
 const WORDS = /## Error codes of Redis and the system\n[^]*?(?=\n## )/.exec(MESSAGES)?.[0] ?? '';
 
 const ROWS = rowsOf(MESSAGES.replace(WORDS, '')).filter(
@@ -40,7 +40,7 @@ function filesIn(folder: string, name: RegExp): readonly string[] {
     .map((entry) => path.join(entry.parentPath, entry.name));
 }
 
-/** As the text is printed, not as it is written in the source. */
+/** Returns the text as it is printed, not as the source spells it. */
 const unescape = (source: string): string => source.replaceAll("\\'", "'").replaceAll('\\"', '"');
 
 const SOURCES = [
@@ -49,7 +49,7 @@ const SOURCES = [
   ...filesIn('node_modules/oidc-provider/lib', /\.js$/),
 ].map((file) => unescape(readFileSync(file, 'utf8')));
 
-/** No operator can bring them about, or they are said in other words. */
+/** Messages that no administrator can cause, or that the page words differently. */
 const MISTAKES_OF_OURS = new Set([
   'the store is closed',
   'the keys have not been opened',
@@ -87,7 +87,7 @@ describe('docs/troubleshooting.md', () => {
       .flatMap((file) =>
         [...readFileSync(file, 'utf8').matchAll(errors)].map(([, , text = '']) => unescape(text)),
       )
-      // One word, or nothing but what another one says.
+      // Skips messages of one word, or with nothing but another message.
       .filter((text) => / \w+ \w+/.test(text.replaceAll(/\$\{[^}]*\}/g, '')));
     expect(said.length).toBeGreaterThan(40);
     const isListed = (text: string) =>
@@ -120,7 +120,7 @@ describe('docs/troubleshooting.md', () => {
   });
 });
 
-/** As GitHub makes anchors of headings. */
+/** Returns the anchors that GitHub creates for headings. */
 function headingsOf(text: string): readonly string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -165,7 +165,7 @@ clients:
           ({ message }) => message.length > 10 && partsOf(message).every((part) => line.includes(part)),
         ),
     );
-    // The rule that a client may be without a person is said twice: of its redirect URIs, and of its scope.
+    // The rule for a client without a user has two messages: one for redirect URIs, one for the scope.
     expect(unknown.filter((line) => !line.includes('client has no user'))).toEqual([]);
   });
 });
@@ -175,7 +175,7 @@ describe('what callers get', () => {
   const machine = { grant_type: 'client_credentials' };
   const svc = { authorization: basic('svc', SECRETS.svc) };
   const web = { authorization: basic('web', SECRETS.web) };
-  /** The row that a reader finds, and the error that it stands beside. */
+  /** Expects a row that a reader finds, with the error beside it. */
   function expectOnThePage(body: Readonly<Record<string, unknown>>): void {
     const described = String(body['error_description']);
     const row = ROWS.find(({ message }) => isSaid(message, described));
