@@ -1,4 +1,4 @@
-// Off means not loaded: which modules of features a start of the built service reads, by the source maps of what it opens.
+// A disabled feature isn't loaded: lists the feature modules that a start of the built service reads, by the source maps of its files.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { FEATURES } from '../../src/features/index.ts';
 import { freePort } from '../world/servers.ts';
 import { startProcess } from '../world/process.ts';
 
-/** Notes each module that is loaded. */
+/** Records each module that is loaded. */
 const NOTES = `import { appendFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 registerHooks({
@@ -18,7 +18,7 @@ registerHooks({
   },
 });
 `;
-/** What loads with the configuration. */
+/** Files that load with the configuration. */
 const DECLARED = ['feature.ts', 'models.ts'];
 
 let folder = '';
@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** The features of which a start loads more than that. */
+/** Returns the features of which a start loads more than those files. */
 async function loadedBy(configFile: string): Promise<readonly string[]> {
   const [hook, notes] = [path.join(folder, 'notes.mjs'), path.join(folder, 'notes.txt')];
   await writeFile(hook, NOTES);
@@ -37,7 +37,7 @@ async function loadedBy(configFile: string): Promise<readonly string[]> {
   const urls = new Set((await readFile(notes, 'utf8')).split('\n').filter((url) => url.includes('/dist/')));
   expect(urls.size).toBeGreaterThan(10);
   expect([...urls].filter((url) => url.includes('nodemailer'))).toEqual([]);
-  // The runtime of the bundler has none.
+  // The bundler's runtime has no source map.
   const maps = await Promise.all(
     Array.from(urls, (url) => readFile(`${new URL(url).pathname}.map`, 'utf8').catch(() => '{"sources":[]}')),
   );

@@ -1,4 +1,4 @@
-// Follows the recipe "A feature" of CONTRIBUTING.md in a copy of the project: with the files and lines that stand there, and nothing else.
+// Follows the recipe "A feature" of CONTRIBUTING.md in a copy of the project: with the files and lines of the recipe, and nothing else.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -58,7 +58,7 @@ async function followRecipe(folder: string): Promise<void> {
     await edit(path.join(locales, file), '{', '{ "greeting.title": "Hello",');
 }
 
-/** `lines`: of running.ts and of commands.ts. */
+/** Adds the lines for running.ts and commands.ts. */
 async function addToLists(folder: string, [running = '', commands = '']: readonly string[]): Promise<void> {
   const list = (name: string) => path.join(folder, 'src/features', name);
   await edit(

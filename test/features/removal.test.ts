@@ -1,4 +1,4 @@
-// Removes features as anyone would: the folder, its lines in the lists, its document, templates and texts. What is left has no idea of them.
+// Removes features by hand: the folder, its lines in the lists, its document, templates and texts. The rest must not refer to them.
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// A copy of the project without some of its features: what anyone does who removes them.
+// A copy of the project without some of its features, with the steps of a removal by hand.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ const run = promisify(execFile);
 const LISTS = ['index.ts', 'running.ts', 'commands.ts'].map((file) => `src/features/${file}`);
 LISTS.push('test/longest-first.ts');
 
-/** Undefined for one that declares nothing. */
+/** Undefined for a feature without a declaration. */
 export const declarationOf = (name: string): Declaration | undefined =>
   (FEATURES as readonly Declaration[]).find((one) => one.name === name);
 
@@ -68,7 +68,7 @@ async function change(file: string, names: readonly string[], by: Change): Promi
   if (text !== undefined) await writeFile(file, names.reduce(by, text));
 }
 
-/** What the rest of the source doesn't import. */
+/** Removes packages that the rest of the source doesn't import. */
 function removePackages(text: string, folder: string): string {
   const source = readdirSync(path.join(folder, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
@@ -79,7 +79,7 @@ function removePackages(text: string, folder: string): string {
   return JSON.stringify({ ...rest, dependencies: Object.fromEntries(kept) });
 }
 
-/** Its import with the name that the list has for it, or its one line. */
+/** Removes a feature's import with its name in the list, or its single line. */
 function removeFromList(text: string, name: string): string {
   const [, imported = ''] = new RegExp(`import \\{ (\\w+) \\} from './${name}/`).exec(text) ?? [];
   const lines = text
@@ -103,13 +103,13 @@ export function keysOfFeature(
 }
 
 function removeKeys(text: string, name: string): string {
-  // Sentences above a key and what is indented below it, but no other key, which may be commented out, too.
+  // Sentences above a key and the indented lines below it, but no other key, which may also be commented out.
   const [above, below] = ['(^ *# (?![a-z_]+:)[^\\n]*\\n)*', '(^#  +[^\\n]*\\n)*'];
   const left = keysOfFeature(name).reduce(
     (yaml, [, key]) => yaml.replaceAll(new RegExp(`${above}^ *(# )?${key}:[^\\n]*\\n${below}`, 'gm'), ''),
     text,
   );
-  // The last one of a group.
+  // After the last feature of a group was removed.
   return left.replace(/^features:\n(?! )/m, 'features: {}\n');
 }
 
@@ -126,7 +126,7 @@ function removeTexts(text: string, name: string): string {
   );
 }
 
-/** What the command ends with, and what it says. */
+/** Runs a command; returns its exit code and output. */
 export async function runIn(folder: string, command: string, args: readonly string[]) {
   const env = { ...process.env, PATH: `${path.resolve('node_modules/.bin')}:${process.env['PATH']}` };
   const options = { cwd: folder, env, maxBuffer: 1 << 26 };

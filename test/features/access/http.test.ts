@@ -1,5 +1,5 @@
-// Apps and APIs for some people only, and scopes that some people don't get: by the sign-in, by what came of an earlier one, and by every
-// detour that a person or an app can take.
+// Apps and APIs for some users only, and scopes that some users don't get: at sign-in, with tokens of an earlier sign-in, and by every
+// detour that a user or an app can take.
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import { authorize, signIn } from '../../world/app.ts';
@@ -62,7 +62,7 @@ const CONFIG = {
 };
 const PEOPLE_OF_FILE = { alice: { groups: ['staff', 'managers'] } };
 
-/** What the app gets. */
+/** The query that the app receives. */
 function queryAtApp({ url }: Page): Readonly<Record<string, string>> {
   const { origin, pathname, searchParams } = new URL(url);
   return { to: `${origin}${pathname}`, ...Object.fromEntries(searchParams) };
@@ -72,7 +72,7 @@ type Saved = { readonly kind: string; readonly payload: string };
 
 const saving = watchSaving();
 
-/** What the store was given while `action` ran. */
+/** Returns the records that were saved while `action` ran. */
 async function savedWhile(action: () => Promise<unknown>): Promise<readonly Saved[]> {
   const saved: Saved[] = [];
   saving.set((records) => saved.push(...records));

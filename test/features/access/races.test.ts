@@ -1,5 +1,5 @@
-// Somebody leaves a group in the users file, under two processes of two workers each that share one store: what the group opened is shut at
-// every worker within five seconds, and what ended stays ended when the person is back in it.
+// A user leaves a group in the users file, with two processes of two workers each on one store: every worker denies the group's access
+// within five seconds, and revoked access stays revoked when the user rejoins the group.
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,9 +11,9 @@ import { refresh } from '../../world/token-endpoint.ts';
 import { PEOPLE, type World, worldClients } from '../../world/world.ts';
 import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
 
-/** The contract: in force at every worker this long after the file is there. */
+/** The contract: every worker applies a file this many milliseconds after it was written. */
 const DEADLINE_MS = 5000 + MACHINE_MS;
-/** At once, over as many connections: more than one for each worker of a process. */
+/** Parallel requests, each on its own connection: more than one for each worker of a process. */
 const AT_ONCE = 8;
 
 const CONFIG = {

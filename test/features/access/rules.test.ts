@@ -1,4 +1,4 @@
-// What a file may say about who may do what, and what follows from it without a request.
+// Access rules that a file may contain, and their effects that need no request.
 import { describe, expect, it } from 'vitest';
 import { createAccessRules } from '../../../src/config/access-rules.ts';
 import { client, load, LOCAL, machine, problemsOf } from '../../unit/config/config-files.ts';

@@ -1,5 +1,5 @@
-// Random files of groups, apps, APIs and people: what a person gets of each, held against a second statement of the rules, at every place
-// where something is given, before and after a random change of the file.
+// Random files of groups, apps, APIs and users: what a user gets from each, compared with a second implementation of the rules, wherever
+// access is granted, before and after a random change of the file.
 import * as fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
@@ -73,7 +73,7 @@ const files: fc.Arbitrary<File> = fc.record({
   people: fc.record({ alice: person, bob: person }),
 });
 
-/** Right ones, and now and then scopes and APIs that don't go together. */
+/** Valid requests, and some whose scopes and API don't match. */
 const requests: fc.Arbitrary<Asked> = fc
   .record({
     app: fc.constantFrom<App>('web', 'web', 'web2'),
@@ -94,7 +94,7 @@ const requests: fc.Arbitrary<Asked> = fc
 const isIn = (names: Names | undefined, { groups }: User) =>
   names?.some((name) => groups.includes(name)) ?? true;
 
-/** What is granted, or the error; as the documents say it. */
+/** Returns the granted names or the error, as documented. */
 function reference(file: File, who: Who, { app, scope, resource }: Asked): Names | string {
   const [client, of] = [file.clients[app], file.people[who]];
   const named = resource === undefined ? undefined : file.apis[resource];
@@ -115,7 +115,7 @@ function reference(file: File, who: Who, { app, scope, resource }: Asked): Names
   return isLeft || (named === undefined && left.length > 0) ? left : 'access_denied';
 }
 
-/** What `granted` tells the app of the person. */
+/** The claims about the user that `granted` gives the app. */
 function claimsFor({ clients, people }: File, who: Who, app: App, granted: Names): Record<string, unknown> {
   const { groups, quota } = people[who];
   const cut = groups.filter((name) => clients[app].groups_claim?.includes(name) ?? true).toSorted();
@@ -131,7 +131,7 @@ const pick = (all: object, names: Names) =>
   );
 const BOTH = ['groups', 'quota'];
 
-/** The configuration, and what Alice and Bob have besides. */
+/** The configuration, and the records of Alice and Bob. */
 function writeRules({ clients, apis, people }: File) {
   const access = (groups: Names | undefined) => (groups === undefined ? {} : { access: { groups } });
   const config = {
@@ -168,9 +168,9 @@ function writeRules({ clients, apis, people }: File) {
   return [config, { alice: withClaims(people.alice), bob: withClaims(people.bob) }] as const;
 }
 
-/** What the app is answered: tokens, or an error. */
+/** Returns the answer to the app: tokens, or an error. */
 async function askAs(world: World, who: Who, { app, scope, resource }: Asked) {
-  // A browser of its own: in one, a refusal would end what the app was given before.
+  // Uses a new browser: in a shared one, a refusal would revoke the app's earlier tokens.
   const { page: first, browser } = await begin(world, {
     client_id: app,
     nonce: undefined,
@@ -179,7 +179,7 @@ async function askAs(world: World, who: Who, { app, scope, resource }: Asked) {
     prompt: 'consent',
   });
   const page = await finishPages(browser, first, who);
-  // The page for people who may not use an app leads back with the error.
+  // The page for users without access to an app returns the error to it.
   if (page.status === 403) return { error: 'access_denied' };
   const { code, error } = Object.fromEntries(new URL(page.url).searchParams);
   if (code === undefined) return { error };
@@ -194,7 +194,7 @@ function scopesOfToken({ resource }: Asked, granted: Names): Names {
   return resource === undefined ? granted : granted.filter((one) => API_SCOPES[resource]?.includes(one));
 }
 
-/** An answer with tokens, just now. */
+/** Expects a fresh answer with tokens. */
 async function expectAnswer(
   world: World,
   file: File,
@@ -221,7 +221,7 @@ async function expectAnswer(
     expect(pick((await userinfo(world, token)).body, BOTH)).toEqual(pick(all, BOTH));
 }
 
-/** What is left of these tokens after the file changed from `before`. */
+/** Expects what these tokens still allow after the file changed from `before`. */
 async function expectLater(
   world: World,
   [before, file]: readonly [File, File],

@@ -1,4 +1,4 @@
-// Ending everything of a person from the command line, and one thing at the account page, while two processes serve.
+// Ends all sessions of a user from the command line, and one at the account page, while two processes serve.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
 import { openAccount } from '../../world/account-page.ts';
@@ -36,7 +36,7 @@ describe.each(['lmdb', 'redis'] as const)('two processes on %s', (store) => {
     const page = await openAccount(first, here, ALICE);
     const ended = await here.submit(page, '/end-others');
     expect(await silently(second, there, { client_id: 'first-party' })).toBe('login_required');
-    // What was allowed to last goes on without its session, and what was not ends with it.
+    // Offline access continues without its session; any other access ends with it.
     expect((await userinfo(second, short.tokens.access_token)).status).toBe(401);
     const renewed = await refresh(second, web.tokens.refresh_token);
     expect(renewed.status).toBe(200);

@@ -1,4 +1,4 @@
-// The page where people help themselves, as an enemy meets it: from outside, with a copy of a session's cookie, and in races.
+// Attacks on the account page: from outside, with a copy of a session's cookie, and in races.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNT_PATH } from '../../../src/config/endpoint-rows.ts';
 import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../../world/account-page.ts';
@@ -33,7 +33,7 @@ const newPassword = (password: string) => ({ password, again: password });
 standingClock();
 useEnvironment(() => WORLD_ENV);
 
-/** Who has copied all that this browser has. */
+/** A browser with a copy of all cookies of this one. */
 function thiefOf(world: OpenWorld, { cookies }: Browser): Browser {
   const thief = newBrowser(world);
   for (const cookie of cookies) thief.setCookie(cookie);
@@ -126,7 +126,7 @@ describe('guessing', () => {
     const { page: login } = await begin(world, { prompt: 'login' }, { browser });
     const signInWith = (password: string) => browser.submit(login, '/login', { username: 'carol', password });
     const statuses: number[] = [];
-    // Ten of a browser that she signed in with, and three more.
+    // Ten from a browser that she signed in with, and three more.
     for (let turn = 0; turn < 7; turn += 1) {
       statuses.push((await guess(`guess ${turn}`)).status, (await signInWith(`guess ${turn}`)).status);
     }
@@ -165,7 +165,7 @@ describe('with more than a session', () => {
     const login = await browser.open(again.exec(aged.text)?.[1]?.replaceAll('&amp;', '&') ?? '');
     const step = await signInAs(browser, login, 'alice');
     expect(isSecondStep(step)).toBe(true);
-    // Half a sign-in changes neither what may be seen nor what may be done.
+    // A pending sign-in changes neither what may be seen nor what may be done.
     const shown = await browser.open(`${world.issuer}/account`);
     expect([isAccountPage(shown), shown.text.includes('<form')]).toEqual([true, false]);
     expect((await browser.submit(page, '/end-others')).status).toBe(403);
@@ -306,7 +306,7 @@ eachStore(
     const silent = () => authorizationUrl(place(), { client_id: 'first-party', prompt: 'none' });
     const consentOf = async (browser: Browser) =>
       (await begin(place(), { scope: 'openid', prompt: 'consent' }, { browser })).page;
-    /** What is asked while the session ends: with its id, with a new one, and by a page of our own. */
+    /** Requests while the session ends: with its id, with a new id, and by one of our pages. */
     const requests: Readonly<Record<string, (browser: Browser) => Promise<() => Promise<Page>>>> = {
       'an app’s silent request': async (browser) => () => browser.request(silent()),
       'a consent': async (browser) => {
@@ -345,7 +345,7 @@ eachStore(
       const ask = await requests[what]?.(browser);
       let ended: Promise<unknown> | undefined;
       const endNow = async () => {
-        // What is saved together with it waits, too.
+        // Records that are saved together with it wait, too.
         await Promise.resolve();
         saving.set(undefined);
         return ends[end]?.(browser);

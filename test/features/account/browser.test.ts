@@ -1,4 +1,4 @@
-// The page where people help themselves, as they walk it in a real browser that runs no scripts.
+// The account page in a real browser that runs no scripts.
 import path from 'node:path';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
@@ -102,7 +102,7 @@ describe.each([
     await typeIn(page, typed);
     await page.keyboard.press('Enter');
   }
-  /** The last digit sends its form where scripts run. */
+  /** Types a code. Where scripts run, its last digit sends the form. */
   async function typeCode(page: Page, code: string): Promise<void> {
     await typeIn(page, code.slice(0, -1));
     await page.keyboard.press(code.slice(-1));
@@ -134,7 +134,7 @@ describe.each([
     await page.keyboard.press('Enter');
     await page.getByRole('status').getByText('Your password was changed.').waitFor();
 
-    // What was signed in at that moment has ended.
+    // Sessions of that second have ended.
     moveClock(2);
     await openAccount(world, newBrowser(world), { username, password });
     await page.reload();
@@ -162,7 +162,7 @@ describe.each([
   });
 });
 
-/** Carol, in another browser, at an app. */
+/** Opens an app in another browser, as Carol. */
 async function atApp(password: string = CAROL.password) {
   const elsewhere = newBrowser(world);
   const page = await elsewhere.open(`${world.issuer}/account`);

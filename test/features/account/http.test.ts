@@ -1,4 +1,4 @@
-// The page where people help themselves, over HTTP: what it shows, what a change asks for, and what it ends.
+// The account page over HTTP: what it shows, what a change requires, and what it ends.
 import { describe, expect, it } from 'vitest';
 import { signIn } from '../../world/app.ts';
 import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../../world/account-page.ts';
@@ -23,7 +23,7 @@ const NEW = { password: 'river otter jazz 47', again: 'river otter jazz 47' };
 
 standingClock();
 
-/** Of carol, in a browser of hers; another app of hers is signed in by the way. */
+/** Opens the account page in a new browser of carol, and signs in to an app there. */
 async function carolAt(world: OpenWorld, client: 'web' | 'web2' = 'web') {
   const browser = newBrowser(world);
   await openAccount(world, browser);
@@ -54,7 +54,7 @@ anyStore(
         expect(page.text).toContain(text);
       }
       expect(page.text).not.toContain('postern:account');
-      // A password manager asks here.
+      // Password managers use this URL.
       const changing = await browser.open(`${world.issuer}/.well-known/change-password`);
       expect(changing.url).toBe('https://id.example/account');
     });
@@ -156,11 +156,11 @@ describe('who may do it', () => {
     }
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
     expect(await silently(world, other.browser, { client_id: 'first-party' })).toBe('signed in');
-    // The same form works, so that it is the rest that was refused.
+    // The same form works, so the other fields caused the refusals.
     const done = await post('end-session', right);
     expect(done.status).toBe(303);
     expect(await silently(world, other.browser)).toBe('login_required');
-    // A form that was used has nothing left to change.
+    // Sending a used form again changes nothing.
     const ended = world.recorded.audit('sign_out').length;
     await post('end-session', right);
     expect(world.recorded.audit('sign_out')).toHaveLength(ended);

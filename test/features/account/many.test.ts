@@ -1,4 +1,4 @@
-// The page where people help themselves, of somebody who has more of everything than anybody should.
+// The account page of a user with far more of everything than usual.
 import { describe, expect, it } from 'vitest';
 import { createUserIndex } from '../../../src/users/user-index.ts';
 import { idsOf, isAccountPage, openAccount } from '../../world/account-page.ts';
@@ -10,7 +10,7 @@ import { NEVER } from '../../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../../world/world.ts';
 
 const APPS = rounds(500, 50);
-/** As many as somebody may have. */
+/** The most that a user may have. */
 const MOST = 100;
 
 const apps = Array.from({ length: APPS }, (_, index) => ({

@@ -1,4 +1,4 @@
-// The page where people help themselves: who comes to it, from where, and who is led to the sign-in first.
+// The account page: who may open it, from where, and who must sign in first.
 import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import type { Factors } from '../../../src/users/factors.ts';
@@ -47,7 +47,7 @@ describe('two browsers of one person', () => {
     }
     expect(isLoginPage(await there.open(`${world.issuer}/account`))).toBe(true);
     expect(isAccountPage(await here.open(`${world.issuer}/account`))).toBe(true);
-    // The same form again finds nothing to end, and says nothing.
+    // The same form again ends nothing, and logs nothing.
     const again = await here.submit(mine, '/end-session');
     expect([isAccountPage(again), again.url]).toEqual([true, `${world.issuer}/account`]);
   });

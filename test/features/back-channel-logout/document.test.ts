@@ -23,7 +23,7 @@ describe(DOCUMENT, () => {
     const text = await readFile(DOCUMENT, 'utf8');
     blocks = [...text.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
     receiver = await startLogoutReceiver();
-    // As printed, with what is on this machine.
+    // The printed text, with the addresses of this machine.
     const here = (block = '') =>
       parse(
         block

@@ -123,7 +123,7 @@ eachStore(
       const app = await signIn(world());
       const { body } = await refresh(world(), app.tokens.refresh_token);
       expect(decodeJwt(String(body['id_token']))['sid']).toBe(sidOf(app));
-      // In front of the engine, as in production.
+      // At this level the fast path answers, as in production.
       const { log } = world().recorded.telemetry;
       const { level } = log;
       log.level = 'info';
@@ -232,7 +232,7 @@ describe('a file that changes', () => {
     const without = { alice: { disabled: true } };
     refuse('user-events');
     await expect(world().reload(config, without)).rejects.toThrow(StoreUnavailable);
-    // Who must hear of it is told when the store is back, whatever came of the reload.
+    // The apps are notified when the store is back, whatever the result of the reload.
     refuse('logouts');
     await world().reload(config, without);
     await until(async () => {
@@ -308,7 +308,7 @@ describe('without such an app', () => {
     const list = documents.list.bind(documents);
     const asked = new Set<string>();
     documents.list = async (collection) => list((asked.add(collection), collection));
-    // What looks each second has looked.
+    // Waits for the check that runs every second.
     await until(() => expect(asked).toContain('user-events'));
     const app = await signIn(world());
     await signOut(world(), app.browser);

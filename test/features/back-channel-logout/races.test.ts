@@ -1,4 +1,4 @@
-// Whose act ends a session, without its browser: each of the person's apps hears of it once, from whichever process is first.
+// A session ends without a request of its browser: the first process to notice notifies each of the user's apps once.
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sidOf, type SignedIn, signIn } from '../../world/app.ts';

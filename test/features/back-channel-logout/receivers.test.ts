@@ -1,5 +1,5 @@
-// Apps that don't take their logout token: slow, broken, gone, or where nobody may be called. The person never waits, and each
-// of them is named to the operator.
+// Apps that don't accept their logout token: slow, broken, gone, or at a forbidden address. The user never waits, and the log
+// names each app.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const clients = receiver
   .clients(...CLIENTS)
   .map((client) => (client.client_id === 'native' ? { ...client, backchannel_logout_uri: nowhere } : client));
 
-/** What the log says of apps, by client, sorted. */
+/** Returns the log entries about apps, sorted by client. */
 const logged = ({ recorded }: OpenWorld, words: string) =>
   recorded.log
     .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
@@ -60,7 +60,7 @@ eachStore(
     };
 
     beforeAll(async () => {
-      // It hangs the first time and the last one.
+      // The first and the last request hang.
       receiver.answer('/web', (response) => {
         const status = { 2: 429, 3: 408, 4: 500, 5: 503, 6: 500 }[sent('web').length];
         if (status !== undefined) response.writeHead(status).end();

@@ -1,4 +1,4 @@
-// Documents that claim more than their app may have, over HTTP: what is refused, what has no effect, and what callers see of it.
+// Documents that claim more than their app may have, over HTTP: what is rejected, what has no effect, and what callers see.
 import { describe, expect, it } from 'vitest';
 import { AUTHORIZATION_REQUEST, VERIFIER } from '../../world/authorization-request.ts';
 import { finishPages, newBrowser } from '../../world/person.ts';
@@ -25,7 +25,7 @@ const HOSTS = ['docs.example', ...Array.from({ length: 9 }, (_, one) => `host${o
 
 const host = new DocumentHost();
 let number = 0;
-/** A document that no other test knows, each on the next host, so that no limit is met. */
+/** Publishes a document that no other test uses, each on the next host, so that no limit applies. */
 function publishedInTurn(members: Readonly<Record<string, unknown>> = {}): string {
   number += 1;
   const url = `https://${HOSTS[number % HOSTS.length] ?? ''}/${number}/client.json`;
@@ -50,7 +50,7 @@ describe('a document that claims more than its app may have', () => {
     return `${world().issuer}/oauth/authorize?${new URLSearchParams(Object.fromEntries(all)).toString()}`;
   }
 
-  /** From an address of its own for each document. */
+  /** Opens a document's client, from a different address for each document. */
   async function open(clientId: string, parameters: Fields = {}) {
     const browser = newBrowser(world());
     const headers = { 'x-forwarded-for': `198.51.${number}.7` };

@@ -1,4 +1,4 @@
-// Hosts that publish metadata documents of clients, in the place of what asks other hosts. What may be asked at all is not tried here.
+// Hosts that publish client metadata documents, in place of outbound requests. Which hosts may be called isn't tested here.
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   type Outgoing,
@@ -14,11 +14,11 @@ type Page = {
 };
 
 export class DocumentHost implements Outgoing {
-  /** Every URL that was asked for, in order. */
+  /** Every URL that was requested, in order. */
   readonly asked: string[] = [];
   readonly #pages = new Map<string, Page | Promise<Page>>();
 
-  /** Publishes a document for a public client, with what is given in the place of its members. */
+  /** Publishes a document for a public client, with the given members in place of its own. */
   publish(
     url: string,
     members: Readonly<Record<string, unknown>> = {},
@@ -35,12 +35,12 @@ export class DocumentHost implements Outgoing {
     this.answer(url, { body: document, headers });
   }
 
-  /** A page that is still to come is answered when it is there. */
+  /** Sets the answer for a URL. A promised page is sent when it resolves. */
   answer(url: string, page: Page | Promise<Page>): void {
     this.#pages.set(url, page);
   }
 
-  /** Takes the host of this URL away: it doesn't answer any more. */
+  /** Takes the host of this URL offline. */
   fail(url: string): void {
     this.#pages.delete(url);
   }

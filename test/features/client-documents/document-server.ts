@@ -2,7 +2,7 @@
 import { startTlsServer, type TlsServer } from '../../world/tls-server.ts';
 
 export type DocumentServer = TlsServer & {
-  /** Text is sent as it is. Without a body the answer is 404. */
+  /** Sends text as it is. Without a body the answer is 404. */
   publish(body?: object | string, status?: number): void;
 };
 

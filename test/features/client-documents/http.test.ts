@@ -39,7 +39,7 @@ function authorizeUrl(world: OpenWorld, clientId: string, parameters: Fields = {
 const open = (world: OpenWorld, clientId: string, parameters: Fields = {}) =>
   newBrowser(world).open(authorizeUrl(world, clientId, parameters));
 
-/** The code of a sign-in as alice, who allows what is asked. */
+/** Signs in as alice, who allows the request, and returns the code. */
 async function codeOfSignIn(world: OpenWorld, clientId: string, parameters: Fields = {}): Promise<string> {
   const browser = newBrowser(world);
   const first = await browser.open(authorizeUrl(world, clientId, parameters));
@@ -66,12 +66,12 @@ async function tokensFor(world: OpenWorld, clientId: string, parameters: Fields 
 const refresh = (world: OpenWorld, clientId: string, token = '') =>
   post(world, '/oauth/token', { grant_type: 'refresh_token', client_id: clientId, refresh_token: token });
 
-/** As a process that never saw a client: nothing but the store is left. */
+/** Reloads, as a new process that knows clients only from the store. */
 const freshProcess = (world: OpenWorld) => world.reload(CONFIG);
 
 const host = new DocumentHost();
 let number = 0;
-/** A document that no other test knows. */
+/** Publishes a document that no other test uses. */
 function published(members?: Readonly<Record<string, unknown>>, headers?: Readonly<Record<string, string>>) {
   number += 1;
   const url = `https://docs.example/${number}/client.json`;
@@ -248,7 +248,7 @@ describe('which documents are fetched', () => {
     expect(await introspect(world(), kept['access_token'])).toEqual({ active: false });
     for (const token of [body['refresh_token'], kept['refresh_token']])
       expect((await refresh(world(), url, String(token))).body['error']).toBe('invalid_grant');
-    // Pinned again, it isn't what it was; what was allowed to the fetched one stays.
+    // A client that is pinned again is a new one; what the user allowed the fetched client stays.
     const fetched = await tokensFor(world(), url);
     await pin(url);
     expect((await refresh(world(), url, kept['refresh_token'])).body['error']).toBe('invalid_grant');
@@ -305,7 +305,7 @@ describe('how long a document is believed', () => {
   standingClock();
   const turns = createTurns();
   const world = useWorld({ config: CONFIG, outgoing: host, rotationTimer: turns.timer });
-  /** The keys are looked at, too: without that nothing is signed. */
+  /** Moves the clock and checks the keys: without that check the service signs nothing. */
   async function pass(seconds: number): Promise<void> {
     moveClock(seconds);
     await turns.turn();
@@ -327,7 +327,7 @@ describe('how long a document is believed', () => {
       expect([headers, await opened(url), host.timesAsked(url)]).toEqual([headers, 5, 1]);
       await pass(seconds - 2);
       expect([headers, await opened(url), host.timesAsked(url)]).toEqual([headers, 5, 1]);
-      // More than a minute, too: first fetches are few in each.
+      // Also more than a minute, which limits first fetches.
       await pass(3);
       expect([headers, await opened(url), host.timesAsked(url)]).toEqual([headers, 5, 2]);
     }
@@ -367,7 +367,7 @@ describe('how long a document is believed', () => {
       const url = published();
       if (answer === undefined) host.fail(url);
       else host.answer(url, answer);
-      // The reference of the page leads to the reason.
+      // The reference on the page leads to the reason.
       const [reference = 'none'] =
         /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/.exec((await open(world(), url)).text) ?? [];
       const line = world().recorded.log.find((one) => one.includes(reference));
@@ -444,7 +444,7 @@ describe('how long a document is believed', () => {
       host.answer(url, answer);
       await pass(5 * MINUTE + 1);
       await freshProcess(world());
-      // Once may be a mistake: nothing new begins, and nobody is signed out.
+      // One failure may be a mistake: nothing new begins, and no user is signed out.
       expect(await errorPage(world(), url)).toEqual(REFUSED);
       for (const minutes of [0, 1.1, 2]) {
         await pass(minutes * MINUTE);
@@ -454,7 +454,7 @@ describe('how long a document is believed', () => {
         tokens = body as Record<string, string>;
         await freshProcess(world());
       }
-      // Published in between, it has to be refused twice again.
+      // After it was published in between, it must be rejected twice again.
       host.publish(url);
       await pass(MINUTE + 1);
       expect((await open(world(), url)).status).toBe(200);
@@ -465,7 +465,7 @@ describe('how long a document is believed', () => {
       expect(await introspect(world(), tokens['access_token'])).toEqual({ active: false });
       expect((await refresh(world(), url, tokens['refresh_token'])).body['error']).toBe('invalid_client');
       expect(await errorPage(world(), url)).toEqual(REFUSED);
-      // Gone for good, also where its host is away from then on.
+      // The client stays removed, even if its host is offline from then on.
       host.fail(url);
       await pass(MINUTE + 1);
       expect(await introspect(world(), tokens['access_token'])).toEqual({ active: false });
@@ -474,7 +474,7 @@ describe('how long a document is believed', () => {
         token: tokens['refresh_token'] ?? '',
       });
       expect(revoked.status).toBe(200);
-      // Published again, it is a client again, and what was revoked stays so.
+      // Published again, it is a client again, and revoked tokens stay revoked.
       host.publish(url);
       await pass(MINUTE + 1);
       expect((await open(world(), url)).status).toBe(200);
@@ -493,7 +493,7 @@ describe('how long a document is believed', () => {
       (await newBrowser(world()).open(`${world().issuer}/oauth/logout?${query}`)).url;
     await pass(DAY);
     expect(await signOut()).toBe(out);
-    // Without an address it is a page, and its host isn't asked for that either.
+    // Without a redirect URI the answer is a page, which needs no request to its host either.
     const nobody = await newBrowser(world()).open(`${world().issuer}/oauth/logout?client_id=${url}`);
     expect([nobody.status, host.timesAsked(url)]).toEqual([200, 1]);
     await pass(6 * MINUTE);
@@ -555,7 +555,7 @@ describe('how many documents are fetched', () => {
     await turns.turn();
   }
 
-  /** What came of opening `count` documents that nobody knows, and how often their host was asked. */
+  /** Opens `count` unknown documents; returns the results, and the number of requests to their host. */
   async function openUnknown(
     count: number,
     urlOf: (one: number) => string,
@@ -579,7 +579,7 @@ describe('how many documents are fetched', () => {
     return url;
   };
   let networks = 0;
-  /** Each in a network of its own that nobody has heard of. */
+  /** Returns addresses, each in a new network. */
   function addresses(): string {
     networks += 1;
     return `198.${18 + (networks >> 8)}.${networks & 255}.7`;
@@ -595,7 +595,7 @@ describe('how many documents are fetched', () => {
     expect(one).toEqual({ asked: 5, 400: 5, 429: 35, 503: 0 });
     const more = await openUnknown(40, missing('docs.example'), addresses);
     expect(more).toEqual({ asked: 10, 400: 10, 429: 30, 503: 0 });
-    // Neither one that the file names nor another host that it names is held up by that.
+    // This delays neither a pinned client nor another host that the file names.
     host.publish('https://docs.example/named.json');
     host.publish('https://a.example/first.json');
     expect(await statusFor('https://docs.example/named.json')).toBe(200);
@@ -616,7 +616,7 @@ describe('how many documents are fetched', () => {
     );
     expect(flood.reduce((sum, { 429: refused }) => sum + refused, 0)).toBeGreaterThanOrEqual(20);
     for (const _ of ['an app', 'and another one']) expect(await statusFor(published())).toBe(200);
-    // They are remembered longer than the minute.
+    // They are stored for more than the minute.
     await nextMinute();
     expect((await openUnknown(30, (one) => missing('docs.example')(30 + one), six)).asked).toBe(2);
   });

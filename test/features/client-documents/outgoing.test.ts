@@ -8,7 +8,7 @@ describeOutgoing((inside) => {
     client_documents: { hosts: ['docs.example', 'silent.example'], scope: 'openid offline_access' },
   };
   beforeAll(async () => inside.start(CONFIG));
-  // What was refused is asked for again, and every limit begins anew.
+  // Rejected documents are fetched again, and every limit starts over.
   beforeEach(async () => {
     await inside.later(10);
     await inside.script('docs.example', [[PUBLIC]]);

@@ -1,4 +1,4 @@
-// What a person is asked about an app that is known by a document alone, and what is remembered of the answer.
+// The consent page for an app known only by a metadata document, and how its answer is stored.
 import { describe, expect, it } from 'vitest';
 import { DocumentHost } from './document-host.ts';
 import { anyStore, useWorld } from '../../world/each-store.ts';
@@ -11,7 +11,7 @@ const A = 'https://docs.example/a';
 const B = 'https://docs.example/b';
 const DESKTOP = 'https://docs.example/desktop';
 const LOCAL = 'https://docs.example/local';
-/** With TLS, and yet on the device or in its network. */
+/** Redirect URIs with TLS that are still on the device or in its network. */
 const NEARBY = [
   'https://localhost/cb',
   'https://127.0.0.9:8443/cb',

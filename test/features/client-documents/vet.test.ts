@@ -24,14 +24,14 @@ function vet(changes: Readonly<Record<string, unknown>> = {}, sent: Sent = {}) {
   return vetClientDocument({ clientId, contentType, body: Buffer.from(body) }, SCOPE);
 }
 
-/** The client of a document that must be fine. */
+/** Returns the client of a document that must be valid. */
 function accepted(...given: Parameters<typeof vet>) {
   const result = vet(...given);
   if ('refused' in result) throw new Error(result.refused);
   return result.client;
 }
 
-/** Why a document is refused. */
+/** Returns the reason why a document is rejected. */
 function refusal(...given: Parameters<typeof vet>): string {
   const result = vet(...given);
   return 'refused' in result ? result.refused : 'nothing is wrong';
@@ -57,7 +57,7 @@ describe('the document of a client', () => {
     const body = JSON.stringify({ client_id: CLIENT_ID, redirect_uris: GOOD.redirect_uris });
     expect(accepted({}, { body })).toMatchObject({
       grantTypes: ['authorization_code'],
-      // Lasting access is for those with refresh_token.
+      // Only clients with refresh_token may get offline access.
       scopes: ['openid', 'mcp.tools'],
     });
   });

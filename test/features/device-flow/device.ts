@@ -1,4 +1,4 @@
-// What a device does that has no browser (RFC 8628), and the person who lets it in.
+// A device without a browser (RFC 8628), and the user who approves it.
 import { DEVICE_CODE_GRANT } from '../../../src/features/device-flow/feature.ts';
 import type { Browser, Page } from '../../world/browser.ts';
 import { finishPages, newBrowser, type User } from '../../world/person.ts';
@@ -18,7 +18,7 @@ const tv = (id: string) => ({
 
 const FIRST_PARTY_GRANTS = ['authorization_code', DEVICE_CODE_GRANT];
 
-/** A world in which two televisions may ask. */
+/** A configuration with two televisions as clients. */
 export const DEVICE_CONFIG = {
   ...GENEROUS,
   features: { device_flow: true },
@@ -31,7 +31,7 @@ const authorizationOf = (client: DeviceClient): Record<string, string> =>
 
 export type Asked = { readonly deviceCode: string; readonly userCode: string; readonly answer: Answer };
 
-/** RFC 8628 §3.1: the device begins. */
+/** RFC 8628 §3.1: requests the codes of a device. */
 export async function askForCodes(
   world: Place,
   changes: Parameters = {},
@@ -42,7 +42,7 @@ export async function askForCodes(
   return { deviceCode: textOf(answer, 'device_code'), userCode: textOf(answer, 'user_code'), answer };
 }
 
-/** RFC 8628 §3.4: it asks whether somebody has let it in. */
+/** RFC 8628 §3.4: polls for the user's decision. */
 export async function poll(
   world: Place,
   { deviceCode }: Pick<Asked, 'deviceCode'>,
@@ -53,11 +53,11 @@ export async function poll(
   return post(world, '/oauth/token', form, authorizationOf(client));
 }
 
-/** RFC 6749 §6, with the refresh token of such an answer. */
+/** RFC 6749 §6: uses the refresh token of such an answer. */
 export const refreshAsTv = (world: Place, { body }: Pick<Answer, 'body'>) =>
   refresh(world, String(body['refresh_token']), { client_id: 'tv' }, 'spa');
 
-/** The page that asks whether the device with this code may come in, or says that there is none; after a sign-in where nobody is. */
+/** Opens the page that asks whether to approve the device with this code, or reports a wrong code; signs in first if needed. */
 export async function typeCode(
   browser: Browser,
   { issuer }: Place,
@@ -68,7 +68,7 @@ export async function typeCode(
   return finishPages(browser, await browser.submit(page, '/device', { user_code: userCode }), person);
 }
 
-/** A form that stands on no page. */
+/** Sends a form that is on no page. */
 export async function postToDevice(
   browser: Browser,
   { issuer }: Place,
@@ -81,7 +81,7 @@ export async function postToDevice(
 export const isConfirmPage = ({ status, text }: Page) => status === 200 && text.includes('name="confirm"');
 export const isDonePage = ({ status, text }: Page) => status === 200 && text.includes('Device connected');
 
-/** Everything that a person does until the device is let in; the page that they end on. */
+/** Performs each step of a user until the device is approved; returns the last page. */
 export async function letIn(
   world: Place,
   { userCode }: Pick<Asked, 'userCode'>,

@@ -1,4 +1,4 @@
-// Codes of devices that are guessed (RFC 8628 §5.1), and what a person must still be and have to let a device in.
+// Guessed device codes (RFC 8628 §5.1), and the conditions that a user must still meet to approve a device.
 import { decodeJwt } from 'jose';
 import { afterAll, expect, it, vi } from 'vitest';
 import { networkOf } from '../../../src/limits/network.ts';
@@ -32,14 +32,14 @@ const CONFIG = { ...DEVICE_CONFIG, account: true, sign_in: { one_time_codes: tru
 const saving = watchSaving();
 
 let made = 0;
-/** Another one each time. */
+/** Returns a different code each time. */
 function madeUpCode(): string {
   made += 1;
   const digits = made.toString(20).padStart(8, '0');
   return digits.replaceAll(/./g, (digit) => LETTERS[Number.parseInt(digit, 20)] ?? '');
 }
 
-/** One browser of a user that types codes, from whatever address. */
+/** A browser in which a user enters codes, from any address. */
 async function guesser(world: OpenWorld, person: User = 'alice') {
   const { browser } = await complete(world, person);
   return async (userCode: string, address: string): Promise<Page> => {
@@ -50,7 +50,7 @@ async function guesser(world: OpenWorld, person: User = 'alice') {
   };
 }
 
-/** `count` made-up codes one after the other; how often each status came. */
+/** Enters `count` made-up codes in sequence; counts each status. */
 async function guessAll(guess: () => Promise<Page>, count: number): Promise<Record<string, number>> {
   const statuses: Record<string, number> = {};
   for (let tried = 0; tried < count; tried += 1) {
@@ -81,7 +81,7 @@ eachStore(
       expect(await guessAll(from(third), 20)).toEqual({ 422: 1, 429: 19 });
       const late = await third(userCode, '192.0.2.1');
       expect([late.status, Number(late.headers.get('retry-after')) > 0]).toEqual([429, true]);
-      // Nobody else is held up, not even at the same address. Right ones don't count.
+      // No other user is limited, not even at the same address. Correct codes don't count.
       const type = await guesser(world(), 'bob');
       for (let time = 0; time < 12; time += 1)
         expect(isConfirmPage(await type(userCode, '192.0.2.1'))).toBe(true);
@@ -120,7 +120,7 @@ eachStore(
       expect([isConfirmPage(linked), linked.text.includes(`value="${userCode}"`)]).toEqual([false, true]);
       const confirm = await signInAs(browser, await typed(userCode), 'alice');
       expect([isConfirmPage(confirm), confirm.text.includes('as <strong><bdi>')]).toEqual([true, true]);
-      // Whoever doesn't want to sign in is asked for the code anew; that of an earlier time is forgotten.
+      // A user who cancels the sign-in is asked for the code again; the earlier code is no longer stored.
       const other = newBrowser(world());
       const login = await typeCodeOnly(other, userCode);
       const left = await other.submit(login, '/cancel');
@@ -147,7 +147,7 @@ eachStore(
       }
       const page = await browser.open(link(userCode), { headers });
       expect(page.text).not.toContain('name="confirm"');
-      // One click more, and the browser's owner is there.
+      // The next click leads to the browser's owner.
       expect(isConfirmPage(await browser.submit(page, '/device', { user_code: userCode }))).toBe(true);
       const forged = await browser.submit(page, '/device', { user_code: userCode }, headers);
       expect(forged.status).toBe(403);

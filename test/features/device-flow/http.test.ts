@@ -1,4 +1,4 @@
-// RFC 8628: a device without a browser, and the person who lets it in.
+// RFC 8628: a device without a browser, and the user who approves it.
 import { decodeJwt } from 'jose';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
@@ -34,7 +34,7 @@ const isWrong = ({ status, text }: Page) => status === 422 && text.includes(WRON
 
 const ROUNDS = rounds(50, 6);
 const turns = createTurns();
-/** Everything that was ever written as a record. */
+/** Every record that was written. */
 const written: string[] = [];
 const handStore = (store: Store): Store => ({
   ...store,
@@ -140,7 +140,7 @@ eachStore(
       const first = await askForCodes(world());
       const done = await letIn(world(), first, { browser });
       expect(isDonePage(done)).toBe(true);
-      // It would be asked for again, which only leads to an error.
+      // A language link would request the page again, which only leads to an error.
       expect(done.text).not.toContain('?lang=');
       const { userCode } = await askForCodes(world());
       const page = await typeCode(browser, world(), userCode);
@@ -164,7 +164,7 @@ eachStore(
         device_code: asked.deviceCode,
       };
       expect(errorOf(await post(world(), '/oauth/token', nobody))).toEqual([401, 'invalid_client']);
-      // Who can read the store finds what the pages call it by, which opens nothing.
+      // The store contains the id that the pages use for it, which gives no access.
       const names = written.flatMap((text) => /"kind":"DeviceCode","key":"([^"]+)"/.exec(text)?.[1] ?? []);
       expect(names.length).toBeGreaterThan(0);
       for (const name of new Set(names)) {
@@ -284,7 +284,7 @@ eachStore(
       expect([cancelled.status, titleOf(cancelled)]).toEqual([200, 'Request denied']);
       expect(errorOf(await poll(world(), refused))).toEqual([400, 'access_denied']);
 
-      // At the pages of the sign-in, too.
+      // Also at the sign-in pages.
       const later = await askForCodes(world());
       const confirm = await typeCode(browser, world(), later.userCode);
       const consent = await browser.submit(confirm, '/device', { confirm: 'yes' });

@@ -1,4 +1,4 @@
-// The device flow beside what else there is: the account page, second factors, a path of the issuer, and changed users.
+// The device flow with other features: the account page, second factors, a path of the issuer, and changed users.
 import { describe, expect, it } from 'vitest';
 import { DEVICE_CODE_GRANT, deviceFlow } from '../../../src/features/device-flow/feature.ts';
 import { addCarol, CAROL, idsOf, openAccount } from '../../world/account-page.ts';

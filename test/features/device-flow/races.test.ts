@@ -1,4 +1,4 @@
-// Devices that ask, and people who let them in, at two processes at once (RFC 8628 §3.5): only what the store decides.
+// Devices that poll, and users who approve them, at two processes at once (RFC 8628 §3.5): only what the store decides.
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { complete, finishPages, titleOf } from '../../world/person.ts';
@@ -86,7 +86,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('at two processes on %s', (storeName
         ...Array.from({ length: 19 }, () => '400 invalid_grant'),
       ]);
       expect((await poll(second, asked)).body['error']).toBe('invalid_grant');
-      // A poll that came too late is no theft.
+      // A late poll isn't treated as theft.
       const token = answers.find(({ status }) => status === 200)?.body['access_token'];
       expect((await introspect(second, String(token)))['active']).toBe(true);
     }

@@ -1,4 +1,4 @@
-// F1-06: the code of a device that was let in, while the store fails.
+// F1-06: the code of an approved device, while the store fails.
 import { expect } from 'vitest';
 import { twice, useProofs } from '../../world/proofs.ts';
 import { askForCodes, DEVICE_CONFIG, isDonePage, letIn, poll } from './device.ts';

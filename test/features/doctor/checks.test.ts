@@ -1,5 +1,5 @@
-// Checks of the doctor that a proxy in front can't bring about: what depends on the time, on the store, and on there
-// being no service at all.
+// Findings of the doctor that a proxy in front can't cause: they depend on the time, on the store, or on a service that
+// doesn't run.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask } from '../../../src/features/doctor/ask.ts';
 import {
@@ -43,7 +43,7 @@ describe('TLS', () => {
   it('follows the certificate through its time', async () => {
     const at = `https://localhost:${front.port}`;
     const later = (days: number) => run(checkTls, { at, now: () => Date.now() + days * DAY });
-    // Its issuer is nobody's authority in this process.
+    // This process doesn't trust the issuer of that certificate.
     expect(await later(0)).toEqual(['problem certificate-refused']);
     expect(await later(50)).toEqual(['problem certificate-refused', 'warning certificate-expires']);
   });

@@ -1,5 +1,5 @@
-// `postern doctor` against a running service behind a real nginx: one that is set up rightly, and one for each way to get it
-// wrong. Every fault is found by its name.
+// `postern doctor` against a running service behind a real nginx: a correct configuration, and one for each mistake. The
+// doctor finds each fault by its name.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ afterAll(async () => {
   await withPath.stop();
 });
 
-/** A process of its own, because only that knows which file it runs. */
+/** Starts a separate process, because only that knows which file it runs. */
 async function startBehind(config: Readonly<Record<string, unknown>>, issuerPath = ''): Promise<Running> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-doctor-'));
   const issuer = `https://localhost:${front.port}${issuerPath}`;
@@ -61,7 +61,7 @@ async function diagnose(...args: readonly string[]): Promise<Diagnosis> {
   return { code, findings };
 }
 
-/** Names of what is not in order, behind a front with this configuration. */
+/** Returns the names of the findings behind a front with this configuration. */
 async function behind(configuration: Partial<FrontConfiguration>, to = world): Promise<readonly string[]> {
   await front.serve({ upstream: new URL(to.base).host, ...configuration });
   const { code, findings } = await diagnose('--config', to.configFile);
@@ -138,7 +138,7 @@ describe('a proxy that changes answers', () => {
     ['refuses a page', { server: 'location /interaction/ { return 403; }' }, ['sign-in-refused']],
     ['strips cookies', { location: 'proxy_hide_header Set-Cookie;' }, ['cookies-altered']],
     [
-      // A __Host- cookie may have no other path than /: a browser refuses it.
+      // A __Host- cookie must have the path /: a browser rejects any other.
       'changes the attributes of cookies',
       { location: 'proxy_cookie_path / /elsewhere/;' },
       ['cookies-altered', 'cookies-lost'],
@@ -148,7 +148,7 @@ describe('a proxy that changes answers', () => {
   });
 
   it('rewrites bodies', async () => {
-    // nginx-light has no sub_filter; a whole other document is the same thing to see.
+    // nginx-light has no sub_filter; replacing the whole document looks the same to a client.
     const document = JSON.stringify({
       issuer: world.issuer,
       token_endpoint: 'http://inner:3000/oauth/token',

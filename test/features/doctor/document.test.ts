@@ -10,6 +10,6 @@ it('docs/troubleshooting.md has every finding of the doctor, and no other', () =
   const listed = firsts.flatMap((column) =>
     [...column.matchAll(/`([a-z-]+)`/g)].map(([, name = '']) => name),
   );
-  // And that of email, whose advice is email's.
+  // Also the finding of email, whose advice is in the email feature.
   expect(listed.toSorted()).toEqual([...Object.keys(FAULTS), 'mail'].toSorted());
 });

@@ -1,5 +1,5 @@
 // A real nginx with TLS in front of the service, on one port for a whole test file, so that the issuer stays while its
-// configuration changes. A fixture: what a case breaks, it writes into `location` or `server`.
+// configuration changes. A fixture: each case writes its fault into `location` or `server`.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -19,9 +19,9 @@ export type Front = {
   readonly port: number;
   /** PEM of the certificate that is trusted. */
   readonly certificate: string;
-  /** Starts nginx anew, with this configuration. */
+  /** Restarts nginx with this configuration. */
   serve(configuration: FrontConfiguration): Promise<void>;
-  /** Another certificate, by the name of its file: `serve({ certificate })`. */
+  /** Creates another certificate under this file name, for `serve({ certificate })`. */
   makeCertificate(name: string, certificate: Certificate): Promise<void>;
   stop(): Promise<void>;
 };
@@ -29,9 +29,9 @@ export type Front = {
 export type FrontConfiguration = {
   /** Where the service listens: `127.0.0.1:3000`. */
   readonly upstream: string;
-  /** Instead of the forwarding that docs/reverse-proxy.md has. */
+  /** Replaces the forwarding of docs/reverse-proxy.md. */
   readonly forwarding?: string;
-  /** Instead of `proxy_pass http://postern;` */
+  /** Replaces `proxy_pass http://postern;` */
   readonly pass?: string;
   /** Added to the location and the server block. */
   readonly location?: string;
@@ -65,7 +65,7 @@ export async function makeFront(): Promise<Front> {
       '-addext',
       `subjectAltName=${names}`,
     );
-    // In two steps, because only the second one takes an end that is over.
+    // In two steps, because only the second one accepts an end date in the past.
     const signed = ['-in', `${name}.csr`, '-signkey', `${name}.key`, '-out', `${name}.crt`];
     await openssl('x509', '-req', ...signed, '-days', String(days), '-copy_extensions', 'copy');
   }

@@ -1,5 +1,5 @@
-// The same request to two services of one kind, to the second with a cookie, which the fast path leaves to the engine. What both did
-// is compared: the answer, what they logged and recorded, what they counted.
+// Sends the same request to two equal services, to the second with a cookie, which the fast path leaves to the engine. Compares the
+// answers, log lines, audit records and counts of both.
 import { Agent, request as httpRequest } from 'node:http';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,11 +26,11 @@ export type WireRequest = {
   /** Name, value, name, value; a name may come twice. */
   readonly headers: readonly string[];
   readonly body: Buffer;
-  /** The body comes in a packet of its own. */
+  /** Whether the body is sent in a separate packet. */
   readonly isLate?: boolean;
 };
 
-/** Everything of an answer and its traces that must be the same, in a form that can be. */
+/** The parts of an answer and its traces that must be equal, in a comparable form. */
 export type Seen = {
   readonly status: number;
   readonly headers: readonly string[];
@@ -39,7 +39,7 @@ export type Seen = {
   readonly log: readonly string[];
 };
 
-/** What differs between any two requests, or any two installations; never how long it is. */
+/** Replaces values that differ between requests or installations, but keeps their lengths comparable. */
 export function withoutIds(text: string): string {
   return text
     .replaceAll(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, (jwt) => {
@@ -52,7 +52,7 @@ export function withoutIds(text: string): string {
     .replaceAll(/,?"ms":\d+|,"pid":\d+/g, '');
 }
 
-/** Of one length, so that a head is as large either way. */
+/** Headers of equal length, so that both heads have the same size. */
 const WAYS = { fast: ['X-Other', 'way=fast'], engine: ['Cookie', 'way=engine'] } as const;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -94,10 +94,10 @@ async function sendOneWay(
   });
 }
 
-/** One of the two services, and what it has reported and counted so far. */
+/** One of the two services, with its reports and counts so far. */
 class Side {
   readonly world: OpenWorld;
-  /** The last answer as it came. */
+  /** The body of the last answer, unchanged. */
   lastBody = '';
   readonly #way: keyof typeof WAYS;
   readonly #counted = new Map<string, string>();
@@ -106,13 +106,13 @@ class Side {
   constructor(world: OpenWorld, way: keyof typeof WAYS) {
     this.world = world;
     this.#way = way;
-    // As in production: at debug everything goes through the middleware.
+    // As in production: at debug every request goes through the middleware.
     world.recorded.telemetry.log.level = 'info';
     const { counters } = world.openedStore;
     for (const name of ['increment', 'remove'] as const) {
       const own = counters[name].bind(counters) as (key: string, ...rest: unknown[]) => Promise<unknown>;
       vi.spyOn(counters, name).mockImplementation((async (key: string, ...rest: unknown[]) => {
-        // Readiness writes when time has passed, not for a request.
+        // Readiness writes on a timer, not for a request.
         if (key !== 'readiness') {
           this.#counted.set(key, `${this.#counted.get(key) ?? ''} ${name}(${rest.join()})`);
         }
@@ -134,18 +134,18 @@ class Side {
     return { audit: auditLines.slice(audited).map(withoutIds), log: log.slice(logged).map(withoutIds) };
   }
 
-  /** What was reported and counted so far is not compared. */
+  /** Excludes reports and counts so far from the comparison. */
   forget(): void {
     this.#news();
     this.#counted.clear();
   }
 
-  /** What was done to each counter, in order; what a counter is called is each installation's own. */
+  /** The operations on each counter, in order, without the counters' names, which differ between installations. */
   counted(): string[] {
     return [...this.#counted.values()].toSorted();
   }
 
-  /** What of the metrics doesn't depend on time, or on how often the store was asked. */
+  /** The metrics that depend neither on time nor on the number of store requests. */
   async metrics(): Promise<string[]> {
     const metrics = (await this.world.recorded.telemetry.metrics.read()) as readonly {
       name: string;
@@ -165,20 +165,20 @@ class Side {
 
 export type BothWays = {
   readonly sides: readonly [fast: Side, engine: Side];
-  /** How often an engine was asked so far, of either side. */
+  /** The number of requests to the engines of both sides so far. */
   visits(): number;
-  /** Both answers, and whether the engine of the first had no part in its own. */
+  /** Returns both answers, and whether the first came without its engine. */
   ask(requestTo: (side: 0 | 1) => WireRequest): Promise<{ seen: readonly [Seen, Seen]; isFast: boolean }>;
-  /** What was reported and counted so far is not compared. */
+  /** Excludes reports and counts so far from the comparison. */
   forget(): void;
-  /** Waits: some of it is counted in the background, after the answer. */
+  /** Waits, because some counts are made in the background, after the answer. */
   expectSameCounts(which?: string): Promise<void>;
   /** Stops both and starts them again on the same stores. */
   restart(config: Readonly<Record<string, unknown>>): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** `path` is the issuer's own. `optionsOf`: of each of the two, asked at each start. */
+/** `path` is that of the issuer. `optionsOf` returns the options of one side, and is called at each start. */
 export async function startBothWays(
   config: Readonly<Record<string, unknown>>,
   path = '',
@@ -228,7 +228,7 @@ export async function startBothWays(
   };
 }
 
-/** The engine asks for its context whenever it compares a secret or looks a client up; outside of a request there is none. */
+/** The engine reads its context whenever it compares a secret or looks up a client; outside of a request there is none. */
 function countVisits(): () => number {
   const { results } = vi.spyOn(Provider, 'ctx', 'get').mock;
   let [looked, visits] = [0, 0];
@@ -239,7 +239,7 @@ function countVisits(): () => number {
   };
 }
 
-/** Limits low enough to be met, and tokens that outlive the requests of a test, but for those of one API. */
+/** Limits low enough to be reached, and tokens that outlive the requests of a test, except those of one API. */
 const DUO = {
   client_id: 'duo',
   client_secrets: [{ value: 'env:TEST_WEB' }, { value: 'env:TEST_WEB2' }],
@@ -257,7 +257,7 @@ export const GENERATED_WORLD = {
   ],
   clients: [...worldClients(), DUO],
 };
-/** Which secrets are right, client by client. */
+/** The correct secrets of each client. */
 export const GENERATED_SECRETS = {
   svc: [SECRETS.svc],
   rs1: [SECRETS.rs1],
@@ -266,7 +266,7 @@ export const GENERATED_SECRETS = {
   duo: [SECRETS.web, SECRETS.web2],
 };
 
-/** A form of one of these clients: `post` sends its secret in it. */
+/** A form from one of these clients; `post` sends its secret in the form. */
 export function clientForm(
   target: string,
   client: keyof typeof GENERATED_SECRETS,
@@ -287,7 +287,7 @@ export function formHeaders(body: Buffer): string[] {
 
 type Amount = { readonly seed: number; readonly batches: number; readonly batch: number };
 
-/** Sends generated requests to both, one after the other; each batch in a minute of its own. How often which status was answered. */
+/** Sends generated requests to both in sequence, each batch in a new minute. Returns how often each status occurred. */
 export async function compareGenerated(
   both: BothWays,
   { seed, batches, batch }: Amount,

@@ -17,11 +17,11 @@ import { type Known, makeRequest } from './generated-requests.ts';
 import { rounds } from '../../world/rounds.ts';
 
 const PLAIN = 'grant_type=client_credentials';
-/** A request that is not as expected is found again by its seed and number. */
+/** The seed and the number of a request identify it when it fails. */
 const SEED = 20_261_121;
 const BATCHES = rounds(4, 1);
 const BATCH = rounds(500, 250);
-/** A few seconds, and many times as much on a machine that is busy with something else. */
+/** A timeout in milliseconds: the test takes seconds, and many times as long on a busy machine. */
 const SLOW_MS = 240_000;
 const PLAIN_SCOPES = ['reports.read reports.write', 'other.read reports.read', 'reports.write'];
 const ODD_SCOPES = [
@@ -97,7 +97,7 @@ describe('requests for machine tokens', () => {
         { seed: SEED, batches: BATCHES, batch: BATCH },
         (random) => makeRequest(random, known),
       );
-      // The comparison says something only where both ways were taken, and each kind of answer was given.
+      // The comparison is meaningful only if both paths were taken and each kind of answer occurred.
       expect(statuses.get('200, fast path')).toBeGreaterThan((BATCHES * BATCH) / 10);
       for (const kind of ['200', '400', '401', '404', '413', '429'])
         expect(statuses.get(kind), kind).toBeGreaterThan(0);
@@ -125,7 +125,7 @@ describe('a plain request for a machine token', () => {
     const headers = ['Authorization', basic('svc'), ...formHeaders(body)];
     const ask = (isLate = false) =>
       both.ask(() => ({ method: 'POST', target: `${path}/oauth/token`, headers, body, isLate }));
-    expect((await ask()).isFast).toBe(false); // nobody knows the client at that address yet
+    expect((await ask()).isFast).toBe(false); // the client isn't known at that address yet
     const { seen, isFast } = await ask();
     expect([isFast, seen[0].status]).toEqual([true, 200]);
     expect(seen[0].headers).toEqual(seen[1].headers);
@@ -149,7 +149,7 @@ describe('a plain request for a machine token', () => {
         body,
       ].join('\r\n');
     const right = basic('svc');
-    // Then the client is known at this address.
+    // Afterwards the client is known at this address.
     await post(world, '/oauth/token', form, { authorization: right });
 
     const wire = await openWire(world.base);
@@ -160,7 +160,7 @@ describe('a plain request for a machine token', () => {
       request(right, `${form}+nobodys`),
       request(right, 'grant_type=client_credentials&scope=other.read', 'close'),
     ].join('');
-    // Cut in the middle of a body; the rest with what follows.
+    // The first part ends inside a body; the second contains the rest and the next requests.
     const cut = form.length * 2 + 250;
     wire.write(bytes.slice(0, cut));
     await expect.poll(() => wire.received().includes('access_token')).toBe(true);
@@ -172,7 +172,7 @@ describe('a plain request for a machine token', () => {
       'reports.read',
       undefined,
       'reports.read',
-      'nobodys', // in the refusal
+      'nobodys', // in the error
       'other.read',
     ]);
     const tokens = answers.flatMap((answer) => /"access_token":"([^"]+)"/.exec(answer)?.[1] ?? []);

@@ -1,5 +1,5 @@
-// Discovery and JWKS by the fast path and through the middleware, byte by byte, over requests that are made up. At level debug the log
-// follows each request through the middleware, so the level says which way a request goes.
+// Discovery and JWKS by the fast path and through the middleware, byte by byte, with generated requests. At level debug the log
+// follows each request through the middleware, so the level decides which path a request takes.
 import Koa from 'koa';
 import { describe, expect, it, vi } from 'vitest';
 import { useWorld } from '../../world/each-store.ts';
@@ -19,7 +19,7 @@ const DURATION = 'postern_http_request_duration_seconds';
 type Level = 'debug' | 'info';
 type Values = readonly { metricName: string; labels: Record<string, string>; value: number }[];
 
-/** Of each list the first are what a plain request has. */
+/** The first items of each list are those of a plain request. */
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'];
 const HOSTS = [
   ['Host: id.example'],
@@ -105,7 +105,7 @@ function targetsOf(base: string): string[] {
   ];
 }
 
-/** Requests of all kinds, as bytes: plain ones, those that differ in one thing, and wild ones. Each is the last of its connection. */
+/** Requests of all kinds, as bytes: plain ones, ones with a single difference, and wild ones. Each is the last of its connection. */
 function makeRequests(base: string, etag: string, count: number): string[] {
   const random = seededRandom(20_240_611);
   const next = (below: number) => Math.floor(random.next() * below);
@@ -113,7 +113,7 @@ function makeRequests(base: string, etag: string, count: number): string[] {
   return Array.from({ length: count }, () => {
     const kind = next(3);
     const oddity = next(6);
-    /** One of the list; of the first `usual` only, where this isn't what the request is odd in. */
+    /** Picks from the list, and only from its first `usual` items unless this is where the request differs. */
     const some = <T>(list: readonly T[], usual: number, thing: number): T => {
       const isOdd = kind === 2 || (kind === 1 && thing === oddity);
       return itemAt(list, next(isOdd ? list.length : usual));
@@ -137,8 +137,8 @@ function makeRequests(base: string, etag: string, count: number): string[] {
 const SOME_ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g;
 
 /**
- * Without what belongs to one answer alone: when it was given, and which request it answers. In which order headers stand
- * also depends on how much of a body was there already.
+ * Removes dates and the request id, which differ between answers, and sorts the headers, whose order also depends
+ * on how much of a body had arrived.
  */
 function masked(answer: string): string {
   const [head = '', ...bodies] = answer
@@ -149,7 +149,7 @@ function masked(answer: string): string {
   return [head.split('\r\n').toSorted().join('\r\n'), ...bodies].join('\r\n\r\n');
 }
 
-/** The bytes as they came, until the other side ended. */
+/** Returns the bytes as received, until the other side closes. */
 async function exchangeBytes(base: string, bytes: string): Promise<string> {
   const wire = await openWire(base);
   wire.write(bytes);
@@ -180,7 +180,7 @@ async function countsOf(world: OpenWorld): Promise<Map<string, number>> {
   );
 }
 
-/** How the counts of requests grew while `work` ran. */
+/** Returns the growth of the request counts while `work` ran. */
 async function growth(world: OpenWorld, work: () => Promise<void>): Promise<Record<string, number>> {
   const before = await countsOf(world);
   await work();
@@ -225,7 +225,7 @@ describe.each([
     });
     for (const [index, bytes] of requests.entries()) expect(short[index], bytes).toBe(long[index]);
     expect(shortCounts).toEqual(longCounts);
-    // The requests are of all kinds, or this says little.
+    // Meaningful only if requests of all kinds occurred.
     const statuses = new Set(long.map((answer) => Number(/HTTP\/1\.1 (?!100)(\d+)/.exec(answer)?.[1])));
     expect([...statuses]).toEqual(expect.arrayContaining([200, 204, 304, 400, 404, 405, 431]));
     expect(longCounts['discovery 200']).toBeGreaterThan(40);

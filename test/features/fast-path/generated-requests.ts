@@ -1,12 +1,12 @@
-// Requests that a client might send, and that no client should: right ones, wrong ones, and right ones in odd spellings. All of it
-// follows from the numbers of a seeded generator, so that the same seed makes the same request.
+// Requests that a client might send, and that no client should: valid ones, invalid ones, and valid ones in odd spellings. They
+// depend only on a seeded generator, so the same seed creates the same requests.
 import type { WireRequest } from './both-ways.ts';
 
 export type Random = {
   /** From 0 to 1, without 1. */
   next(): number;
   pick<T>(from: readonly T[]): T;
-  /** Whether something happens that happens so often. */
+  /** Returns true with this probability. */
   chance(of: number): boolean;
 };
 
@@ -31,16 +31,16 @@ export function seededRandom(seed: number): Random {
 
 export type Known = {
   readonly path: string;
-  /** What the endpoint is for, field by field; each client sends it. */
+  /** The endpoint's own fields, which each client sends. */
   readonly fields: (random: Random) => readonly (readonly [string, string])[];
-  /** Clients by id, with secrets that are right now. */
+  /** The currently valid secrets of each client, by client id. */
   readonly secrets: Readonly<Record<string, readonly string[]>>;
   readonly usual: string;
 };
 
 const WRONG_SECRETS = ['', 'wrong-secret', ' ', 'null', 'kept-elsewhere', '%00', 'ä', 'x'.repeat(3000)];
 const NOBODY = ['', 'nobody', 'spa', 'native', '__proto__', 'constructor', 'toString', 'sv', 'svc ', 'SVC'];
-/** A failure ends being known, so those who guess have addresses of their own, but for a few. */
+/** After a failure a client is no longer known at its address, so most wrong requests come from other addresses. */
 const HONEST = ['10.0.0.1', '10.0.0.2', '2001:db8::1'];
 const GUESSING = ['10.1.0.1', '10.1.0.2', '2001:db8:1::1', '10.0.0.3'];
 
@@ -116,7 +116,7 @@ function authorization(random: Random, id: string, secret: string): string {
   ])();
 }
 
-/** Duplicates, unknown fields, lost ones, another order. */
+/** Duplicates, adds, removes or reorders fields. */
 function spoilForm(random: Random, form: (readonly [string, string])[]): void {
   const any = random.pick(form);
   random.pick([
@@ -139,7 +139,7 @@ function spoilForm(random: Random, form: (readonly [string, string])[]): void {
   ])();
 }
 
-/** As `URLSearchParams` does it, or in one of the spellings that a parser forgives. */
+/** Encodes like `URLSearchParams`, or in another spelling that a parser accepts. */
 function encodeForm(random: Random, form: readonly (readonly [string, string])[]): string {
   const isOdd = random.chance(0.25);
   const encode = (text: string) => {

@@ -1,4 +1,4 @@
-// A feature that says that a client's requests aren't plain costs them the fast path, and nothing else: the engine answers as before.
+// A feature that declares a client's requests not plain only disables the fast path for them: the engine answers as before.
 import Provider from 'oidc-provider';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as account from '../../../src/features/account/run.ts';
@@ -10,7 +10,7 @@ import { post } from '../../world/requests.ts';
 import { basic, refresh } from '../../world/token-endpoint.ts';
 import { GENEROUS, PEOPLE } from '../../world/world.ts';
 
-/** As the engine asks for its context in each request of its own. */
+/** The engine reads its context in each request that it handles. */
 async function isAnsweredByEngine(ask: () => Promise<unknown>): Promise<boolean> {
   const asked = vi.spyOn(Provider, 'ctx', 'get');
   await ask();
@@ -23,11 +23,11 @@ async function isAnsweredByEngine(ask: () => Promise<unknown>): Promise<boolean>
 describe('a feature beside the fast path', () => {
   const world = useWorld();
   beforeAll(() => {
-    // As in production: at debug everything goes through the middleware.
+    // As in production: at debug every request goes through the middleware.
     world().recorded.telemetry.log.level = 'info';
   });
 
-  /** Which of the endpoints were answered by the engine, once the clients are known at their address. */
+  /** Returns the endpoints that the engine answered, once the clients are known at their address. */
   async function answeredByEngine(guard: Guard) {
     const { open } = account;
     const opened = vi.spyOn(account, 'open').mockImplementation((app) => ({ ...open(app), guard }));

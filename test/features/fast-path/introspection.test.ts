@@ -1,4 +1,4 @@
-// The fast path for introspection against the engine’s own answer, which is the reference: two services are asked the same, the
+// The fast path for introspection against the engine’s own answer, which is the reference: two services get the same request, the
 // second in a form that the fast path leaves to the engine.
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
@@ -22,17 +22,17 @@ import { SECRETS, type World } from '../../world/world.ts';
 import { type Known, makeRequest, type Random } from './generated-requests.ts';
 import { rounds } from '../../world/rounds.ts';
 
-/** A request that is not as expected is found again by its seed and number. */
+/** The seed and the number of a request identify it when it fails. */
 const SEED = 20_261_122;
 const BATCHES = rounds(4, 1);
 const BATCH = rounds(500, 250);
-/** A few seconds, and many times as much on a machine that is busy with something else. */
+/** A timeout in milliseconds: the test takes seconds, and many times as long on a busy machine. */
 const SLOW_MS = 240_000;
 const PATH = '/oauth/introspect';
 
 type Tokens = Readonly<Record<string, string>>;
 
-/** Clients that have other scopes, or are gone, once their tokens are issued. */
+/** Clients whose scopes change, or that are removed, after their tokens were issued. */
 const LATER = ['narrowed', 'emptied', 'gone'] as const;
 const laterClient = (id: string, scope: string) => ({
   client_id: id,
@@ -150,7 +150,7 @@ describe('generated introspection requests', () => {
   });
   afterAll(() => both.stop());
 
-  /** Mostly what is answered with yes: the rest goes to the engine in any case. */
+  /** Picks mostly active tokens, because all others go to the engine anyway. */
   function chooseToken(random: Random, known: Tokens): string {
     const likely = ['machine', 'both', 'narrowed', 'duo', 'rs1', 'person', 'person'];
     return known[random.pick(random.chance(0.6) ? likely : Object.keys(known))] ?? '';
@@ -173,7 +173,7 @@ describe('generated introspection requests', () => {
     `IS-01: ${BATCHES * BATCH} of them are answered, reported and counted as the engine alone does it`,
     async () => {
       const statuses = await compareGenerated(both, { seed: SEED, batches: BATCHES, batch: BATCH }, make);
-      // The comparison says something only where both ways were taken, and each kind of answer was given.
+      // The comparison is meaningful only if both paths were taken and each kind of answer occurred.
       expect(statuses.get('200, fast path')).toBeGreaterThan((BATCHES * BATCH) / 10);
       for (const kind of ['200', '400', '401', '404', '413', '429'])
         expect(statuses.get(kind), kind).toBeGreaterThan(0);
@@ -198,7 +198,7 @@ describe('generated introspection requests', () => {
   it('IS-01: a plain question is answered without the engine, and with a cookie by the engine', async () => {
     moveClock(MINUTE + 1);
     const ask = () => both.ask((side) => plain(tokens[side]['machine'] ?? '', basic('rs1')));
-    await ask(); // somebody may have been wrong before
+    await ask(); // an earlier request may have failed
     const before = both.visits();
     const { seen, isFast } = await ask();
     expect([isFast, seen[0].status]).toEqual([true, 200]);

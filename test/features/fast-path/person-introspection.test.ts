@@ -1,5 +1,5 @@
-// The fast path for introspection of people's tokens against the engine's own answer, which is the reference: tokens in every state
-// that one can come to, on each store, asked about by each kind of client.
+// The fast path for introspection of users' tokens against the engine's own answer, which is the reference: tokens in every state
+// that a token can reach, on each store, introspected by each kind of client.
 import { decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { compromiseKey } from '../../../src/keys/ring-actions.ts';
@@ -14,7 +14,7 @@ const PATH = '/oauth/introspect';
 
 type Caller = keyof typeof GENERATED_SECRETS;
 
-/** What is answered without the engine, by whom it may be heard. */
+/** Tokens for which the fast path answers, by the client that may introspect them. */
 const LIVE = {
   rs1: [
     'live',

@@ -1,5 +1,5 @@
-// The fast path for refreshes against the engine's own answer, which is the reference: refresh tokens in every state that one can come to,
-// on each store, and what is stored and works afterwards.
+// The fast path for refreshes against the engine's own answer, which is the reference: refresh tokens in every state that a token can
+// reach, on each store, and what is stored and works afterwards.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { recordKey } from '../../../src/oidc/record-payload.ts';
 import { StoreUnavailable } from '../../../src/store/store.ts';
@@ -23,7 +23,7 @@ type Tokens = Readonly<Record<string, string>>;
 
 const STAFF = ['staff'];
 
-/** `post` is narrowed and reads its claims from the ID token; `web2` goes; what staff alone may use is said later. */
+/** `post` gets fewer scopes and reads its claims from the ID token; `web2` is removed; the staff-only access is added later. */
 function refreshSettings(isAfter: boolean) {
   const [api, other] = GENERATED_WORLD.resources;
   const rules = [{ scope_groups: { 'reports.write': STAFF } }, { access: { groups: STAFF } }];
@@ -91,7 +91,7 @@ async function lateRefreshTokens(world: OpenWorld): Promise<Tokens> {
   };
 }
 
-/** Answered without the engine, by which client. */
+/** The refreshes that need no engine, by client. */
 const PLAIN: Readonly<Record<string, Client>> = {
   live: 'web',
   'without openid': 'web',
@@ -116,14 +116,14 @@ const OTHERS = [
 describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startStore) => {
   standingClock();
   const turns = { fast: createTurns(), engine: createTurns() };
-  /** A minute for the limits, in which the service looks at its keys, without which it signs nothing. */
+  /** Moves the clock by a minute for the limits; the service checks its keys then, without which it signs nothing. */
   async function nextMinute(): Promise<void> {
     moveClock(MINUTE + 1);
     await Promise.all([turns.fast.turn(), turns.engine.turn()]);
   }
   let server: RedisServer | undefined;
   let both: BothWays;
-  /** The newest of each chain, on each side. */
+  /** The newest refresh token of each chain, on each side. */
   let chains: readonly [Record<string, string>, Record<string, string>];
 
   beforeAll(async () => {

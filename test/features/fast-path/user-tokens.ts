@@ -1,4 +1,4 @@
-// Users' tokens in every state that one can come to, on two services of one kind: the second is asked through the engine.
+// Users' tokens in every state that a token can reach, on two equal services: requests to the second go through the engine.
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { authorize, type AuthorizeOptions, exchange, signIn } from '../../world/app.ts';
 import { MINUTE, moveClock } from '../../world/clock.ts';
@@ -16,7 +16,7 @@ type Tokens = Readonly<Record<string, string>>;
 
 const WEB = { scope: 'openid email profile offline_access reports.read other.read' };
 
-/** `web` may use the other API too, which may see names. */
+/** `web` may also use the other API, which may read names. */
 function settings(changed: Readonly<Record<string, object | undefined>>, ofOther: object = {}) {
   const [api, other] = GENERATED_WORLD.resources;
   const clients = GENERATED_WORLD.clients
@@ -39,7 +39,7 @@ const AFTER = settings(
 const tokenOf = async (world: World, options: AuthorizeOptions) =>
   (await signIn(world, options)).tokens.access_token;
 
-/** Issued before the clients and the people of the file changed. */
+/** Issues tokens before the clients and users of the file change. */
 async function earlyTokens(world: World): Promise<Tokens> {
   const browser = newBrowser(world);
   return {
@@ -54,7 +54,7 @@ async function earlyTokens(world: World): Promise<Tokens> {
 
 async function lateTokens(world: OpenWorld): Promise<Tokens> {
   const browser = newBrowser(world);
-  /** In a browser of its own: what ends one of these ends its grant. */
+  /** Signs in with a new browser, because revoking one of these tokens revokes its grant. */
   const signInAnew = () => signIn(world, { scope: OFFLINE });
 
   const live = await signIn(world, { browser, scope: OFFLINE });
@@ -79,7 +79,7 @@ async function lateTokens(world: OpenWorld): Promise<Tokens> {
   const disabled = await tokenOf(world, { person: 'bob', scope: OFFLINE });
   const states = createAccountStates(world.openedStore.documents);
   const voided = await tokenOf(world, { person: 'person1', scope: OFFLINE });
-  // Whatever the time of it: another generation voids what came of an earlier one.
+  // A new generation voids tokens of an earlier one, whatever its time.
   await states.update(PERSON1, { validAfter: 1 });
   const renewed = await tokenOf(world, { person: 'person1', scope: OFFLINE });
   await states.update(PEOPLE.bob, { disabled: true });
@@ -130,7 +130,7 @@ type Turns = ReturnType<typeof createTurns>;
 
 export type BothStates = Readonly<{
   both: BothWays;
-  /** By name, on each side. */
+  /** The tokens by name, on each side. */
   tokens: readonly [Tokens, Tokens];
   stop: () => Promise<void>;
 }>;

@@ -1,4 +1,4 @@
-// The fast path for userinfo against the engine's own answer, which is the reference: tokens in every state that one can come to, on each
+// The fast path for userinfo against the engine's own answer, which is the reference: tokens in every state that one can reach, on each
 // store, and requests that differ in one thing from a plain one.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/store.ts';
@@ -9,7 +9,7 @@ import { type BothStates, DEAD, startBothStates, STORES } from './user-tokens.ts
 
 const PATH = '/oauth/userinfo';
 
-/** What is answered without the engine. */
+/** Tokens for which the fast path answers. */
 const LIVE = [
   'live',
   'refreshed',
@@ -22,7 +22,7 @@ const LIVE = [
   'outlives its session',
   'of a later sign-in',
 ];
-/** Not for userinfo. */
+/** Tokens that userinfo doesn't accept. */
 const OTHERS = ['emptied', 'for one resource', 'refresh'];
 
 /** Each differs from a plain request in one thing. */

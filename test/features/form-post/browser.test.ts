@@ -23,12 +23,12 @@ let world: World;
 let browser: Browser;
 const folder = tempFolder();
 let recipe: Recipe;
-/** Another site than the service's, as an app is: a browser keeps cookies from it that it may. */
+/** The app's origin, on another site than the service, so that SameSite cookies are restricted. */
 let app: string;
-/** What was posted to the app, and every address that a request to it had. */
+/** The forms posted to the app, and the URL and Referer of every request to it. */
 const posts: URLSearchParams[] = [];
 const addresses: string[] = [];
-/** How often a cookie came with a request of the person's own that no form from another site may bring. */
+/** The number of the user's own requests with a cookie that no form from another site may send. */
 let laxCookies = 0;
 
 async function answerAtApp(incoming: IncomingMessage): Promise<Response> {
@@ -38,11 +38,11 @@ async function answerAtApp(incoming: IncomingMessage): Promise<Response> {
     if (headers.cookie?.includes('lax=') === true) laxCookies += 1;
     return recipe.begin();
   }
-  // The browser asks for an icon, too.
+  // The browser also requests an icon.
   if (url !== '/callback') return new Response(null, { status: 204 });
   const body = await text(incoming);
   posts.push(new URLSearchParams(body));
-  // The page says nothing of where the person was, not even the origin.
+  // The page doesn't reveal the previous page, not even its origin.
   expect([method, headers.referer, headers.origin]).toEqual(['POST', undefined, 'null']);
   const { cookie = '', 'content-type': type = '' } = headers;
   expect(cookie).not.toContain('lax=');
@@ -68,7 +68,7 @@ beforeAll(async () => {
   const port = await freePort();
   app = `http://localhost:${port}`;
   await new Promise<void>((resolve) => server.listen(port, 'localhost', resolve));
-  // As printed, with what is on this machine.
+  // The printed text, with the addresses of this machine.
   const here = (block: string) =>
     block.replaceAll('https://intranet.example.com', app).replaceAll('intranet', 'web');
   const { features, clients } = parse(here(yaml)) as Settings;
@@ -99,7 +99,7 @@ async function enterFromApp(page: Page): Promise<void> {
   await press(page, 'Allow');
 }
 
-/** The app's own page, after the post. */
+/** Returns the title of the app's page after the post. */
 async function titleAtApp(page: Page): Promise<string> {
   await page.waitForURL(`${app}/callback`);
   return page.getByRole('heading', { level: 1 }).innerText();
@@ -155,7 +155,7 @@ describe.each([
     };
     await page.goto(authorizationUrl(world, refused), { waitUntil: 'commit' });
     await toTheApp(page);
-    // The state is not this app's, so it refuses the answer.
+    // The app didn't create this state, so it rejects the answer.
     expect(await titleAtApp(page)).toMatch(/^Refused: /);
     expect(posts[1]?.get('state')).toBe(state);
     expect(posts[1]?.get('error')).toBe('login_required');

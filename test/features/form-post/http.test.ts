@@ -24,14 +24,14 @@ const CONFIG = {
 const FORM_POST = { response_mode: 'form_post' };
 const saving = watchSaving();
 
-/** A sign-in that ends on the page with the form. */
+/** Signs in, up to the page with the form. */
 async function posted(world: OpenWorld, changes: Readonly<Record<string, string>> = {}) {
   const { browser, page } = await begin(world, { ...FORM_POST, ...changes });
   const last = await finishPages(browser, page, 'alice');
   return { browser, last, fields: formOf(last, CALLBACK).fields };
 }
 
-/** As the app gets it from the browser. */
+/** The form as the app gets it from the browser. */
 const sentTo = (uri: string, fields: Readonly<Record<string, string>>) =>
   new Request(uri, { method: 'POST', body: new URLSearchParams(fields) });
 
@@ -187,7 +187,7 @@ describe('who gets it', () => {
         iss: world().issuer,
       });
     }
-    // Also where something else is wrong with the request before that is looked at.
+    // Also for a request with another error that is found first.
     const twice = `${world().issuer}/oauth/authorize?client_id=web2&redirect_uri=https://app2.example/cb&response_mode=form_post&request=x`;
     const page = await newBrowser(world()).request(twice);
     expect(page.status).toBe(303);

@@ -1,4 +1,4 @@
-// `postern migrate`: what comes out is loaded as the service does, and the report has all that needs a person.
+// `postern migrate`: the output loads as in the service, and the report lists everything that an administrator must do.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ beforeEach(() => {
   folder = testFolder();
 });
 
-/** Runs the verb on `content`; `report` has a section for each heading. */
+/** Runs the command on `content`; `report` has a section for each heading. */
 async function migrated(from: string, content: unknown, ...args: string[]) {
   const file = path.join(folder, 'other');
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));

@@ -1,4 +1,4 @@
-// `postern user import`: CSV, Authelia's users, those of a Keycloak realm. What is wrong is said at once, and nothing is written then.
+// `postern user import`: CSV, Authelia's users, those of a Keycloak realm. It reports all errors at once, and then writes nothing.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { WORLD_ENV } from '../../world/world.ts';
 const AUTHELIA = { memoryCost: 65_536, timeCost: 3, parallelism: 4 } as const;
 const KEYCLOAK = { memoryCost: 7168, timeCost: 5, parallelism: 1 } as const;
 
-/** A password as an export of Keycloak has it. */
+/** A password in the format of a Keycloak export. */
 function credentialOf(phc: string) {
   const [, , , cost = '', salt, value] = phc.split('$');
   const [memory, hashIterations, parallelism] = cost.split(',').map((one) => one.slice(2));
@@ -106,7 +106,7 @@ describe('postern user import', () => {
     });
     expect(await imported(moved, '--update')).toMatchObject({ code: 0 });
     expect((await stored())[0]).toEqual({ ...anna, groups: ['staff'] });
-    // A proof of the old address is none of the new one.
+    // A verified old address doesn't verify the new one.
     const verified = 'username,email,email_verified\nanna,new@example.com,true\n';
     for (const [file, claims] of [
       [verified, { email: 'new@example.com', email_verified: true }],
@@ -222,7 +222,7 @@ describe('postern user import', () => {
     ['csv', 'username,disabled\nanna,perhaps\n', ['disabled must be true or false']],
     ['csv', 'name\nAnna\n', ['the username must not be empty']],
     ['authelia', `users:\n${'  u: {}\n'.replace('u', 'a')}  a: {}\n`, ['duplicate key "a"']],
-    // Whoever is disabled there isn't enabled here.
+    // A user who is disabled there must not be enabled here.
     ['authelia', 'users: { anna: { disabled: yes } }\n', ['disabled must be true or false']],
     ['keycloak', '{"users":[{"username":"a","enabled":"false"}]}', ['disabled must be true or false']],
     ['authelia', 'a: &a [x, x]\nusers: { anna: { groups: *a } }\n', ['YAML alias']],
@@ -374,7 +374,7 @@ describe('AD-24: imported users beside a service', () => {
     expect(rows.map(({ username }) => username)).toEqual(['ina', 'ivo']);
     expect(rows[0]?.link).toMatch(new RegExp(`^${world().issuer}/interaction/link/[\\w-]{43}$`));
     expect(await imported('csv', csv, '--invite', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
-    // A terminal that is too narrow for a link doesn't cut it.
+    // A link isn't cut on a terminal that is too narrow for it.
     const file = path.join(world().folder, 'ida.csv');
     writeFileSync(file, 'username\nida\n');
     let shown = '';

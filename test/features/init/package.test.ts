@@ -23,7 +23,7 @@ let tarball: string;
 
 beforeAll(async () => {
   const copy = await copyProject();
-  // No builder of images works, and then one does.
+  // First no image builder works, then one does.
   for (const name of ['docker', 'podman', 'buildah']) await putProgram(name, 'exit 1');
   // The machine's own Node on the path, not the one of this checkout: that is what users have.
   const env = { ...ownEnvironment(), PATH: `${released}/bin:${ownEnvironment()['PATH']}` };
@@ -88,7 +88,7 @@ describe('the packed package, installed for the whole machine', () => {
 
   beforeAll(() => npm('install', '--global', '--no-audit', '--no-fund', tarball), 240_000);
 
-  // The app that signs in is the one to try out.
+  // The app that signs in is the demo app.
   it.skipIf(!isShipped('try-out')).each([process.versions.node, '22.18.0'])(
     'on Node.js %s: init, a start and a sign-in',
     async (version) => {
@@ -180,7 +180,7 @@ describe('the packed package in an empty folder', () => {
   });
 });
 
-/** Packing builds, and a build replaces the dist/ that other tests run. */
+/** Copies the project, because packing builds, and a build replaces the dist/ that other tests run. */
 async function copyProject(): Promise<string> {
   const copy = await mkdtemp(path.join(tmpdir(), 'postern-copy-'));
   const own = new Set(['node_modules', 'dist', '.git']);
@@ -201,7 +201,7 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, PATH: own.join(path.delimiter) };
 }
 
-/** The version of the program that the service really runs on: npx starts a shell, the shell starts it. */
+/** The Node version that the service really runs on: npx starts a shell, and the shell starts the service. */
 async function nodeVersionBelow(pid: number): Promise<string> {
   let last = pid;
   for (let child = pid; child !== 0;) {

@@ -19,7 +19,7 @@ const config = { mail: server.mail, account: true };
 const { linkTo, newUser } = createAddressUsers(server);
 const subjectsTo = (address: string) => server.sentTo(address).map(({ headers }) => headers['subject']);
 
-/** GET and HEAD use nothing up (T14). */
+/** GET and HEAD don't use a link up (T14). */
 async function look(world: OpenWorld, link: string): Promise<void> {
   for (const method of ['GET', 'GET', 'GET', 'HEAD']) expect(await statusOf(world, link, method)).toBe(200);
 }
@@ -108,7 +108,7 @@ eachStore(
       await look(world(), undo);
       await user.set(newAddress());
       expect(await statusOf(world(), undo)).toBe(410);
-      // Nor after the user's next change.
+      // It doesn't work after the user's next change either.
       await postLink(world(), await user.link(newAddress()));
       expect(await statusOf(world(), undo)).toBe(410);
     });
@@ -118,7 +118,7 @@ eachStore(
 
 describe('an address', () => {
   const saved: NewRecord[] = [];
-  /** Before each write to a collection. */
+  /** Runs before each write to a collection. */
   let delay: ((collection: string) => Promise<void>) | undefined;
   const breakable = (store: Store): Store => {
     const { documents, records } = store;
@@ -261,7 +261,7 @@ describe('an address', () => {
     for (let times = 0; times < 10; times += 1) expect((await user.ask(to)).status).toBe(200);
     const { status, text } = await user.ask(newAddress());
     expect([status, text]).toEqual([429, expect.stringMatching(/Try again in 2[34] hours\./)]);
-    // Whatever strangers do, the owner of the mailbox gets a link.
+    // Whatever other callers do, the owner of the mailbox gets a link.
     const tagged = to.replace('address', 'Address').replace('@', '+tag@');
     const stranger = await newUser(world());
     for (const expected of [200, 200, 429]) expect((await stranger.ask(tagged)).status).toBe(expected);

@@ -82,7 +82,7 @@ describe('postern mail', () => {
       { id: 'two', email: 'forgot', user: 'ben' },
     ]);
     expect((await verb('mail', 'retry')).stdout).toBe('Retrying 2 emails\n');
-    // A try that is under way isn't followed by a second copy; one that ended with its process is.
+    // A delivery in progress isn't sent again; one whose process ended is.
     const hold = (notBefore: number) =>
       withStore({ folder: path.join(folder, '../data') }, async (store) => {
         for (const found of await createMailJobs(store).list())

@@ -1,4 +1,4 @@
-// Forgotten passwords over HTTP and SMTP: one answer for every name, and an email for whom it is about.
+// Forgotten passwords over HTTP and SMTP: one answer for every name, and an email to the user concerned.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../../world/clock.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
@@ -18,7 +18,7 @@ afterAll(() => server.stop());
 const config = { mail: server.mail, trusted_proxies: ['127.0.0.1'], sign_in: { one_time_codes: true } };
 
 let addresses = 0;
-/** Each from another network: limits have tests of their own. */
+/** Headers of a new network for each request: limits have their own tests. */
 const fromElsewhere = () => ({ headers: { 'x-forwarded-for': `198.${(addresses += 1)}.100.7` } });
 /** Emails with a link, to one mailbox. */
 const linksTo = (address: string) => server.sentTo(address).filter(({ link }) => link !== undefined);
@@ -93,7 +93,7 @@ eachStore(
       expect(await ids('ben@acme.example')).toEqual([ben]);
       await toEmail({ email: 'ben@other.example' });
       expect([await ids('ben@acme.example'), await ids('ben@other.example')]).toEqual([[], [ben]]);
-      // An entry alone gives nobody an email: the user decides.
+      // An index entry alone sends no email: the user record decides.
       await world().openedStore.index.put('mail-addresses', 'anna@acme.example', ben);
       expect(await ids('anna@acme.example')).toEqual([idOfStored('anna')]);
       await toEmail({ email: 'ben@other.example', email_verified: false });

@@ -1,4 +1,4 @@
-// An SMTP server with STARTTLS and a password, in this process, and what it took.
+// An SMTP server with STARTTLS and a password, in this process, and the emails that it accepted.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,9 +9,9 @@ import { makeCertificate } from '../../world/certificate.ts';
 
 export type Letter = Readonly<{
   to: readonly string[];
-  /** As it was sent. */
+  /** The message as it was sent. */
   raw: string;
-  /** Unfolded, by lower-case name; the last of each. */
+  /** Unfolded headers by lower-case name; the last of each name. */
   headers: Readonly<Record<string, string>>;
   /** The text part. */
   text: string;
@@ -51,7 +51,7 @@ export function toLetter(to: readonly string[], raw: string): Letter {
   return { to, raw, headers, text: plain, link, token: link?.split('/').at(-1) ?? '' };
 }
 
-/** `faults`: what it answers instead, from the next email on. */
+/** `faults` are its answers instead, from the next email on. */
 export async function startMailServer(options: SMTPServerOptions = {}, host = 'localhost') {
   const folder = mkdtempSync(path.join(tmpdir(), 'postern-smtp-'));
   const certificate = readFileSync(await makeCertificate(folder, host), 'utf8');
@@ -71,7 +71,7 @@ export async function startMailServer(options: SMTPServerOptions = {}, host = 'l
     },
     onRcptTo: (_address, _session, done) => done(faults.rcpt ? smtpError(faults.rcpt) : null),
     onData(stream, { envelope }, done) {
-      // One that goes away in the middle sends nothing.
+      // A client that disconnects halfway sends nothing.
       void text(stream).then(
         async (raw) => {
           seen.push('data');
@@ -98,11 +98,11 @@ export async function startMailServer(options: SMTPServerOptions = {}, host = 'l
   const caFile = path.join(folder, 'tls.crt');
   return {
     letters,
-    /** What clients did. */
+    /** The clients' actions. */
     seen,
     faults,
     port,
-    /** For the file. */
+    /** The `mail` section of the configuration. */
     mail: {
       from: '"Acme sign-in" <no-reply@acme.example>',
       server: `${options.secure ? 'smtps' : 'smtp'}://localhost:${port}`,

@@ -1,4 +1,4 @@
-// Notices: what a user hears of, in their language, and how often.
+// Notices: their occasions, their language and their frequency.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// The people of the cases of email, in the store of a running world.
+// Users for the email tests, in the store of a running world.
 import { expect } from 'vitest';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { hashPassword } from '../../../src/users/passwords.ts';
@@ -34,7 +34,7 @@ export const fieldOf = (page: string, name: string): string =>
 
 type Asking = { browser?: Browser; headers?: Record<string, string>; page?: 'forgot' | 'sign-up' };
 
-/** What `/forgot`, or another page, answers to a form with this name. */
+/** Returns the answer of `/forgot`, or another page, to a form with this name. */
 export async function askFor(
   world: Pick<OpenWorld, 'issuer' | 'base'>,
   typed: string,
@@ -61,7 +61,7 @@ export async function postLink(world: Listener, link: string): Promise<number> {
   return page.status === 200 ? (await browser.send(page, link)).status : page.status;
 }
 
-/** Until no email and no event waits. */
+/** Waits until no email and no event is pending. */
 export async function quiet({ openedStore: { documents } }: Pick<OpenWorld, 'openedStore'>): Promise<void> {
   await until(async () => {
     expect([...(await documents.list('mail')), ...(await documents.list('user-events'))]).toEqual([]);
@@ -69,19 +69,19 @@ export async function quiet({ openedStore: { documents } }: Pick<OpenWorld, 'ope
 }
 
 export function createAddressUsers(server: Awaited<ReturnType<typeof startMailServer>>) {
-  /** The newest email with a link there. */
+  /** Returns the link of the newest email to this address. */
   async function linkTo(address: string, times = 1): Promise<string> {
     const found = () => server.sentTo(address).filter(({ link }) => link !== undefined);
     await until(() => expect(found()).toHaveLength(times));
     return found().at(-1)?.link ?? '';
   }
 
-  /** A user of the store and a browser that they are signed in with. */
+  /** Adds a user to the store, with a browser that signs in as this user. */
   async function newUser(
     world: Listener & Pick<OpenWorld, 'openedStore'>,
     { email = newAddress(), ...others }: Record<string, unknown> = {},
   ) {
-    // No name is the beginning of another: their ids would be the same.
+    // No name is a prefix of another: their ids would be equal.
     const username = `user${(count += 1)}x`;
     const id = idOfStored(username);
     const users = createStoredUsers(world.openedStore);

@@ -1,5 +1,5 @@
-// Two processes on one store: an outage and a kill lose no email, and send at most one more with the same Message-ID. Links that are used at
-// once leave what they would one after the other, and what is killed in the middle can be repeated.
+// Two processes on one store: an outage and a kill lose no email, and send at most one more with the same Message-ID. Links used at
+// once have the same result as in sequence, and an act that is killed halfway can be repeated.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
@@ -27,7 +27,7 @@ useEnvironment(() => WORLD_ENV);
 const { linkTo, newUser } = createAddressUsers(server);
 const SERVE = path.join(import.meta.dirname, 'fixtures', 'serve.ts');
 const ROUNDS = 3;
-/** From one kill to the next, in writes to the store. */
+/** The distance between two kills, in store writes. */
 const STEP = 6;
 const sorted = (statuses: readonly number[]) => statuses.map(String).toSorted().join(' ');
 
@@ -109,7 +109,7 @@ describe.each(['lmdb', 'redis'] as const)('email of two processes on %s', (engin
     const [{ link = '', headers } = { headers: {} }] = server.sentTo('zoe@acme.example');
     expect(headers).toMatchObject({ subject: 'Your invitation to Postern' });
     expect((await newBrowser(nodeAt(1)).open(link)).text).toContain('name="again"');
-    // Another address, and the link is dead.
+    // Another address invalidates the link.
     await userVerb(nodeAt(0), ['set', 'zoe', '--claim', 'email=zoe@other.example']);
     expect((await newBrowser(nodeAt(1)).request(link)).status).toBe(410);
     const { code, stderr } = await userVerb(nodeAt(0), ['invite', 'yan', '--mail']);
@@ -129,7 +129,7 @@ describe.each(['lmdb', 'redis'] as const)('email of two processes on %s', (engin
       'Your account at Postern was disabled',
     ]);
     for (const { link } of server.letters) expect(link).toBeUndefined();
-    // They can't do anything about it.
+    // This user can't change their password.
     expect(server.letters[1]?.text).not.toContain('Change your password');
   });
 
@@ -152,7 +152,7 @@ describe.each(['lmdb', 'redis'] as const)('email of two processes on %s', (engin
     expect(server.sentTo('ann@acme.example')).toHaveLength(1);
   });
 
-  /** Each at another process. */
+  /** Sends each link to a different process. */
   const post = async (...links: readonly string[]) =>
     Promise.all(links.map((link, index) => postLink(nodeAt(index), link)));
   async function choose(index: number, link: string, username: string): Promise<number> {
@@ -167,10 +167,10 @@ describe.each(['lmdb', 'redis'] as const)('email of two processes on %s', (engin
     await askFor(nodeAt(0), address, { page: 'sign-up', headers });
     return linkTo(address, times);
   }
-  /** Who has the address, by its index. */
+  /** The users with the address, by its index. */
   const namesAt = async (address: string) =>
     (await createStoredUsers(store).findBySort('mail-addresses', address, 5)).map(({ username }) => username);
-  /** By the audit trails. They are written a moment later. */
+  /** The acts in the audit trails, which are written a moment later. */
   async function actsOn(id: string): Promise<string> {
     await delay(200);
     const trails = nodes.map(({ folder: own }) => readFile(path.join(own, 'audit.jsonl'), 'utf8'));
@@ -181,7 +181,7 @@ describe.each(['lmdb', 'redis'] as const)('email of two processes on %s', (engin
       .toSorted()
       .join(' ');
   }
-  /** A user whose address was changed, and the link that undoes that. */
+  /** Creates a user whose address was changed, and the link that undoes the change. */
   async function moved() {
     const [user, b] = [await newUser(nodeAt(0)), newAddress()];
     expect(await post(await user.link(b))).toEqual([200]);
@@ -205,7 +205,7 @@ describe.each(['lmdb', 'redis'] as const)('email of two processes on %s', (engin
       expect(await namesAt(second[0] === 200 ? c : b)).toEqual([user.username]);
       const times = [...first, ...second].filter((status) => status === 200).length;
       expect(await actsOn(user.id)).toBe(times === 1 ? 'address email' : 'address address email email');
-      // Whichever was first, the old mailbox can undo it.
+      // The old mailbox can undo the change, whichever link was first.
       expect(await post(await linkTo(user.old))).toEqual([200]);
       expect(await namesAt(user.old)).toEqual([user.username]);
     },
@@ -281,7 +281,7 @@ describe.each(['lmdb', 'redis'] as const)('email of two processes on %s', (engin
       const [name = ''] = address.split('@');
       const link = await signUpLink(address);
       const check = async () => {
-        // A user whom no name leads to is in nobody's way.
+        // A user without a name entry blocks no other user.
         if ((await namesAt(address)).length === 0)
           expect(await choose(0, await signUpLink(address, 2), name)).toBe(303);
         expect(await namesAt(address)).toEqual([name]);
@@ -329,7 +329,7 @@ describe.each(['lmdb', 'redis'] as const)('email of two processes on %s', (engin
     for (const [index, name] of ['anna', 'dora', 'lou'].entries()) await ask(1, name, 20 + index);
     await until(() => expect(server.seen.filter((what) => what === 'data')).toHaveLength(3));
     nodeAt(0).child.kill('SIGKILL');
-    // A retry leaves alone what may be under way. A quarter of an hour later at most:
+    // A retry skips emails that may be in progress, for at most a quarter of an hour.
     expect((await retry()).stdout).toBe('Retrying 0 emails\n');
     await hurry();
     release();

@@ -1,4 +1,4 @@
-// Sign-up over HTTP and SMTP: one answer for every address, and a user only by the link that proves it.
+// Sign-up over HTTP and SMTP: one answer for every address, and a user only after the link that verifies it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/store.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
@@ -112,7 +112,7 @@ eachStore(
       const link = await linkTo('twin@acme.example');
       expect((await choose(link, 'twin')).status).toBe(303);
       expect(await users().findBySort('mail-addresses', 'twin@acme.example', 5)).toHaveLength(1);
-      // Nor is there a trace of a name that is chosen once the address is free again.
+      // There is no trace either of a name that is chosen once the address is free again.
       const [twin] = await users().findBySort('mail-addresses', 'twin@acme.example', 5);
       const id = twin?.id ?? '';
       await users().setGranted(id, (before) => ({ ...before, claims: {} }));
@@ -120,7 +120,7 @@ eachStore(
       const { index } = world().openedStore;
       expect(await index.page('usernames', { prefix: 'trace', limit: 1 })).toEqual([]);
       await users().setGranted(id, (before) => ({ ...before, claims: { email: 'twin@acme.example' } }));
-      // The browser was lost: an invitation is sent to the address.
+      // Without the first browser, the address gets an invitation.
       await askFor(world(), 'twin@acme.example', fromElsewhere());
       await isSent();
       expect(subjectsTo('twin@acme.example').at(-1)).toBe('Your invitation to Postern');
@@ -180,7 +180,7 @@ eachStore(
       for (let tag = 0; tag < 5; tag += 1) await signUp(`dan+${tag}@acme.example`);
       await isSent();
       expect(server.letters.filter(({ to }) => to.join().startsWith('dan+'))).toHaveLength(3);
-      // Else sign-ups would keep users from their resets.
+      // Otherwise sign-ups would block users' password resets.
       expect(subjectsTo('lou@acme.example')).toContain('Reset your password for Postern');
       const from = fromElsewhere();
       for (let times = 0; times < 4; times += 1) await signUp('dan@acme.example', from);

@@ -1,4 +1,4 @@
-// Email over real SMTP: never without TLS, to one address, and what a server's answer means.
+// Email over real SMTP: always with TLS, to one address, and the meaning of a server's answers.
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { probeMail } from '../../../src/features/mail/commands.ts';
 import { mailAddress, parseSender, parseServer } from '../../../src/features/mail/feature.ts';
@@ -30,7 +30,7 @@ const settingsOf = (name: Name) => {
   return { ...mail, ca: readFileSync(mail.ca.slice('file:'.length), 'utf8'), replyTo: undefined };
 };
 const MESSAGE = { id: 'one', to: 'anna@acme.example', subject: 'Subject', text: 'Text', html: '<p>Text</p>' };
-/** The failure, or what arrived. */
+/** Sends an email; resolves to the failure or the received email. */
 const send = (name: Name, settings = {}, message = {}) =>
   sendMessage({ ...settingsOf(name), ...settings }, { ...MESSAGE, ...message }).then(
     () => servers[name].letters,
@@ -75,7 +75,7 @@ describe('an email', () => {
     const short = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.timeout(200));
     servers.right.faults.hold = new Promise(() => {});
     expect(await send('right')).toMatchObject({ reason: 'timeout', mayPass: true });
-    // The next try begins after a minute.
+    // The next attempt begins after a minute.
     expect(short.mock.lastCall?.[0]).toBeLessThan(60_000);
     short.mockRestore();
     delete servers.right.faults.hold;

@@ -36,7 +36,7 @@ async function planOf(current: string, next: string): Promise<Plan> {
   return toPlan(await side(current), await side(next), NOW);
 }
 
-/** `breaking clients[web]: …`, one line an item. */
+/** One line per item, as in `breaking clients[web]: …`. */
 const lines = ({ items }: Plan) =>
   items.map(({ severity, path, message }) => `${severity} ${path}: ${message}`);
 
@@ -75,7 +75,7 @@ describe('a plan', () => {
   ])('calls it breaking when %j leaves something out or changes it', async (keys, line) => {
     const plan = await planOf(withWeb(), withWeb(keys));
     expect([plan.result, ...lines(plan)]).toEqual(['breaking', `breaking clients[web].${line}`]);
-    // The other way round adds what was left out: no harm, except for an app that authenticates otherwise.
+    // The reverse change adds the omitted settings: harmless, except for an app that authenticates differently.
     const back = await planOf(withWeb(keys), withWeb());
     expect(back.result).toBe('token_endpoint_auth_method' in keys ? 'breaking' : 'changes');
   });
@@ -149,7 +149,7 @@ describe('TK-10: a plan for secrets', () => {
     expect(lines(await planOf(withSecrets(OLD), withSecrets(OLD, NEW)))).toEqual([
       expect.stringMatching(/^change clients\[web\]\.client_secrets\[new \w{12}\]: added valid … to …$/),
     ]);
-    // Also one that ends now.
+    // Also if the old secret expires now.
     for (const next of [withSecrets(NEW), withSecrets(until('2025-12-31'), NEW)]) {
       expect(lines(await planOf(withSecrets(OLD, NEW), next))).toEqual([
         expect.stringMatching(
@@ -270,7 +270,7 @@ describe('a plan of sign-ins', () => {
       ],
     ],
     [
-      // Carol couldn't before.
+      // Carol couldn't sign in before.
       'a stronger factor that an app needs',
       file(BOTH, 'require: second_factor'),
       file(BOTH, 'require: passkey'),

@@ -1,5 +1,5 @@
-// A stranger who knows alice's password, and has a browser of their own, an account of their own and whatever they could watch, gets
-// no further than the second step: no session, no code, no browser that is trusted.
+// An attacker with alice's password, another browser, another account and everything they could observe gets no further than the
+// second step: no session, no code, no trusted browser.
 import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
@@ -43,12 +43,12 @@ const CONFIG = {
 const turns = createTurns();
 const OPTIONS = { issuer: 'https://id.example', config: CONFIG, rotationTimer: turns.timer };
 
-/** Wrong codes of another test don't count any more. */
+/** Moves the clock, so that wrong codes of other tests no longer count. */
 async function pass(seconds = HOUR + MINUTE): Promise<void> {
   moveClock(seconds);
   await turns.turn();
 }
-/** People add their first factor themselves, and one app needs one. */
+/** Users add their first factor themselves, and one app needs one. */
 const SELF = {
   ...CONFIG,
   sign_in: { one_time_codes: true, recovery_codes: 10, enrolment: 'self' },
@@ -56,7 +56,7 @@ const SELF = {
 };
 const REQUEST = { scope: 'openid' };
 
-/** The right password, and where that leads. */
+/** Sends the correct password, and returns the next page. */
 const half = (world: OpenWorld, browser?: Browser, request: Parameters = REQUEST) =>
   enterPassword(world, request, { browser });
 
@@ -69,7 +69,7 @@ async function whole(world: OpenWorld, code: string, browser?: Browser, request?
 
 const namesOf = (browser: Browser) => browser.cookies.map(({ name }) => name);
 
-/** What a browser is good for: nothing, when nobody is signed in with it. */
+/** Expects that the browser has no access, because no user is signed in. */
 async function expectNobody(world: OpenWorld, browser: Browser): Promise<void> {
   expect(await silently(world, browser, REQUEST)).toBe('login_required');
 }
@@ -102,7 +102,7 @@ describe('a half sign-in', () => {
       const answer = await browser.request(`${world().issuer}${path}`);
       expect(answer.text).not.toContain('alice');
     }
-    // Its own page goes on all the same.
+    // A complete sign-in still works.
     const other = await half(world());
     expect(codeOf(await whole(world(), app.code()).then(({ page: done }) => done))).toBeDefined();
     await expectNobody(world(), other.browser);
@@ -148,7 +148,7 @@ describe('a half sign-in', () => {
     }
     await expectNobody(world(), victim);
     await expectNobody(world(), attacker.browser);
-    // Her code wasn't used up by that.
+    // This didn't use up her code.
     const done = await whole(world(), app.code());
     expect(codeOf(done.page)).toBeDefined();
   });
@@ -208,14 +208,14 @@ describe('a half sign-in', () => {
       [401, 401, 401, 401, 401, 303],
       new Set([400]),
     ]);
-    // Nobody declined anything, and somebody knows a password.
+    // The records report no cancelled sign-in, and that a password is known.
     const records = world().recorded.audit().slice(earlier);
     expect(records.map(({ event, outcome, reason: why }) => [event, outcome, why])).toEqual([
       ['password_accepted', 'success', undefined],
       ...Array.from({ length: 5 }, () => ['second_factor', 'failure', reason]),
       ['second_factor', 'failure', 'too_many_attempts'],
     ]);
-    // Right ones don't count, and a new sign-in goes on.
+    // Correct codes don't count, and a new sign-in continues.
     const next = await half(world());
     const done = await next.browser.submit(next.page, '/passkey', {
       response: key.assert(world(), next.page),
@@ -224,7 +224,7 @@ describe('a half sign-in', () => {
   });
 });
 
-/** `auth_time`, `acr` and `amr` of the code that a page left with. */
+/** Returns `auth_time`, `acr` and `amr` for the code of a page's redirect. */
 async function proofOf(world: OpenWorld, page: Page, client?: 'web2') {
   const answer = await redeem(world, { code: codeOf(page), ...(client && { client }) });
   return { tokens: answer.body, claims: decodeJwt(textOf(answer, 'id_token')) };
@@ -247,7 +247,7 @@ describe('a session of less than the person has', () => {
     const begun = await half(world(), newBrowser(world()), request);
     const consent = await begun.browser.submit(begun.page, '/code', { code: app.code() });
     expect(consent.text).toContain('/consent"');
-    // Another factor is added, or one removed, in another browser.
+    // Another browser adds or removes a factor.
     await setFactors(world(), 'alice', { oneTimeCode: app.factor, sessionsSince: 1 });
     const done = await begun.browser.submit(consent, '/consent');
     expect(codeOf(done)).toBeUndefined();
@@ -283,7 +283,7 @@ describe('a session of less than the person has', () => {
     );
     const second = await signInAs(browser, login, 'bob', '/switch');
     expect(isSecondStep(second)).toBe(true);
-    // Alice's own consent is still hers.
+    // Alice's own consent is unchanged.
     expect(await silently(world(), browser, REQUEST)).toBe('signed in');
     const refused = await browser.submit(second, '/code', { code: app.code(1) });
     expect(codeOf(refused)).toBeUndefined();
@@ -346,7 +346,7 @@ describe('the page for factors', () => {
     await world().reload(config);
   };
   const own = () => ownFactors(world());
-  /** The list, after a sign-in by the password and, where asked, this code. */
+  /** Opens the list, after a sign-in with the password and, if requested, this code. */
   async function list(person: 'alice' | 'bob' = 'alice', code = '', browser = newBrowser(world())) {
     const login = await browser.open(url());
     const next = await signInAs(browser, login, person);
@@ -519,7 +519,7 @@ describe('a passkey that somebody else shows', () => {
   });
 });
 
-/** Whether the document of a person's factors can be read, and written. */
+/** Which access to the document of a user's factors fails. */
 let away: 'nothing' | 'reading' | 'writing' = 'nothing';
 
 async function failing<T>(what: typeof away, act: () => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-// What `amr` says of each way to sign in, and how strong it is.
+// The `amr` values of each way to sign in, and its level.
 import { describe, expect, it } from 'vitest';
 import { levelOf } from '../../../src/users/authentication-methods.ts';
 import { amrOf, isRecovered, type Proof } from '../../../src/features/second-factors/proofs.ts';
@@ -14,7 +14,7 @@ describe('a sign-in', () => {
     ['a passkey', [key(true, false)], 'hwk user mfa', 'passkey'],
     ['a synced passkey', [key(true, true)], 'swk user mfa', 'passkey'],
     ['a password and a passkey', ['password', key(true, true)], 'pwd swk user mfa', 'passkey'],
-    // No way in of ours: nothing may take it for more than it is.
+    // The service offers no such sign-in: the level must not be higher than this.
     ['a security key alone', [key(false, false)], 'hwk', 'password'],
   ] satisfies (readonly [string, readonly Proof[], string, string])[])(
     'MF-35: by %s says what was done',

@@ -1,4 +1,4 @@
-// From an operator's link to a person's own page for factors, as a person walks it in a real browser.
+// From an administrator's link to the user's page for factors, in a real browser.
 import { Secret, TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -33,17 +33,17 @@ async function visitWithKeys(
   return page;
 }
 
-/** What an operator hands out for a first factor. */
+/** Creates an administrator's link for a first factor. */
 const linkOf = async () =>
   oneTimeLinkUrl(place.world.issuer, await newLink(place.world, 'factors', PEOPLE.alice));
 
-/** The app that took the key from the page. */
+/** The codes of an app that got the key from the page. */
 async function appWith(page: Page): Promise<(periods?: number) => string> {
   const totp = new TOTP({ secret: Secret.fromBase32(await page.locator('.secret').innerText()) });
   return (periods = 0) => totp.generate({ timestamp: Date.now() + periods * CODE_PERIOD * 1000 });
 }
 
-/** Each item of the list of factors, in words. */
+/** The text of each item in the list of factors. */
 const listed = (page: Page) => page.locator('.items:has(form) li').allInnerTexts();
 
 describe.each([
@@ -94,7 +94,7 @@ it('a passkey is added by a link, named, and is then a whole sign-in', async () 
   await press(page, 'Add a passkey');
   await heading(page, 'Two-step verification is on');
   await page.getByRole('link', { name: 'Get recovery codes' }).click();
-  // The browser offers it in the field of the username.
+  // The browser offers the passkey in the username field.
   await press(page, 'Continue');
   await heading(page, 'Security');
   expect((await listed(page)).join()).toContain('Laptop at home');

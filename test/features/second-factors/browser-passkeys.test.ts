@@ -20,7 +20,7 @@ useVisitors(withPasskeys, (begun) => (place = begun));
 
 const signInUrl = () => authorizationUrl(place.world, { client_id: 'web', redirect_uri: `${place.home}cb` });
 
-/** A browser with an authenticator, at the sign-in of an app. Older ones don't offer passkeys in a field. */
+/** Opens a sign-in in a browser with an authenticator. Older browsers don't offer passkeys in a field. */
 async function visitWithAuthenticator(
   { offers = true, ...authenticator }: Authenticator & { readonly offers?: boolean },
   url = signInUrl(),
@@ -73,7 +73,7 @@ describe('a passkey', () => {
   it('that cannot verify its person is no whole sign-in: the browser has none to offer, and the page stays', async () => {
     const key = await givePasskey(place.world, 'alice', { key: new SoftwareKey({ verifiesUser: false }) });
     const page = await visitWithAuthenticator({ verifiesUser: false, keys: [key], offers: false });
-    // What the page asks the browser, as it ends.
+    // Records the outcome of the page's requests to the browser.
     await page.evaluate(`(() => {
       const get = navigator.credentials.get.bind(navigator.credentials);
       window.asked = new Promise((done) => {
@@ -106,7 +106,7 @@ describe('a passkey', () => {
     const relayed = await visitWithAuthenticator({ answers: false });
     const form = relayed.locator('form[data-passkey]');
     const options = await form.getAttribute('data-options');
-    // To the browser every port of the host is the same relying party.
+    // To the browser, every port of the host is the same relying party.
     const page = await visitWithAuthenticator({ keys: [key] }, place.home.replace('127.0.0.1', 'localhost'));
     const response = await page.evaluate<string>(`
       navigator.credentials

@@ -1,4 +1,4 @@
-// The second step of a sign-in in a real browser, as people walk it: with scripts and without, and by the keyboard alone.
+// The second step of a sign-in in a real browser: with and without scripts, and with the keyboard alone.
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../../world/authorization-request.ts';
@@ -35,7 +35,7 @@ beforeEach(async () => {
 const authorizeUrl = (client: 'web' | 'web2') =>
   authorizationUrl(place.world, { client_id: client, redirect_uri: `${place.home}cb` });
 
-/** A new visitor at the sign-in. */
+/** Opens the sign-in in a new browser. */
 async function visit(client: 'web' | 'web2', options: BrowserContextOptions = {}): Promise<Page> {
   const page = await place.visit(options);
   await page.goto(authorizeUrl(client));
@@ -72,7 +72,7 @@ describe('by mouse', () => {
   });
 });
 
-/** The last digit sends the form. */
+/** Types all digits of a code; the last one sends the form. */
 async function typeToTheLastDigit(page: Page, code: string): Promise<void> {
   await typeIn(page, code.slice(0, -1));
   await page.keyboard.press(code.slice(-1));

@@ -1,4 +1,4 @@
-// A stranger who knows alice's password and a code of hers, or a recovery code: what they can't open, add, remove and renew with them.
+// An attacker with alice's password and a code of hers, or a recovery code: what they can't open, add, remove or renew.
 import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
@@ -45,7 +45,7 @@ const turns = createTurns();
 const OPTIONS = { issuer: 'https://id.example', config: CONFIG, rotationTimer: turns.timer };
 const BANK = { client_id: 'post', scope: 'openid' };
 
-/** A key has the handle of the form that added it; where it is known whose it is, it may send none. */
+/** A key sends the handle of the form that added it; where the user is already known, it may send none. */
 const NAMES_NOBODY = { userHandle: undefined };
 
 type Prove = (page: Page) => readonly [action: string, fields: Parameters];
@@ -87,7 +87,7 @@ function useOwner() {
     const [action, fields] = prove(page);
     return read(browser, await browser.submit(page, action, fields as Record<string, string>));
   }
-  /** A session by the password and this. */
+  /** Signs in with the password and this proof. */
   async function signedIn(prove: Prove, request: Parameters = { scope: 'openid' }) {
     await pass();
     const { browser, page } = await begin(world(), request);
@@ -120,7 +120,7 @@ describe('whoever has a passkey', () => {
     const { browser } = await signedIn(code);
     const before = await factorsPage(browser);
     expect(isList(before)).toBe(true);
-    // Added elsewhere meanwhile.
+    // These were added elsewhere in the meantime.
     const { oneTimeCode, recoveryCodes } = await own();
     await givePasskey(world(), 'alice', { key, oneTimeCode, recoveryCodes });
     const stored = await own();
@@ -163,11 +163,11 @@ describe('whoever has a passkey', () => {
 describe('a recovery', () => {
   const { world, own, owner, pass, step, read, signedIn, open, factorsPage, add } = useOwner();
 
-  /** Its handle is the one that the page asked it for. */
+  /** Signs in with the passkey alone, with the user handle that the page requested. */
   const asAlone = async (key: SoftwareKey, page: Page) =>
     key.assert(world(), page, { userHandle: (await own()).handle ?? '' });
 
-  /** Neither in an old session nor in a new one. */
+  /** Expects no access, in an old session or a new one. */
   async function expectShut(browser: Browser, key: SoftwareKey): Promise<void> {
     const bank = await open(browser, BANK);
     expect(codeOf(bank)).toBeUndefined();
@@ -190,7 +190,7 @@ describe('a recovery', () => {
     const list = await add(browser, await factorsPage(browser), theirs);
     expect(isList(list), list.text).toBe(true);
     expect((await own()).passkeys.map(({ recovered }) => recovered)).toEqual([undefined, true]);
-    // The owner's opens it as before, so it can't be removed meanwhile.
+    // The owner's factor still gives access, so it can't be removed in the meantime.
     const kept = await browser.submit(list, '/remove', { id: mine.id });
     expect([kept.status, (await own()).passkeys.length]).toEqual([422, 2]);
     await expectShut(browser, theirs);
@@ -207,7 +207,7 @@ describe('a recovery', () => {
     await pass(23 * HOUR);
     await expectShut(browser, theirs);
     await pass(2 * HOUR);
-    // What came of a sign-in before doesn't change.
+    // Results of an earlier sign-in don't change.
     expect(await silently(world(), early.browser, BANK)).toBe('interaction_required');
     await world().reload({
       ...CONFIG,
@@ -307,7 +307,7 @@ describe('a recovery', () => {
     expect(isList(await add(again.browser, next, theirs))).toBe(true);
     await expectShut(again.browser, theirs);
 
-    // In the session of the recovery, too.
+    // Also in the session that used a recovery code.
     const bank = await open(browser, BANK);
     expect(codeOf(await finishPages(browser, await step(browser, bank, by(key)), 'alice'))).toBeDefined();
     const made = await browser.submit(await factorsPage(browser), '/recovery-codes');
@@ -330,7 +330,7 @@ describe('the page for factors', () => {
     expect(isLogin(await factorsPage(browser))).toBe(true);
     const late = await browser.submit(list, '/recovery-codes');
     expect([late.status, (await own()).recoveryCodes.length]).toEqual([403, 9]);
-    // Nor within a sign-in.
+    // Not within a sign-in either.
     expect(isLogin(await open(browser, BANK))).toBe(true);
 
     const key = uv();
@@ -390,7 +390,7 @@ describe('require: passkey with max_age', () => {
       await pass(2 * HOUR);
       const asked = await open(browser, request);
       expect(isPasskeyStep(asked), asked.text).toBe(true);
-      // Half a sign-in of another account shows a form for codes in the same interaction, and is over after five minutes.
+      // A pending sign-in of another account shows a code form in the same interaction, and expires after five minutes.
       const login = await browser.open(`${asked.url}?account=other`);
       const half = await signInAs(browser, login, 'bob', '/switch');
       expect(half.text).toContain('name="code"');
@@ -402,7 +402,7 @@ describe('require: passkey with max_age', () => {
       const audit = world().recorded.audit('second_factor').at(-1);
       expect(audit).toMatchObject({ outcome: 'failure', reason: 'passkey_required' });
       expect(isPasskeyStep(await open(browser, request))).toBe(true);
-      // Nor with her own password in the place of the other account's.
+      // Not with her own password instead of the other account's either.
       const again = await signInAs(
         browser,
         await browser.open(`${asked.url}?account=other`),

@@ -1,4 +1,4 @@
-// `postern user factors` and `user enrol`, and what the other commands say and do of second factors, on a running service.
+// `postern user factors` and `user enrol`, and how the other commands show and change second factors, on a running service.
 import { describe, expect, it } from 'vitest';
 import { parseForm } from '../../../src/store/form.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
@@ -38,7 +38,7 @@ const NOBODY = 'usr_gone000000000000003';
 const user = (world: OpenWorld, args: readonly string[], input = '') =>
   runVerb(['user', ...args, '--config', world.configFile], input);
 
-/** What it prints for programs. */
+/** Runs a command, and returns its JSON output. */
 async function printed(world: OpenWorld, args: readonly string[], input = ''): Promise<unknown> {
   const { code, stdout, stderr } = await user(world, [...args, '--json'], input);
   expect([code, stderr]).toEqual([0, '']);
@@ -67,7 +67,7 @@ anyStore(
       });
       expect(await printed(world(), ['list'])).toMatchObject([
         { username: 'alice', factors: { passkeys: 1, one_time_codes: true, recovery_codes: 3 } },
-        // Not invited: people of the file can have a passkey and no password.
+        // Not invited: users of the file can have a passkey and no password.
         { username: 'bob', invited: false, factors: { passkeys: 0, one_time_codes: false } },
       ]);
       const counts = '1 passkey, one-time codes, 3 recovery codes';
@@ -98,7 +98,7 @@ anyStore(
         recovery_codes: 3,
       });
       expect(await silently(world(), browser, { scope: 'openid' })).toBe('login_required');
-      // The credential is nobody's now, and the person gets a notice.
+      // The credential has no owner now, and the user gets a notice.
       const store = await factorsOf(world());
       expect(await store.claimCredential(key.id, PEOPLE.bob)).toBe(true);
       expect((await store.get(PEOPLE.alice)).notices).toMatchObject([
@@ -108,7 +108,7 @@ anyStore(
       expect(isSecondStep((await passwordOf(world(), 'alice')).page)).toBe(true);
       expect(await printed(world(), ['factors', 'alice', '--remove', 'one-time-codes'])).toMatchObject({
         passkeys: [],
-        // They stand in for nothing any more.
+        // Recovery codes without a factor to replace are removed.
         recovery_codes: 0,
       });
       const left = await passwordOf(world(), 'alice');
@@ -194,7 +194,7 @@ describe('without sign_in in the file', () => {
         expect(isConsent(next)).toBe(true);
         await finishPages(strong, next, 'alice');
 
-        // As an earlier version left it: the mark comes with the reload.
+        // The state that an earlier version left: the reload adds the mark.
         const { documents } = world.openedStore;
         const unmarked = '{"v":1,"disabled":false,"validAfter":0}';
         await documents.put('account-state', PEOPLE.alice, unmarked, (await stateOf(world))?.version ?? 0);
@@ -222,7 +222,7 @@ describe('without sign_in in the file', () => {
         const world = place();
         const { documents } = world.openedStore;
         const states = createAccountStates(documents);
-        // What an earlier version does with it.
+        // How an earlier version handles it.
         const read = async () => parseForm((await stateOf(world))?.value ?? '{}', 'the state of a user');
         await giveOneTimeCodes(world, 'alice');
         await expect(read()).rejects.toThrow(

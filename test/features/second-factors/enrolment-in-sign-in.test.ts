@@ -1,4 +1,4 @@
-// A person who lacks the factor that an app needs adds it within the sign-in, where the file or a factor of theirs allows it.
+// A user without the factor that an app needs adds it within the sign-in, if the file or another factor of theirs allows it.
 import { describe, expect, it } from 'vitest';
 import { type Browser, fieldOf, type Page } from '../../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
@@ -46,12 +46,12 @@ async function atEnrol(world: OpenWorld, client_id: 'spa' | 'web2', browser: Bro
   return { browser, page: shown };
 }
 
-/** Both forms of the page go to one address. */
+/** Adds an app. Both forms of the page go to one address. */
 async function addApp(browser: Browser, page: Page, code = codeFor(page)): Promise<Page> {
   return browser.submit(page, '/enrol', { sealed: fieldOf(page, 'sealed'), code });
 }
 
-/** Past the notices, to the consent. */
+/** Confirms the notices, up to the consent. */
 async function readOn(browser: Browser, page: Page): Promise<Page> {
   expect(page.text, page.url).toContain('/notice"');
   return browser.submit(page, '/notice');
@@ -80,7 +80,7 @@ describe('where the first factor is left to people', () => {
       action: 'added',
       reason: 'wrong_code',
     });
-    // The browser that added it isn't told of it.
+    // The browser that added it gets no notice.
     const added = await addApp(browser, page);
     expect(isConsent(added), added.text).toBe(true);
     expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject({
@@ -95,7 +95,7 @@ describe('where the first factor is left to people', () => {
     const next = await atEnrol(world, 'spa');
     expect(isSecondStep(next.page)).toBe(true);
     expect((await next.browser.submit(next.page, '/code', { code: codeFor(page) })).status).toBe(401);
-    // Another session is told.
+    // Another session gets the notice.
     const told = await next.browser.submit(next.page, '/code', { code: codeFor(page, 1) });
     expect(told.text).toContain('An authenticator app was added');
     expect(isConsent(await readOn(next.browser, told))).toBe(true);

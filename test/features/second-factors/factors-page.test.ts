@@ -1,4 +1,4 @@
-// The person's own page for factors, over HTTP: who may add and remove what, and what it does to everything else of the person.
+// The user's page for factors, over HTTP: who may add and remove what, and the effect on the user's sessions, tokens and links.
 import { describe, expect, it } from 'vitest';
 import { type Browser, fieldOf, type Page } from '../../world/browser.ts';
 import { standingClock } from '../../world/clock.ts';
@@ -41,7 +41,7 @@ standingClock();
 
 const codesIn = ({ text }: Page) => [...text.matchAll(/<code>([^<]+)<\/code>/g)].map(([, code = '']) => code);
 
-/** Through the sign-in, to the page. */
+/** Signs in, and opens the page. */
 async function openFactors(world: OpenWorld, browser = newBrowser(world), step: object = {}): Promise<Page> {
   const page = await browser.open(`${world.issuer}/account/factors`);
   if (!isLogin(page)) return withAddForms(browser, page);
@@ -75,10 +75,10 @@ anyStore(
       const code = codeFor(refused);
       const added = await addCode(browser, refused);
       expect(isList(added), added.text).toBe(true);
-      // The last step of the first factor.
+      // Recovery codes are the last step of the first factor.
       expect(codesIn(added)).toHaveLength(10);
       expect((await browser.open(`${world.issuer}/account/factors`)).text).toContain('Authenticator app');
-      // MF-18: the code that confirmed it signs nobody in.
+      // MF-18: the code that confirmed it can't sign in.
       const other = await begin(world);
       const step = await signInAs(other.browser, other.page, 'alice');
       expect((await other.browser.submit(step, '/code', { code })).status).toBe(401);
@@ -122,7 +122,7 @@ anyStore(
       expect(isList(added), added.text).toBe(true);
       const { passkeys, handle: stored } = await ownFactors(world);
       expect(passkeys.map(({ id }) => id)).toEqual([key.id]);
-      // MF-11: nothing about the person is in what the authenticator keeps.
+      // MF-11: the authenticator stores no data about the user.
       expect([stored, stored?.includes(PEOPLE.alice)]).toEqual([fieldOf(page, 'handle'), false]);
     });
 

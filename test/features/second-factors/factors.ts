@@ -1,4 +1,4 @@
-// What several tests of second factors read.
+// Helpers that several tests of second factors use.
 import type { Page } from '../../world/browser.ts';
 
 /** The names of the levels, as acr has them. */

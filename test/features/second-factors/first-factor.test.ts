@@ -1,4 +1,4 @@
-// The first factor of a person, over HTTP: by a link of an operator, by an invitation, or within a sign-in where the file allows that.
+// The first factor of a user, over HTTP: by an administrator's link, by an invitation, or within a sign-in where the file allows that.
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/store.ts';
@@ -82,7 +82,7 @@ eachStore(
       await setFactors(world, 'alice');
       const token = await newLink(world, 'factors', PEOPLE.alice);
       const page = await newBrowser(world).open(urlOf(world, token));
-      // As an enrolment and a removal leave it.
+      // The state after an enrolment and a removal.
       await setFactors(world, 'alice', { sessionsSince: 2 });
       expect((await newBrowser(world).open(urlOf(world, token))).status).toBe(410);
       expect((await newBrowser(world).submit(page, token, appIn(page))).status).toBe(410);

@@ -1,4 +1,4 @@
-// Passkeys that somebody prepared: keys that lie about what they are, forms that are sent twice, and pages that were altered.
+// Forged passkeys: keys with false claims about themselves, forms that are sent twice, and altered pages.
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ const OPTIONS = {
 
 standingClock();
 
-/** Alice at her page for factors, who had none. */
+/** Opens the page for factors as alice, who has no factor. */
 async function atFactors(world: OpenWorld) {
   moveClock(2 * MINUTE);
   await setFactors(world, 'alice');
@@ -49,7 +49,7 @@ async function signInBy(world: OpenWorld, key: SoftwareKey, changes: Parameters<
   return browser.submit(page, '/passkey', { response: key.assert(world, page, changes) });
 }
 
-/** CBOR of a FIDO U2F attestation that is right, by a maker that nobody knows. */
+/** CBOR of a valid FIDO U2F attestation by an unknown manufacturer. */
 function byUnknownMaker(key: SoftwareKey) {
   const made = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-noenc', '-keyout', '-'];
   const names = ['-subj', '/CN=Maker', '-days', '2'];
@@ -193,7 +193,7 @@ describe('the passkeys of one person', () => {
     const world = place();
     for (const synced of [false, true]) {
       const key = new SoftwareKey({ synced });
-      // One that an earlier version stored: its next use says it.
+      // A passkey that an earlier version stored: its next use shows it.
       await givePasskey(world, 'alice', { key });
       expect(isLogin(await signInBy(world, key, {}))).toBe(false);
       expect(isLogin(await signInBy(world, key, { synced: !synced }))).toBe(true);
@@ -218,6 +218,6 @@ it('MF-07: the counter of a passkey may be 0 for ever, and never 0 again', async
   expect([passkeys[0]?.suspect, notices.map(({ what }) => what)]).toEqual([true, ['passkey_refused']]);
   expect(isLogin(await signInBy(world, key, { counter: 100 }))).toBe(true);
   const { browser, page } = await begin(world);
-  // It is still all that she has.
+  // It is still her only factor.
   expect((await signInAs(browser, page, 'alice')).status).toBe(403);
 });

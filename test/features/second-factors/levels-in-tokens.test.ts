@@ -1,4 +1,4 @@
-// What tokens say of the sign-in that they came of, and what they are good for at a client that requires more of one.
+// What tokens say about their sign-in, and whether they work at a client that requires a higher level.
 import { decodeJwt } from 'jose';
 import { beforeAll, expect, it } from 'vitest';
 import { signIn, takeCode } from '../../world/app.ts';
@@ -79,7 +79,7 @@ anyStore(
       await expectDead(world(), tokens.access_token, tokens.refresh_token);
       const late = await redeem(world(), { code: unused.code, verifier: unused.verifier });
       expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
-      // Elsewhere it goes on.
+      // Other clients still accept it.
       expect((await refresh(world(), other.tokens.refresh_token, {}, 'web2')).status).toBe(200);
       expect(world().recorded.audit('grant_ended').at(-1)).toMatchObject({ client_id: 'web' });
       await world().reload(CONFIG);

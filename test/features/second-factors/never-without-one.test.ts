@@ -1,5 +1,5 @@
-// Who has a second factor is never signed in without one: every endpoint, every prompt and every way around, with a right password and
-// all that a browser of the person may remember. A new endpoint or prompt fails here until it is listed.
+// A user with a second factor must always use it: every endpoint, prompt and detour, with the correct password and everything that
+// the user's browser may store. A new endpoint or prompt fails here until it is listed.
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ENDPOINT_TABLE, PARTS } from '../../../src/config/endpoints.ts';
@@ -43,7 +43,7 @@ const CONFIG = {
   account: true,
   features: ALL_ON,
   sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
-  // Alice allowed the app before, and is asked no more.
+  // Alice allowed the app before, and isn't asked again.
   lifetimes: { consent: '180d' },
   groups: { staff: 'Employees' },
   clients: worldClients({ post: { access: { groups: ['staff'] } } }),
@@ -52,10 +52,10 @@ const CONFIG = {
 const place = useWorld({ issuer: 'https://id.example', rotationTimer: NEVER, config: CONFIG });
 standingClock();
 
-/** What is tried as a code, and may be repeated. */
+/** The code of each attempt, which may be repeated. */
 const NO_CODE = 'made-up';
 
-/** A browser where alice has signed in with everything before, allowed the app, and signed out. */
+/** A browser in which alice signed in with both factors, allowed the app, and signed out. */
 async function ownBrowser(world: OpenWorld, app: AuthenticatorApp): Promise<Browser> {
   const browser = newBrowser(world);
   const { page: step } = await enterPassword(world, {}, { browser });
@@ -68,7 +68,7 @@ async function ownBrowser(world: OpenWorld, app: AuthenticatorApp): Promise<Brow
   return browser;
 }
 
-/** Neither session, nor code, nor token. */
+/** Expects no session, no code and no token. */
 async function expectNothingGained(
   world: OpenWorld,
   browser: Browser,
@@ -84,7 +84,7 @@ async function expectNothingGained(
   }
 }
 
-/** What somebody with the password gets at each endpoint, from the second step of a sign-in on. */
+/** The status that an attacker with the password gets at each endpoint, from the second step of a sign-in on. */
 const ANSWERS: Readonly<Record<string, number>> = {
   // A sign-in from the start, or the second step again.
   'GET /oauth/authorize': 303,
@@ -95,7 +95,7 @@ const ANSWERS: Readonly<Record<string, number>> = {
   // Wrong.
   'POST /interaction/:uid/code': 401,
   'POST /interaction/:uid/passkey': 401,
-  // Of other prompts, which this sign-in isn't at.
+  // Endpoints of other prompts than the current one.
   'POST /interaction/:uid/switch': 400,
   'POST /interaction/:uid/continue': 400,
   'POST /interaction/:uid/notice': 400,
@@ -109,11 +109,11 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'POST /interaction/link/:link': 403,
   'GET /interaction/done/:purpose': 200,
   'HEAD /interaction/done/:purpose': 200,
-  // To a sign-in, and a form of somebody whose sign-in is not fresh.
+  // Redirects to a sign-in; a form without a recent sign-in.
   'GET /account/factors': 303,
   'GET /account/factors/callback': 303,
   'POST /account/factors/:change': 403,
-  // To the page for factors.
+  // Redirects to the page for factors.
   'GET /factors': 303,
   'GET /account': 303,
   'GET /account/callback': 303,
@@ -122,11 +122,11 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'POST /account/end-others': 403,
   'POST /account/withdraw': 403,
   'GET /device/callback': 303,
-  // Asks for the code of a device; a form that isn't of this browser, and half a sign-in of another kind.
+  // Asks for a device code; a form of another browser, and a pending sign-in of another kind.
   'GET /device': 200,
   'POST /device': 403,
   'GET /device/:uid': 400,
-  // No email is sent here.
+  // This configuration sends no email.
   'POST /account/email': 404,
   'GET /email/:link': 404,
   'HEAD /email/:link': 404,
@@ -137,19 +137,19 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'GET /sign-up': 404,
   'POST /sign-up': 404,
   'GET /sign-up/sent': 404,
-  // There is nobody to sign out.
+  // There is no session to sign out.
   'GET /oauth/logout': 200,
   'POST /oauth/logout': 303,
   'POST /oauth/logout/confirm': 400,
   'GET /oauth/logout/success': 200,
-  // Of clients and for tokens.
+  // For clients and tokens.
   'POST /oauth/token': 401,
   'GET /oauth/userinfo': 401,
   'POST /oauth/userinfo': 401,
   'POST /oauth/introspect': 401,
   'POST /oauth/revoke': 401,
   'POST /oauth/device_authorization': 401,
-  // The same for everybody.
+  // The same for all callers.
   'GET /': 200,
   'HEAD /': 200,
   'GET /.well-known/openid-configuration': 200,
@@ -189,7 +189,7 @@ describe('at every endpoint', () => {
     const world = place();
     const browser = newBrowser(world);
     for (const cookie of kept) browser.setCookie(cookie);
-    // A sign-in that is never finished counts as a failure, until an operator ends the row of them.
+    // A sign-in that is never finished counts as a failure, until an administrator resets the count.
     begun += 1;
     await createAccountStates(world.openedStore.documents).update(PEOPLE.alice, { attemptsSince: begun });
     const { page: login } = await begin(world, {}, { browser });
@@ -228,7 +228,7 @@ describe('at every endpoint', () => {
       );
       await expectNothingGained(world, browser, answers);
     }
-    // The form for the code of a device is bound to the session of nobody.
+    // The form for a device code is bound to a session without a user.
     if (path !== '/device') expect(sessionOf(browser)).toBeUndefined();
     const lowest = Math.min(...answers.map(({ status }) => status));
     expect(lowest).toBe(ANSWERS[request]);
@@ -237,7 +237,7 @@ describe('at every endpoint', () => {
 
 type Prompt = (typeof PROMPTS)[number];
 
-/** How somebody with her password gets to each prompt, and to a form that takes it there. */
+/** How an attacker with her password reaches each prompt, and the form that leads there. */
 const AT_PROMPT: Readonly<Record<Prompt, (world: OpenWorld) => Promise<readonly [Browser, Page]>>> = {
   async login(world) {
     const { browser, page } = await begin(world);
@@ -289,7 +289,7 @@ it.each(PROMPTS)('at every prompt her password alone signs nobody in (%s)', asyn
   await setFactors(world, 'bob');
 });
 
-/** Of the store: her password can be changed. */
+/** Adds a user to the store, whose password can be changed. */
 async function newStorePerson(world: OpenWorld, username: string) {
   const people = createStoredUsers(world.openedStore);
   const id = `usr_${randomBytes(10).toString('hex')}`;
@@ -332,7 +332,7 @@ describe('around it', () => {
       const browser = newBrowser(world);
       const form = await browser.open(oneTimeLinkUrl(world.issuer, token));
       if (purpose === 'factors') {
-        // It is for a first factor, and this person has one.
+        // The link is for a first factor, and this user has one.
         expect(form.status).toBe(410);
         await expectNothingGained(world, browser, [form]);
         continue;

@@ -1,4 +1,4 @@
-// Codes of authenticator apps and recovery codes: the vectors of the RFC, a foreign generator, and what people type.
+// Codes of authenticator apps and recovery codes: the vectors of the RFC, another generator, and input as users type it.
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ async function isRight(typed: string, at = NOW, own = seeded()): Promise<boolean
   return step !== undefined && withStep(own, step, at) !== undefined;
 }
 
-/** Of oathtool, at epoch milliseconds. */
+/** The code of oathtool at epoch milliseconds. */
 const foreignCode = (secret: string, at: number) =>
   execFileSync(
     requireServer('oathtool'),
@@ -57,7 +57,7 @@ describe('a one-time code', () => {
       const step = await codes.stepOf(ALICE, seeded(), { typed: CODE, at: NOW - drift * PERIOD_MS });
       if (step === undefined) continue;
       accepted.push(drift);
-      // That of the code, whenever it comes.
+      // The step of the code, whenever it arrives.
       expect(step).toBe(Math.floor(NOW / PERIOD_MS));
     }
     expect(accepted).toEqual([-1, 0, 1]);

@@ -1,4 +1,4 @@
-// People without a password, whose passkey is all that they have: what lets them in, and what must not shut them out.
+// Users without a password, who only have a passkey: how they sign in, and what must not lock them out.
 import { expect, it } from 'vitest';
 import { oneTimeLinkUrl } from '../../../src/users/one-time-links.ts';
 import { addCarol, CAROL } from '../../world/account-page.ts';
@@ -27,7 +27,7 @@ const place = useWorld({
   config: CONFIG,
 });
 
-/** As `postern user enrol bob` prints it. */
+/** The link that `postern user enrol bob` prints. */
 const enrolLink = async (world: OpenWorld) =>
   oneTimeLinkUrl(world.issuer, await newLink(world, 'factors', PEOPLE.bob));
 
@@ -78,7 +78,7 @@ it("the last one can't be removed, until there is another", async () => {
   const refused = await browser.submit(page, '/remove', { id: key.id });
   expect(refused.status).toBe(422);
   expect((await ownFactors(world, 'bob')).passkeys).toHaveLength(1);
-  // One that wouldn't let them in is not another.
+  // A passkey that can't sign them in doesn't count as another one.
   expect(passkeyOptionsOf(page)['authenticatorSelection']).toMatchObject({ userVerification: 'required' });
   const weak = new SoftwareKey({ verifiesUser: false });
   const response = weak.create(world, page);

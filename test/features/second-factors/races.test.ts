@@ -34,7 +34,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
     await four.stop();
   });
 
-  /** Passwords first, then the proof in a browser at each process at once: how many are signed in. */
+  /** Sends passwords first, then the proof from a browser at each process at once; counts the signed-in browsers. */
   async function race(
     person: User,
     fieldsFor: (step: Page, node: World) => Readonly<Record<string, string>>,
@@ -54,7 +54,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
       halves.map(async ({ node, browser }) => silently(node, browser, REQUEST)),
     );
     const signedIn = states.filter((state) => state !== 'login_required').length;
-    // Two are wrong, whatever else failed.
+    // Two winners are an error, whatever else failed.
     if (signedIn < 2) expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
     return signedIn;
   }
@@ -76,7 +76,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
       return race(person, answer, '/passkey');
     },
   };
-  /** What is left of the recovery codes and of the passkey. */
+  /** The remaining recovery codes, and the state of the passkey. */
   const LEFT: readonly object[] = [
     {},
     { notices: [{ what: 'recovery_code_used', left: 1 }] },

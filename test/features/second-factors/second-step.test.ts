@@ -1,4 +1,4 @@
-// The second step of a sign-in over HTTP: until it is done there is no session, whatever the person, the browser or somebody else does.
+// The second step of a sign-in over HTTP: until it is done there is no session, whatever the user, the browser or another caller does.
 import { describe, expect, it } from 'vitest';
 import { withNotice } from '../../../src/features/second-factors/notices.ts';
 import { type Notice } from '../../../src/users/factors.ts';
@@ -51,20 +51,20 @@ const OPTIONS = {
 const named = ({ cookies }: Browser, part: string) => cookies.filter(({ name }) => name.includes(part));
 const isTrusted = (browser: Browser) => named(browser, 'device').length > 0;
 
-/** Up to the second step of alice. */
+/** Signs in as alice, up to the second step. */
 async function reachSecondStep(world: OpenWorld, changes: Parameters = {}, browser = newBrowser(world)) {
   const { page: step } = await enterPassword(world, changes, { browser });
   expect([step.status, isSecondStep(step)], step.text).toEqual([200, true]);
   return { browser, page: step };
 }
 
-/** Nobody is signed in, and the browser is no trusted one. */
+/** Expects that no user is signed in, and that the browser isn't trusted. */
 async function expectStranger(world: OpenWorld, browser: Browser): Promise<void> {
   expect([sessionOf(browser), isTrusted(browser)]).toEqual([undefined, false]);
   expect(await silently(world, browser)).toBe('login_required');
 }
 
-/** Whether what was proved is enough for an app that needs a passkey. */
+/** Whether the proof is enough for an app that needs a passkey. */
 async function isForPasskeyApp(world: OpenWorld, browser: Browser): Promise<boolean> {
   const answer = await silently(world, browser, { client_id: 'web2' });
   expect(['consent_required', 'interaction_required']).toContain(answer);
@@ -144,10 +144,10 @@ describe('wrong codes', () => {
     const refused = await right.browser.submit(right.page, '/code', { code: app.code() });
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
     await expectStranger(world, right.browser);
-    // Her own browser has a count of its own.
+    // Her own browser has a separate count.
     const { page } = await reachSecondStep(world, { prompt: 'login' }, trusted.browser);
     expect(isConsent(await trusted.browser.submit(page, '/code', { code: app.code() }))).toBe(true);
-    // A passkey isn't guessed.
+    // A passkey can't be guessed, so no limit applies.
     const key = await givePasskey(world, 'alice', { oneTimeCode: app.factor });
     const other = await reachSecondStep(world);
     const done = await other.browser.submit(other.page, '/passkey', {
@@ -252,7 +252,7 @@ describe('a notice', () => {
     (await factorsOf(world)).change(PEOPLE.alice, ({ notices }) => ({
       notices: withNotice(notices, { ...notice, at: Math.floor(Date.now() / 1000) }),
     }));
-  /** A minute later, in a new session; the notice is read if there is one. */
+  /** Signs in a minute later, in a new session, and confirms a notice if there is one. */
   async function signedIn(world: OpenWorld, fields: () => Record<string, string>, seconds = MINUTE) {
     moveClock(seconds);
     const { browser, page } = await reachSecondStep(world);
@@ -273,7 +273,7 @@ describe('a notice', () => {
     expect((await signedIn(world, code)).isTold).toBe(true);
     const { page } = await begin(world, {}, { browser: owner.browser });
     expect(page.text).toContain('You used a recovery code');
-    // What comes while the page is open isn't read by that.
+    // Confirming the page doesn't mark a notice as read that arrives while it is open.
     moveClock(MINUTE);
     await addNotice(world, { what: 'passkey_refused' });
     const next = await owner.browser.submit(page, '/notice');
@@ -282,7 +282,7 @@ describe('a notice', () => {
     const last = await signedIn(world, code);
     expect(last.isTold).toBe(false);
 
-    // Nor is it pushed out by whoever is there, or read by the session that did it.
+    // No session can displace it, and the session that caused it doesn't mark it as read.
     const list = await last.browser.open(`${world.issuer}/account/factors`);
     moveClock(MINUTE);
     await addNotice(world, { what: 'factor_added', method: 'passkey' });
@@ -323,7 +323,7 @@ describe('a recovery code', () => {
     expect(page.text).not.toContain('name="code"');
     const notice = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' });
     expect(isConsent(await browser.submit(notice, '/notice'))).toBe(true);
-    // A session from before is asked the same.
+    // An earlier session is asked the same.
     const { page: asked } = await begin(world, {}, { browser: earlier });
     expect([asked.status, asked.text.includes('name="recovery_code"')]).toEqual([200, true]);
     await setFactors(world, 'alice', { passkeys: [key.factor], recoveryCodes });
@@ -432,7 +432,7 @@ describe('a passkey', () => {
     expect(shapes[1]).toEqual(shapes[0]);
     expect(shapes[2]).toEqual(shapes[0]);
     expect(String(shapes[0]?.[1])).toContain('allowCredentials&#34;:[]');
-    // Nor after a wrong password.
+    // Not after a wrong password either.
     for (const username of ['alice', 'nobody']) {
       const { browser, page } = await openLogin(world);
       const answer = await browser.submit(page, '/login', { username, password: 'wrong-password-1' });

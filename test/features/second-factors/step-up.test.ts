@@ -1,5 +1,5 @@
-// Step-up: what a person with a session is asked for, by how they signed in and what the request, the app and the file want. The tables
-// are the promise; the tests walk them.
+// Step-up: what a user with a session is asked for, by their way to sign in and the needs of the request, the app and the file. The
+// tables are the promise; the tests run each row.
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import type { Browser, Page } from '../../world/browser.ts';
@@ -47,7 +47,7 @@ type Answer =
 
 const OVER = 2 * HOUR;
 
-/** What is asked, of a session that is so old in seconds; then the answers by how the person signed in. */
+/** The request, the age of the session in seconds, and the answers by the way the user signed in. */
 type Row = readonly [what: string, request: Parameters, age: number, answers: readonly Answer[]];
 
 const WAYS = ['password', 'code', 'passkey', 'security key', 'recovery code'] as const;
@@ -78,7 +78,7 @@ const AFTERWARDS: readonly Row[] = [
   ['a session from before the factor', {},                                   0, ['in',          'second step', 'second step', 'second step', 'second step']],
   ['none, a session from before',      NONE,                                 0, ['in',          'interaction_required', 'interaction_required', 'interaction_required', 'interaction_required']],
 ];
-/** A requirement that came into the file after the tokens. */
+/** Requirements that were added to the file after the tokens were issued. */
 const REFRESHED: readonly (readonly [require: string, answers: readonly Answer[]])[] = [
   ['second_factor', ['invalid_grant', 'in', 'in', 'in', 'in']],
   ['passkey', ['invalid_grant', 'invalid_grant', 'in', 'invalid_grant', 'invalid_grant']],
@@ -101,7 +101,7 @@ function answerOf(page: Page): string {
   return page.text.includes('name="password"') ? 'password' : page.text;
 }
 
-/** Gives alice the factors of this way, and how she shows them at a page. */
+/** Gives alice the factors of this way; returns how she proves them at a page. */
 async function enrol(world: OpenWorld, way: Way): Promise<(browser: Browser, page: Page) => Promise<Page>> {
   if (way === 'password') {
     await setFactors(world, 'alice');
@@ -136,7 +136,7 @@ anyStore(
       moveClock(seconds);
       await turns.turn();
     };
-    /** Past what there is to read first. */
+    /** Opens a request, and confirms the notices first. */
     const open = async (browser: Browser, request: Parameters) => {
       const { page } = await begin(world(), { scope: 'openid', ...request }, { browser });
       return page.text.includes('/notice"') ? browser.submit(page, '/notice') : page;

@@ -1,5 +1,5 @@
-// The second factors of a person in a real store: nothing is lost between two who write, nobody takes what is somebody else's, and
-// a code that several use at once has one winner.
+// The second factors of a user in a real store: concurrent writes lose nothing, no user can claim another user's credential, and
+// a code that several callers use at once has one winner.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -82,7 +82,7 @@ describe.each(['lmdb', 'redis'])('the factors of people, on %s', (kind) => {
     for (const claim of ['claimCredential', 'claimHandle'] as const) {
       const won = await Promise.all([ALICE, BOB].map(async (id) => factors[claim]('one', id)));
       expect(won.filter(Boolean)).toHaveLength(1);
-      // Asked again, as after an answer that was lost.
+      // Repeats the claim, as after a lost answer.
       expect(await Promise.all([ALICE, BOB].map(async (id) => factors[claim]('one', id)))).toEqual(won);
     }
     expect([ALICE, BOB]).toContain(await factors.ownerOfHandle('one'));
@@ -126,7 +126,7 @@ describe.each(['lmdb', 'redis'])('the factors of people, on %s', (kind) => {
 
   describe('a code', () => {
     const isOn = { oneTimeCodes: true, recoveryCodes: true };
-    /** With the write that uses it up. */
+    /** Proves a code, with the write that uses it up. */
     const prove = (code: TypedCode, now = () => NOW) =>
       untilUnchanged(async () => {
         const proved = await createProveCode({ factors, codes, hash, now, isOn })(code);

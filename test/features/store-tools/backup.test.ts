@@ -37,7 +37,7 @@ describe('the backup of a store that is in use', () => {
     }
     const keys = (await get(world, '/oauth/jwks.json')).text;
 
-    // Writers go on while the copy is made.
+    // Writes continue during the copy.
     let goesOn = true;
     const writing = (async () => {
       let latest = await signIn(world);
@@ -55,7 +55,7 @@ describe('the backup of a store that is in use', () => {
     const after = await signIn(world);
 
     await service.end('SIGKILL');
-    // As the document prints it.
+    // The command that the document prints.
     const [, commands = ''] =
       /```sh\n( *mv data [\s\S]*?)```/.exec(await readFile('docs/backup.md', 'utf8')) ?? [];
     const here = commands.replace('/var/backups/postern/2026-11-21', at('copy'));
@@ -71,7 +71,7 @@ describe('the backup of a store that is in use', () => {
     expect(prompted.text).toContain('/logout/confirm');
     expect((await refresh(world, ended.tokens.refresh_token)).body['error']).toBe('invalid_grant');
     expect(await isActive(revoked, 'svc')).toBe(false);
-    // Its grant isn't in the copy: refused, not guessed.
+    // Its grant isn't in the copy, so the token is rejected.
     expect(await isActive(after.tokens.access_token, 'web')).toBe(false);
     expect((await refresh(world, after.tokens.refresh_token)).body['error']).toBe('invalid_grant');
   });

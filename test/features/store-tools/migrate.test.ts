@@ -53,7 +53,7 @@ it('postern store migrate takes the keys from lmdb to Redis, so that old tokens 
   const moved = await startWorld({ store: server.url, issuer: world.issuer });
   await world.stop();
   expect((await get(moved, '/oauth/jwks.json')).text).toBe(jwks);
-  // Its record stayed behind: never called active, and the person signs in again.
+  // Its record wasn't migrated: the token is never active, and the user signs in again.
   expect(await introspect(moved, tokens.access_token)).toEqual({ active: false });
   expect((await refresh(moved, tokens.refresh_token)).status).toBe(400);
   await signIn(moved);

@@ -22,7 +22,7 @@ const OPTIONS = {
 };
 
 describe('second factors', () => {
-  /** Alice still needs her code and can show it, and Bob his passkey. */
+  /** Expects that Alice still needs her code and can use it, and Bob his passkey. */
   async function expectKept(copy: OpenWorld, app: AuthenticatorApp, key: SoftwareKey): Promise<void> {
     const { browser, page } = await enterPassword(copy, { scope: 'openid' }, { person: 'alice' });
     expect(isSecondStep(page)).toBe(true);

@@ -1,4 +1,4 @@
-// The first five minutes in a real browser: the shipped configuration, the link that the start prints, the demo person.
+// The first five minutes in a real browser: the shipped configuration, the link that the start prints, the demo user.
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -10,7 +10,7 @@ import { fillSignIn } from '../../world/visitors.ts';
 import { postern } from '../../world/terminal.ts';
 import { tempFolder, testFolder } from '../../world/temp-folder.ts';
 
-/** The shipped file on other ports and with a data folder of its own; nothing else is changed. */
+/** Starts the shipped file on other ports and with a separate data folder, and changes nothing else. */
 async function startShipped(folder: string, users: string): Promise<ServiceProcess> {
   const [port, management] = [await freePort(), await freePort()];
   const shipped = await readFile('config/postern.yaml', 'utf8');
@@ -52,7 +52,7 @@ describe('the shipped configuration in a browser', () => {
 
   async function signIn(): Promise<void> {
     await page.goto(tryLink);
-    // Who to sign in as stands on the page.
+    // The page names the demo user.
     const person = page.locator('p', { hasText: 'with the password' }).locator('strong');
     const [username = '', password = ''] = await person.allInnerTexts();
     await page.getByRole('link', { name: 'Sign in' }).click();
@@ -71,7 +71,7 @@ describe('the shipped configuration in a browser', () => {
     expect(text).toMatch(/"kid": ".+"/);
     expect(text).toContain('“Your first app in five minutes” in README.md');
     expect(text).toMatch(/"exp": \d+,? 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\n/);
-    // One tab at a time, also by the keyboard.
+    // One tab is shown at a time, also with the keyboard.
     const shown = () => page.locator('.json:visible').innerText();
     expect(await shown()).toContain('"nonce"');
     await page.getByText('Token response', { exact: true }).click();

@@ -1,4 +1,4 @@
-// The way from the home page to the tokens, while the demo client is there.
+// From the home page to the tokens, with the demo client configured.
 import { describe, expect, it } from 'vitest';
 import { DEMO_CLIENT_SECRET } from '../../../src/config/demo.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';
@@ -31,10 +31,10 @@ describe('the try-out', () => {
     const browser = newBrowser(world());
     const answer = await finishPages(browser, await browser.open(url), 'alice');
     const { text: result } = await app.open(answer.url);
-    // The access token has RS256.
+    // The access token uses RS256.
     expect(result).toContain('&#34;alg&#34;: &#34;ES256&#34;');
 
-    // Without the demo client, what is left in both browsers opens nothing.
+    // Without the demo client, the pages and cookies of both browsers give no access.
     const unfinished = await browser.open((await app.open(`${tryOut}/start`)).url);
     await world().reload(GENEROUS);
     for (const path of ['', '/start', `/callback${new URL(answer.url).search}`])

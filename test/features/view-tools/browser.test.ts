@@ -1,5 +1,5 @@
 // The built-in pages in a real browser: accessibility, reflow and the content security policy, each page in each state,
-// light and dark, on a phone and on a desk, with sample models. With POSTERN_PICTURES=1 it leaves a picture of each in
+// light and dark, on a phone and on a desktop, with sample models. POSTERN_PICTURES=1 saves a picture of each in
 // artifacts/pages. The journeys through the pages are test/browser/journeys.test.ts.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -16,7 +16,7 @@ import { PAGE_STATES as ALL, type PageState } from '../../../src/features/view-t
 import { axeFaults, showInstead, WCAG } from '../../browser/axe.ts';
 
 const PICTURES = path.resolve('artifacts/pages');
-// A language that is written from right to left, with a few words of it.
+// A right-to-left language, with a few translated texts.
 const overrideFolder = path.resolve(import.meta.dirname, '../../browser/fixtures/right-to-left');
 const CSP =
   "default-src 'none'; style-src 'self'; img-src 'self' https: data:; script-src 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -34,7 +34,7 @@ const COLORS = ['', '#fff04d', '#141a26', '#777777'];
 const LONG = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft';
 /** Email is no page. */
 const MADE = ALL.filter(({ title }) => !title.startsWith('letter'));
-/** With what a journey needs, and no field alone makes. */
+/** All states, with those that a journey needs and that no single field creates. */
 const PAGE_STATES: readonly PageState[] = [
   ...MADE,
   ...MADE.flatMap((state): PageState[] => {
@@ -79,7 +79,7 @@ const server = createServer((request, response) => {
   const asset = site?.assets.find(rest.join('/'));
   response.setHeader('Content-Security-Policy', CSP);
   if (rest.join('/').startsWith('assets/form-post.')) {
-    // It would leave the page before that is measured: form-post.test.ts has it.
+    // The script would leave the page before it is measured: form-post.test.ts covers it.
     response.setHeader('Content-Type', 'text/javascript').end();
   } else if (asset) {
     response.setHeader('Content-Type', asset.type).end(asset.body);
@@ -106,7 +106,7 @@ const server = createServer((request, response) => {
 let browser: Browser;
 // axe is a script in the page, which the CSP would rightly stop, so it has a page that ignores the CSP.
 let measured: Page;
-// As a person has it who blocks scripts.
+// A page without scripts, for users who block them.
 let scriptless: Page;
 let complaints: string[] = [];
 
@@ -122,7 +122,7 @@ beforeAll(async () => {
     page.on('console', (message) => complaints.push(message.text()));
     page.on('requestfailed', (request) => {
       const reason = request.failure()?.errorText ?? 'failed';
-      // Only that the page was left before its icon had come.
+      // Aborted only because the page was left before its icon had loaded.
       if (reason !== 'net::ERR_ABORTED') complaints.push(`${reason}: ${request.url()}`);
     });
   }
@@ -143,14 +143,14 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-/** The faults that axe finds by all rules of WCAG 2.2 AA, or by `options`. */
+/** Returns the faults that axe finds by all rules of WCAG 2.2 AA, or by `options`. */
 async function faultsOf(options = WCAG): Promise<string[]> {
-  // A script that has an address is compiled once.
+  // A script with a URL is compiled once.
   if ((await measured.evaluate('"axe" in window')) !== true) await measured.addScriptTag({ url: '/axe.js' });
   const faults = await axeFaults(measured, options);
   return (
     faults
-      // A contrast that axe can't tell counts as well: our pages have no image behind text.
+      // A contrast that axe can't determine also counts: our pages have no image behind text.
       .filter(({ id, isCertain }) => isCertain || id === 'color-contrast')
       .map(({ id, html }) => `${id}: ${html}`)
   );
@@ -160,7 +160,7 @@ function indexOf(title: string): number {
   return PAGE_STATES.findIndex((state) => state.title === title);
 }
 
-/** A state of each page. */
+/** The first state of each page. */
 const FIRSTS = PAGE_STATES.flatMap(({ name }, index) =>
   PAGE_STATES.findIndex((state) => state.name === name) === index ? [index] : [],
 );
@@ -185,7 +185,7 @@ async function keepPicture(title: string, scheme: string, size: string): Promise
   await measured.screenshot({ path: path.join(PICTURES, `${name}.png`), fullPage: true });
 }
 
-/** The markup without its words and addresses. States that have it in common are one to axe; how wide each is, is measured below. */
+/** The markup without text and URLs. axe checks states with the same markup once; the width of each is measured below. */
 function markupOf({ name, model }: PageState): string {
   const html = sites[0]?.pages.render(name, model, { locale: 'en', languageUrl: (tag) => `?lang=${tag}` });
   return (html ?? '')
@@ -213,7 +213,7 @@ describe.each(FIRSTS.map((index) => PAGE_STATES[index]?.name))('%s', (page) => {
           '[getComputedStyle(document.body).backgroundColor, document.documentElement.scrollWidth]',
         );
         expect([background, width], state.title).toEqual([BACKGROUNDS[size][scheme], SIZES[size].width]);
-        // The rules that colour and size have no part in are asked once, and the stylesheet is looked at with the first state.
+        // Rules that don't depend on colour or size run once, and the stylesheet is checked with the first state.
         const rules = scheme === 'light' && size === 'desktop' ? WCAG : LOOKS;
         expect(await faultsOf({ ...rules, preload: isFirst }), `${state.title}, ${scheme} ${size}`).toEqual(
           [],
@@ -229,7 +229,7 @@ describe.each(FIRSTS.map((index) => PAGE_STATES[index]?.name))('%s', (page) => {
 /** The others have 416 px. */
 const WIDE_CARDS: Readonly<Record<string, number>> = { account: 896, factors: 640, try: 704 };
 
-// Each state's markup is held against the policy without a browser (test/unit/views): here a page of each kind loads.
+// test/unit/views compares each state's markup with the policy, without a browser: here one page of each kind loads.
 describe.each(FIRSTS.map((index) => ({ title: PAGE_STATES[index]?.title ?? '', index })))(
   '$title',
   ({ title, index }) => {
@@ -250,7 +250,7 @@ describe('languages', () => {
     async (locale) => {
       await measured.setViewportSize({ width: 320, height: 640 });
       await measured.goto(`/0/0?lang=${locale}`);
-      // Without loading each: its stylesheet is the same.
+      // Doesn't load each state, because the stylesheet is the same.
       const widths = await measured.evaluate<number[]>(`(async () => {
       const widths = [];
       for (let index = 0; index < ${PAGE_STATES.length}; index += 1) {
@@ -265,7 +265,7 @@ describe('languages', () => {
     },
   );
 
-  // Every page in the one that is written from right to left. The others have the boxes of English, and texts in the same places
+  // Every page in the right-to-left language. The other languages have the layout of English, and texts in the same places
   // (test/unit/views), so one page shows that their language is declared.
   it.each(locales)('pages in %s pass as well', async (locale) => {
     const shown = locale === 'ar' ? FIRSTS : [indexOf('login')];
@@ -273,7 +273,7 @@ describe('languages', () => {
       const title = PAGE_STATES[index]?.title ?? '';
       await (turn === 0 ? measured.goto(`/0/${index}?lang=${locale}`) : show(index, locale));
       await keepPicture(`${title} in ${locale}`, 'light', 'desktop');
-      // A language has no colours of its own.
+      // Colours don't depend on the language.
       const faults = await faultsOf({ ...WCAG, rules: { 'color-contrast': { enabled: false } } });
       expect(faults, title).toEqual([]);
       expect(await measured.locator('html').getAttribute('dir')).toBe(locale === 'ar' ? 'rtl' : 'ltr');
@@ -289,7 +289,7 @@ describe('languages', () => {
     const page = await phone.newPage();
     await page.goto(`/0/${indexOf('login')}`);
     expect(await page.evaluate("matchMedia('(pointer: coarse)').matches")).toBe(true);
-    // A box, or a tab, is chosen by its label. WCAG 2.5.8 leaves out links in a sentence.
+    // A label selects its checkbox or tab. WCAG 2.5.8 exempts links in a sentence.
     const low = await page.evaluate<string[]>(`(async () => {
       const low = new Set();
       for (let index = 0; index < ${PAGE_STATES.length}; index += 1) {
@@ -317,7 +317,7 @@ describe('languages', () => {
     await measured.locator('summary').click();
     for (const colorScheme of SCHEMES) {
       await measured.emulateMedia({ colorScheme });
-      // What the menu covers can't be measured.
+      // axe can't measure text that the menu covers.
       expect(await axeFaults(measured, WCAG, '.links')).toEqual([]);
     }
     expect(await measured.evaluate('document.documentElement.scrollWidth')).toBe(width);
@@ -392,7 +392,7 @@ describe('the script of the pages', () => {
 
     beforeEach(async () => {
       await measured.goto(`/0/${indexOf('second-step')}`);
-      // Each form that goes out is counted, and may go out again.
+      // Counts each form that is sent, and lets it be sent again.
       await measured.evaluate(`sessionStorage.clear(); window.sent = [];
         document.addEventListener('submit', (event) => {
           if (!event.defaultPrevented) window.sent.push(event.target.elements.code.value);
@@ -461,7 +461,7 @@ describe('the script of the pages', () => {
       expect(await sent()).toEqual(['123456']);
       await measured.goto(`/0/${indexOf('second-step wrong_code')}`);
       await field().fill('123456');
-      // It would have left for another address.
+      // A sent form would have changed the URL.
       expect(await field().inputValue()).toBe('123456');
       expect(new URL(measured.url()).pathname).toBe(`/0/${indexOf('second-step wrong_code')}`);
     });
@@ -497,7 +497,7 @@ describe('second factors', () => {
         expect(await page.getByText('or', { exact: true }).isVisible()).toBe(
           hasScripts && /^login|second-step/.test(title),
         );
-        // Where there is a password, nothing is said of what isn't there.
+        // With a password field, the page doesn't say what passkeys need.
         const sentence = page.locator('noscript p').filter({ visible: true });
         expect(await sentence.count()).toBe(hasScripts || /^login|link password/.test(title) ? 0 : 1);
       }
@@ -527,7 +527,7 @@ describe('second factors', () => {
     await old.context().close();
   });
 
-  /** In a row through the upper edge of two corners of the picture for an app: four modules of margin, then black. */
+  /** Shades in a row through the upper edge of two corners of the QR code: four modules of margin, then black. */
   async function shades(): Promise<number[]> {
     const seen = (await measured.locator('.qr').screenshot()).toString('base64');
     return measured.evaluate<number[]>(`(async () => {
@@ -551,7 +551,7 @@ describe('second factors', () => {
       await measured.evaluate(
         `(() => { const image = document.querySelector('.qr'); image.src = '${qr}'; return image.decode(); })()`,
       );
-      // A screenshot may still be of the frame before.
+      // A screenshot may still show the previous frame.
       await expect.poll(shades, { message: colorScheme, timeout: 20_000 }).toEqual([255, 0, 0, 255, 0, 255]);
     }
   });
@@ -683,7 +683,7 @@ it.each(COLORS.slice(1))(
 
 describe('a logo', () => {
   const mark = () => measured.locator('.brand-mark');
-  /** Whether a person sees it: one that is cut off by its frame is still visible to a browser. */
+  /** Whether a user can see it: a browser also calls an element visible that its frame cuts off. */
   const isSeen = (selector: string) =>
     measured.evaluate(
       `((one, frame) => one.height > 0 && one.top < frame.bottom)(...['${selector}', '.brand'].map((name) => document.querySelector(name).getBoundingClientRect()))`,
@@ -716,7 +716,7 @@ describe('the keyboard', () => {
   const focused =
     'document.activeElement.id || document.activeElement.ariaLabel || document.activeElement.textContent.trim()';
 
-  /** A browser heeds `autofocus` when it draws the page, which may be after it has loaded. */
+  /** A browser applies `autofocus` when it draws the page, which may be after it has loaded. */
   async function goAndWait(page: string): Promise<void> {
     await measured.goto(`/0/${indexOf(page)}`);
     await measured.waitForFunction('document.activeElement !== document.body');

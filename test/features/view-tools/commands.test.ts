@@ -1,4 +1,4 @@
-// `postern views`: copies a built-in view, and checks an operator's folder.
+// `postern views`: copies a built-in view, and checks an administrator's folder.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';

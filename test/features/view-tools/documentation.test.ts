@@ -1,4 +1,4 @@
-// docs/views.md names every page and every field, and no other; the fields are held against the types by the compiler.
+// docs/views.md names every page and every field, and no other; the compiler checks the fields against the types.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { AllowedAppModel, EventModel, SessionModel } from '../../../src/features/account/models.ts';

@@ -1,4 +1,4 @@
-// A small HTML check for tests: what a browser would repair in silence. Owns only what our pages use of HTML.
+// A small HTML check for tests: finds errors that a browser would silently repair. Covers only the HTML that our pages use.
 
 const VOID = new Set(['meta', 'link', 'input', 'img', 'br', 'source']);
 const TAG = /<(\/?)([a-z][a-z0-9]*)((?:\s+[a-zA-Z-]+(?:="[^"<>]*")?)*)\s*>/y;

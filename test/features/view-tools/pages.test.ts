@@ -1,4 +1,4 @@
-// Rendering of the built-in pages, and what an operator's folder can change about them.
+// Rendering of the built-in pages, and what an administrator's folder can change about them.
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { putFile, testFolder } from '../../world/temp-folder.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
 const context = { locale: 'en' };
-/** The scripts that there are. */
+/** All script elements that pages may have. */
 const SCRIPTS = /<script src="\/id\/assets\/(?:page|passkey|form-post)\.js" defer><\/script>/g;
 const ATTACK = `"><script>alert('1')</script>`;
 
@@ -396,7 +396,7 @@ describe('languages', () => {
     };
     const html = pagesWith({ ...override({}), branding: branded }).render('login', LOGIN, { locale: 'xx' });
     for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);
-    // The words of scopes come with the model.
+    // The model contains the texts of scopes.
     const unused = [...english.keys()].filter(
       (key) => !used.has(withoutForm(key)) && !/^(scope\.|language$)/.test(key),
     );

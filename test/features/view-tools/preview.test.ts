@@ -1,4 +1,4 @@
-// `postern views preview`, as a process of its own: over HTTP, and in a browser.
+// `postern views preview`, as a separate process: over HTTP, and in a browser.
 import path from 'node:path';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -166,7 +166,7 @@ describe('the preview in a browser', () => {
     const browser = await launchChromium();
     const page = await browser.newPage({ bypassCSP: true });
     await page.goto(`${/http:\S+/.exec(preview.stdout())?.[0]}/?page=error`);
-    // What is in the frames is the business of the pages' own tests.
+    // The tests of the pages cover the content of the frames.
     await page.evaluate("for (const frame of document.querySelectorAll('iframe')) frame.src = 'about:blank'");
     expect(await axeFaults(page)).toEqual([]);
     await browser.close();

@@ -1,10 +1,10 @@
-// The process above the workers has to be there when a worker is not: it loads neither the engine nor a store.
+// The primary process must keep running when a worker fails: it loads neither the engine nor a store.
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
-/** The address of every module that these bring with them. */
+/** Returns the URL of every module that these modules load. */
 async function modulesOf(...modules: readonly string[]): Promise<readonly string[]> {
   const script = `
     const { registerHooks } = await import('node:module');

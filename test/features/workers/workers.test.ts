@@ -1,5 +1,5 @@
-// Several processes behind one port: the guarantees of one process hold over all of them, and no end of one of them, nor
-// of the service, loses a request that it need not lose. The built service, started as an operator starts it.
+// Several processes behind one port: the guarantees of one process hold for all of them, and the exit of one of them, or
+// of the service, loses no request that it could answer. Runs the built service as an administrator starts it.
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -15,7 +15,7 @@ import { MACHINE_MS } from '../../world/clock.ts';
 import { startLoad } from '../../world/load.ts';
 import { runCli, startProcess, type ServiceProcess } from '../../world/process.ts';
 
-/** Of the fourth column of /proc/net/tcp. */
+/** The value in the fourth column of /proc/net/tcp. */
 const ESTABLISHED = '01';
 
 type Readyz = {
@@ -67,7 +67,7 @@ async function startWorkers(workers: number, config: Readonly<Record<string, unk
 const { rate_limits: wide } = GENEROUS;
 const LIMITED = { rate_limits: { ...wide, token: '100/1m' } };
 
-/** One service for all tests of a block, each of which leaves it ready. */
+/** One service for all tests of a block; each test leaves it ready. */
 function useWorkers() {
   let shared: Awaited<ReturnType<typeof startWorkers>> | undefined;
   beforeAll(async () => {
@@ -106,7 +106,7 @@ async function findWithin<T>(
   throw new Error(`not within ${seconds} s: ${what}`);
 }
 
-/** A request on a connection of its own, so that the workers take turns. */
+/** Sends a request on a new connection, so that the workers take turns. */
 async function requestAnew(
   url: string,
   form?: Readonly<Record<string, string>>,
@@ -134,7 +134,7 @@ async function requestAnew(
   });
 }
 
-/** Each caller has its connection, and has used it. */
+/** Waits until each caller has a connection and has used it. */
 async function untilAllAnswered(load: ReturnType<typeof startLoad>): Promise<void> {
   const hasAnswers = () => Promise.resolve(load.callers.every(({ answered }) => answered > 2));
   await findWithin('answers to all callers', 10, hasAnswers);
@@ -144,7 +144,7 @@ const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 const times = async <T>(count: number, work: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, work));
 
-/** Asks for machine tokens, all at once. */
+/** Requests machine tokens, all at once. */
 const issue = async ({ base }: World, count: number, client: 'svc' | 'rs1' = 'svc') =>
   times(count, async () =>
     requestAnew(
@@ -180,7 +180,7 @@ describe('two workers', () => {
         .split('\n')
         .filter((line) => line.includes('"token_issued"') && line.endsWith('}'))
         .map((line) => (JSON.parse(line) as { worker: string }).worker);
-    // The audit trail isn't waited for by an answer.
+    // An answer doesn't wait for the audit trail.
     await expect.poll(() => new Set(issuedBy())).toEqual(new Set(['1', '2']));
     const metrics = await (await fetch(`${world.management}/metrics`)).text();
     expect(metrics).toMatch(/^postern_tokens_issued_total\{grant_type="client_credentials"\} 20$/m);
@@ -251,7 +251,7 @@ describe('two workers', () => {
     });
     expect([broken.status, broken.configuration.hash]).toEqual(['ready', after.configuration.hash]);
 
-    // A worker that takes the place of another meanwhile runs what the others run.
+    // A worker that replaces another one in the meantime runs the same configuration.
     const [victim] = await workersOf(world);
     process.kill(victim?.pid ?? 0, 'SIGKILL');
     const healed = await findWithin('another worker', 10, async () => {
@@ -282,7 +282,7 @@ it('IN-10: two workers of their own keep the counters of one that is silent, and
   };
   await issue(world, 10);
   const all = { tokens: 10, requests: 10, ended: 0, processes: ['primary', '1', '2'] };
-  // A worker that is late with its own is left out, as on a busy machine.
+  // The metrics omit a worker that is late, as on a busy machine.
   await expect.poll(scrape).toEqual(all);
 
   const [, second] = await workersOf(world);
@@ -310,7 +310,7 @@ describe('the end of a process', () => {
     const load = startLoad(world, { callers: 20, everyMs: 20 });
     await untilAllAnswered(load);
     const [victim] = await workersOf(world);
-    // The busier one gets fewer of the callers, so those of each are counted.
+    // The busier worker gets fewer callers, so the test counts the callers of each.
     const held = await connectionsOf(victim?.pid ?? 0, Number(new URL(world.base).port));
     process.kill(victim?.pid ?? 0, 'SIGKILL');
     const killedAt = performance.now();
@@ -326,7 +326,7 @@ describe('the end of a process', () => {
     const cut = load.callers.filter(({ lost }) => lost.length > 0);
     expect(held).toBeLessThan(load.callers.length);
     expect(cut.length).toBeLessThanOrEqual(held);
-    // One request under way, and one new connection that was just being handed over.
+    // One request in progress, and one new connection during its handover.
     expect(Math.max(...load.callers.map(({ lost }) => lost.length))).toBeLessThanOrEqual(2);
     expect(load.callers.every(({ refused }) => refused === 0)).toBe(true);
     expect(running.stderr()).toMatch(/SIGKILL.*a worker exited and is being replaced/);
@@ -383,7 +383,7 @@ describe('the end of a process', () => {
       const command = [process.execPath, '--import', crash, path.resolve('dist/main.js')];
       service = await startProcess(world.configFile, command);
       const { browser, page } = await begin(world);
-      // Its body never comes: nothing but the two seconds ends it.
+      // Its body never arrives: only the two seconds end it.
       const hung = http.request(`${world.base}/oauth/token`, { method: 'POST' });
       const cut = new Promise((resolve) => hung.on('error', () => undefined).once('close', resolve));
       hung.write('grant_type=');
@@ -411,7 +411,7 @@ describe('the end of a process', () => {
 
   it('before it ever served, without a word, ends the start with one line', async () => {
     const world = await writeFiles({ workers: 2 });
-    // Ends each worker before it reads its first question.
+    // Ends each worker before it reads its first message.
     const crash = path.join(world.folder, 'crash.mjs');
     await writeFile(crash, "import c from 'node:cluster'; if (c.isWorker) process.exit(7);");
     const command = [process.execPath, '--import', crash, path.resolve('dist/main.js')];
@@ -422,7 +422,7 @@ describe('the end of a process', () => {
 
   it('F1-02: at the start for a reason is one clear line, and exit code 1', async () => {
     const world = await writeFiles({ workers: 2 });
-    // What the primary doesn't look into: another issuer has started on this store.
+    // The primary doesn't check this: another issuer has started on this store.
     const config = await readFile(world.configFile, 'utf8');
     await writeFile(world.configFile, config.replace(world.issuer, 'https://other.example'));
     const { code, stderr, stdout } = await runCli(['serve', '--config', world.configFile]);
