@@ -42,7 +42,7 @@ describe('RT-10: a password that was right before everything of the person was e
 
   it('signs nobody in when the browser comes back afterwards', async () => {
     const { browser, next } = await typePassword();
-    // As `postern user sign-out` does.
+    // The same change as by `postern user sign-out`.
     const validAfter = Math.floor(Date.now() / 1000) + 1;
     await createAccountStates(world.openedStore.documents).update(PEOPLE.alice, { validAfter });
     moveClock(60);

@@ -253,7 +253,7 @@ describe('a file that says who may do what', () => {
       expect.stringContaining('"groups" belongs to the issuer'),
       expect.stringContaining('"storage" belongs to the issuer'),
     ]);
-    // As before, where there are no groups.
+    // Without groups the scope is valid, as before.
     expect(await problemsOf(`${LOCAL}resources: [{ resource: urn:a, scopes: [groups] }]\n`)).toEqual([]);
     const both = '[{ resource: urn:a, scopes: [email] }, { resource: urn:b, scopes: [email] }]';
     expect(await problemsOf(`${LOCAL}resources: ${both}\n`)).toHaveLength(2);

@@ -149,7 +149,7 @@ describe('TK-10: a plan for secrets', () => {
     expect(lines(await planOf(withSecrets(OLD), withSecrets(OLD, NEW)))).toEqual([
       expect.stringMatching(/^change clients\[web\]\.client_secrets\[new \w{12}\]: added valid … to …$/),
     ]);
-    // Also if the old secret expires now.
+    // The second file has an expired old secret instead of none.
     for (const next of [withSecrets(NEW), withSecrets(until('2025-12-31'), NEW)]) {
       expect(lines(await planOf(withSecrets(OLD, NEW), next))).toEqual([
         expect.stringMatching(

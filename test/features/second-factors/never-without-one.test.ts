@@ -92,7 +92,7 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'GET /oauth/authorize/:uid': 303,
   'GET /interaction/:uid': 200,
   'POST /interaction/:uid/login': 303,
-  // Wrong.
+  // Wrong proofs.
   'POST /interaction/:uid/code': 401,
   'POST /interaction/:uid/passkey': 401,
   // Endpoints of other prompts than the current one.

@@ -1,4 +1,4 @@
-// `postern store migrate` as an operator runs it, on real stores.
+// `postern store migrate` as an administrator runs it, on real stores.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../../world/servers.ts';
 import { signIn } from '../../world/app.ts';

@@ -32,7 +32,7 @@ const LOGO =
 const COLORS = ['', '#fff04d', '#141a26', '#777777'];
 
 const LONG = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft';
-/** Email is no page. */
+/** All states except emails, which aren't pages. */
 const MADE = ALL.filter(({ title }) => !title.startsWith('letter'));
 /** All states, with those that a journey needs and that no single field creates. */
 const PAGE_STATES: readonly PageState[] = [
@@ -167,7 +167,7 @@ const FIRSTS = PAGE_STATES.flatMap(({ name }, index) =>
 
 const SCHEMES = ['light', 'dark'] as const;
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
-/** On a phone the card is the page. */
+/** On a phone the card fills the page. */
 const BACKGROUNDS = {
   desktop: { light: 'rgb(243, 245, 248)', dark: 'rgb(14, 19, 27)' },
   phone: { light: 'rgb(255, 255, 255)', dark: 'rgb(23, 30, 41)' },
@@ -220,7 +220,7 @@ describe.each(FIRSTS.map((index) => PAGE_STATES[index]?.name))('%s', (page) => {
         );
       }
     }
-    // Also what is left of 1280 px at a zoom of 400 %.
+    // Also the width that remains of 1280 px at a zoom of 400 %.
     await measured.setViewportSize({ width: 320, height: 256 });
     expect(await measured.evaluate('document.documentElement.scrollWidth')).toBe(320);
   });

@@ -62,7 +62,7 @@ function withText(model: PageState['model'], text: string): PageState['model'] {
   return JSON.parse(JSON.stringify(model, (_, value: unknown) => (typeof value === 'string' ? text : value)));
 }
 
-/** Without email, which is no page. */
+/** All states except emails, which aren't pages. */
 const ON_PAGES = PAGE_STATES.filter(({ title }) => !title.startsWith('letter'));
 
 describe('every state of every page', () => {

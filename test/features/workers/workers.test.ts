@@ -368,7 +368,7 @@ describe('the end of a process', () => {
     'F1-02: by an error that nothing caught is one fatal line, and no answer whose records are not saved, with %i worker(s)',
     async (workers) => {
       const world = await writeFiles({ workers });
-      // As soon as the form with the password is there, and again with each request after it.
+      // Fails when the form with the password arrives, and again with each later request.
       const crash = path.join(world.folder, 'crash.mjs');
       await writeFile(
         crash,
