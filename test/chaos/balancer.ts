@@ -1,10 +1,10 @@
-// A trivial round-robin over the nodes of a service, as an app's load balancer is: the next node for each request, one more
-// where nobody listens. It keeps a rate, and counts what became of each request.
+// A simple round-robin over the nodes of a service, like an app's load balancer: the next node for each request, and one further
+// if nothing listens there. It keeps a rate, and counts the outcome of each request.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Browser, type Page } from '../world/browser.ts';
 import type { World } from '../world/world.ts';
 
-/** `answered`: anything but what follows. `unavailable`: 503 with Retry-After. `cut`: no answer. `moved on`: nobody listened, the next was asked. */
+/** `answered`: all others. `unavailable`: 503 with Retry-After. `cut`: no answer. `moved on`: nothing listened, so the next was tried. */
 export type Fate = 'answered' | 'unavailable' | 'cut' | 'moved on';
 
 type Answered = { readonly status: number; readonly headers: Headers; readonly text: string };
@@ -14,20 +14,20 @@ export class Balancer {
   readonly #everyMs: number;
   readonly #took: number[] = [];
   readonly fates: Record<Fate, number> = { answered: 0, unavailable: 0, cut: 0, 'moved on': 0 };
-  /** Answers that must not be: 5xx without Retry-After, 429. */
+  /** Answers that must not occur: 5xx without Retry-After, 429. */
   readonly complaints: string[] = [];
-  /** How connections were cut. */
+  /** The errors of cut connections. */
   readonly cuts: string[] = [];
   #next = 0;
   #slotAt = 0;
 
-  /** `rate` in requests a second, as long as there are callers enough. */
+  /** `rate` in requests a second, if there are enough callers. */
   constructor(nodes: readonly Pick<World, 'base'>[], rate: number) {
     this.#nodes = nodes;
     this.#everyMs = 1000 / rate;
   }
 
-  /** The answer of the next node, undefined when the connection was cut. The caller waits for their turn before. */
+  /** The answer of the next node; undefined if the connection was cut. The caller awaits `turn` first. */
   async send<T extends Answered>(ask: (base: string) => Promise<T>): Promise<T | undefined> {
     const began = performance.now();
     const first = (this.#next += 1);
@@ -51,7 +51,7 @@ export class Balancer {
     return undefined;
   }
 
-  /** Milliseconds within which this share of the answers came. */
+  /** Milliseconds within which this share of the answers arrived. */
   percentile(share: number): number {
     const sorted = this.#took.toSorted((a, b) => a - b);
     return Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
@@ -66,7 +66,7 @@ export class Balancer {
     if (status >= 500 || status === 429) this.complaints.push(`${status} ${text.slice(0, 300)}`);
   }
 
-  /** Resolves when the next request, or what goes out together with it, may be sent. */
+  /** Resolves when the next request may be sent, or several that are sent together. */
   async turn(): Promise<void> {
     const now = performance.now();
     this.#slotAt = Math.max(now, this.#slotAt + this.#everyMs);
@@ -74,13 +74,13 @@ export class Balancer {
   }
 }
 
-/** ECONNREFUSED: nothing was sent. */
+/** ECONNREFUSED means that nothing was sent. */
 function errorCodeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause ?? error);
 }
 
-/** A person's browser behind the same balancer. Throws when it is cut off. */
+/** A user's browser behind the same balancer. Throws when its connection is cut. */
 export class BalancedBrowser extends Browser {
   readonly #balancer: Balancer;
   readonly #issuer: string;

@@ -1,5 +1,5 @@
-// People, apps and machines under way on many nodes: they sign in, use codes and refresh tokens, sometimes twice at once,
-// revoke and ask. All of it is written into the history.
+// Users, apps and machines that work on many nodes: they sign in, use codes and refresh tokens, sometimes twice at once,
+// revoke and introspect tokens. The history records all of it.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -15,7 +15,7 @@ import { BalancedBrowser, type Balancer, CutOff } from './balancer.ts';
 import { CROWD } from './fleet.ts';
 import type { History, Operation, Outcome } from './history.ts';
 
-/** How often something that may be used once is used twice at once. */
+/** The share of one-time values that are used twice at once. */
 const TWICE = 0.08;
 const ROUNDS = 5;
 
@@ -23,9 +23,9 @@ type Named = { readonly subject: string; readonly family: string };
 type Form = Readonly<Record<string, string>>;
 
 export type Clients = {
-  /** One person and their app, again and again. */
+  /** Repeats the flows of one user and their app. */
   live(isOver: () => boolean): Promise<void>;
-  /** One service, again and again. */
+  /** Repeats the requests of one machine. */
   work(isOver: () => boolean): Promise<void>;
   /** Whether the token is active. */
   introspect(token: string, family: string): Promise<unknown>;
@@ -52,7 +52,7 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
   const introspect = (token: string, family: string) =>
     seeInTurn('introspect', { subject: token, family }, '/oauth/introspect', { token }, 'rs1');
 
-  /** As RFC 7009 §2.2.1 has it: on 503 the client repeats. Then nobody may call `asked` active. */
+  /** Revokes as RFC 7009 §2.2.1 says: on 503 the client repeats. From then on no answer may call `asked` active. */
   async function revoke(token: string, family: string, as: Caller, asked: string): Promise<void> {
     for (let round = 0; round < 60; round += 1) {
       const { outcome } = await seeInTurn(
@@ -70,7 +70,7 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
     }
   }
 
-  /** Once, or now and then twice at once. */
+  /** Uses the value once, or now and then twice at once. */
   async function spend(
     operation: 'redeem' | 'refresh',
     named: Named,

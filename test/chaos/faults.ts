@@ -1,5 +1,5 @@
-// What goes wrong with a Redis, by name: each fault begins, lasts a while and ends. One server behind a proxy, Sentinels, a
-// Cluster, and the nodes of the service.
+// Faults of a Redis, by name: each one begins, lasts a while and ends. There are faults of one server behind a proxy, of Sentinels, of
+// a Cluster, and of the nodes of the service.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FaultProxy, startProxy } from '../world/proxy.ts';
 import { askRedis, type RedisGroup, startCluster, startSentinel, untilTrue } from '../world/redis-groups.ts';
@@ -8,19 +8,19 @@ import type { Fleet } from './fleet.ts';
 
 export type Faults = Readonly<Record<string, () => Promise<void>>>;
 
-/** A Redis of some kind that things happen to. */
+/** A Redis of some kind, and its faults. */
 export type Place = {
-  /** For the `store` key. */
+  /** Value of the `store` key. */
   readonly url: string;
   readonly faults: Faults;
-  /** Those of them that may make another server the master. */
+  /** Names of the faults that may make another server the master. */
   readonly replacing: readonly string[];
-  /** Until one more fault loses nothing that was confirmed. */
+  /** Resolves when one more fault can't lose anything that was confirmed. */
   untilWhole(): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** What is killed comes back with what it had. */
+/** A killed server comes back with its data. */
 const DURABLE = ['--appendonly', 'yes'];
 
 export function pick<T>(from: readonly T[]): T {
@@ -29,7 +29,7 @@ export function pick<T>(from: readonly T[]): T {
 
 const aWhile = (fromMs: number, toMs: number) => sleep(fromMs + Math.random() * (toMs - fromMs));
 
-/** A setting that is wrong for a while. */
+/** Changes a setting to a wrong value for a while. */
 async function setFor(
   node: RedisServer,
   [name, wrong, right]: readonly [string, string, string],
@@ -48,7 +48,7 @@ async function freeze(node: RedisServer, longestMs: number): Promise<void> {
   node.resume();
 }
 
-/** One server, with the network in between. It has no replica, so each answer must be on its disk. */
+/** One server behind a network proxy. It has no replica, so each answer must be on its disk. */
 export async function startSingle(): Promise<Place> {
   const server = await startRedis({ settings: [...DURABLE, '--appendfsync', 'always'] });
   const proxy = await startProxy(server.port);
@@ -105,7 +105,7 @@ export async function startSharded(): Promise<Place> {
   const promote = async () => {
     const known = await mastersOf(group);
     const replica = pick(group.nodes.filter((node) => !known.includes(node)));
-    // By agreement, without the old master, and without asking anybody.
+    // With the old master's consent, without it (FORCE), or without that of any server (TAKEOVER).
     const how = pick([[], ['FORCE'], ['TAKEOVER']]);
     return askRedis(replica, (redis) => redis.call('CLUSTER', 'FAILOVER', ...how));
   };
@@ -135,13 +135,13 @@ function toPlace(group: RedisGroup, masters: number, promote: () => Promise<unkn
         await freeze(pick(group.nodes.filter((node) => !known.includes(node))), 2500);
       },
       async promotion() {
-        // Refused while another one is under way.
+        // Refused while another failover is in progress.
         await promote().catch(() => undefined);
         await sleep(2000);
       },
       full: async () => setFor(await aMaster(), FULL),
       'read-only': async () => setFor(await aMaster(), READ_ONLY),
-      // Answers nobody, and is not taken for dead.
+      // It doesn't answer, but doesn't count as failed.
       'a master slow': async () => {
         for (let round = 0; round < 5; round += 1) {
           await client('PAUSE', String(Math.ceil(Math.random() * 400)), 'ALL');
@@ -162,7 +162,7 @@ function toPlace(group: RedisGroup, masters: number, promote: () => Promise<unkn
   };
 }
 
-/** What happens to the nodes of the service, wherever their store is. */
+/** Faults of the service's nodes, independent of their store. */
 export function nodeFaults(fleet: Fleet): Faults {
   return {
     'a node killed': () => fleet.restart(pick(fleet.nodes), 'SIGKILL'),
@@ -170,7 +170,7 @@ export function nodeFaults(fleet: Fleet): Faults {
   };
 }
 
-/** Those that have a replica; a master that nobody follows is on its way out. */
+/** Masters that have a replica; one that has none is being replaced. */
 async function mastersOf(group: RedisGroup): Promise<readonly RedisServer[]> {
   const found = await Promise.all(
     group.nodes.map(async (node) => {
@@ -181,12 +181,12 @@ async function mastersOf(group: RedisGroup): Promise<readonly RedisServer[]> {
   return found.flat();
 }
 
-/** Each node reads INFO once a second, and waits for a replica from then on. */
+/** Each node reads INFO once a second, and waits for the replica from then on. */
 const SEEN_BY_ALL_MS = 1500;
 
 /**
- * Each replica is attached to a master, and each node knows it: one that came back under another replica, or just now, may be promoted,
- * and nobody waits for it.
+ * Waits until each replica has a master and each node knows the replica: one that has just returned, or moved to another master, may be
+ * promoted before any node waits for it.
  */
 async function untilWhole(group: RedisGroup, masters: number): Promise<void> {
   await untilTrue(

@@ -1,5 +1,5 @@
-// Three nodes of one service on one Redis, each a process of its own with its own file, as on three machines. Their
-// limits are wide, because a run under load must not be answered with 429.
+// Three nodes of one service on one Redis, each a separate process with its own file, as on three machines. Their
+// limits are wide, so that a run under load never gets 429.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,24 +10,24 @@ import { untilTrue } from '../world/redis-groups.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 
 const NODES = 3;
-/** One person who signs in with so many browsers at once would have to wait: each has a name of their own. */
+/** Number of users: a single user who signs in with this many browsers at once would have to wait. */
 export const CROWD = 64;
 
-/** Starts a version of the service: `[node, main.js]`. */
+/** The command that starts a version of the service: `[node, main.js]`. */
 export type Command = readonly string[];
 export type FleetNode = { readonly world: World; process: ServiceProcess };
 export type Fleet = {
   readonly issuer: string;
   readonly nodes: readonly FleetNode[];
   readonly worlds: readonly World[];
-  /** Ends the node with the signal and starts it again, with `command` in place of this version. */
+  /** Ends the node with the signal and starts it again, with `command` in place of this version if given. */
   restart(node: FleetNode, signal: NodeJS.Signals, command?: Command): Promise<void>;
-  /** Milliseconds until every node has done again what needs all of its store; throws after 15 s. */
+  /** Milliseconds until every node has repeated a request that needs all of its store; throws after 15 s. */
   untilBack(after: string): Promise<number>;
   stop(): Promise<void>;
 };
 
-/** `commandOf` says what starts a node in place of this version; `more` is merged over their file. */
+/** `commandOf` returns the command for a node, in place of this version; `more` is merged over its file. */
 export async function startFleet(
   store: string,
   commandOf: (index: number) => Command | undefined = () => undefined,
@@ -72,7 +72,7 @@ export async function startFleet(
   };
 }
 
-/** It reads, writes, and has it confirmed by a replica where there is one. */
+/** Whether it reads, writes, and gets the write confirmed by a replica if there is one. */
 async function revokesItsOwn(world: World): Promise<boolean> {
   const { body } = await clientCredentials(world);
   const form = { token: String(body['access_token']) };

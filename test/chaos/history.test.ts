@@ -1,10 +1,10 @@
-// The checker of histories must be able to say no: each kind of wrong is found, and what may happen is let pass.
+// The checker of histories must be able to fail: it finds each kind of violation, and accepts what may happen.
 import { expect, it } from 'vitest';
 import { History, type Seen } from './history.ts';
 
 let clock = 0;
 
-/** One after the other; each takes one millisecond. */
+/** A history of events one after the other, one millisecond each. */
 function historyOf(...all: readonly Partial<Seen>[]): History {
   const history = new History();
   for (const seen of all) {

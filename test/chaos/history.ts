@@ -1,5 +1,5 @@
-// What clients saw, and whether it can have happened: at most one success for a code or a refresh token, nothing alive after
-// its revocation was acknowledged, and no refusal without a reason. Reads of an old master that wasn't demoted yet are counted apart.
+// The answers that clients saw, and whether they are consistent: at most one success for a code or a refresh token, nothing active after
+// its revocation was acknowledged, and no refusal without a reason. Reads of a replaced, not yet demoted master are counted separately.
 
 export type Operation = 'sign in' | 'redeem' | 'refresh' | 'revoke' | 'introspect' | 'machine token';
 /** `unknown`: 503 or a cut connection. `refused`: a definite no. */
@@ -8,14 +8,14 @@ export type Seen = {
   readonly operation: Operation;
   /** The code or the token. */
   readonly subject: string;
-  /** All that comes of one sign-in, or one machine token. */
+  /** Everything that results from one sign-in, or one machine token. */
   readonly family: string;
   readonly beganAt: number;
   readonly endedAt: number;
   readonly outcome: Outcome;
 };
 
-/** What Sentinels need to demote an old master. */
+/** How long Sentinels take to demote an old master. */
 const DEMOTED_MS = 10_000;
 
 export class History {
@@ -26,7 +26,7 @@ export class History {
     this.#seen.push(seen);
   }
 
-  /** A master may have been replaced between these times, and may have answered reads until it was demoted. */
+  /** Between these times a master may have been replaced, and may have answered reads until it was demoted. */
   addReplacement(from: number, to: number): void {
     this.#replacements.push({ from, to: to + DEMOTED_MS });
   }
@@ -35,7 +35,7 @@ export class History {
     return this.#seen.length;
   }
 
-  /** By operation and outcome: `redeem done`. */
+  /** Counts by operation and outcome: `redeem done`. */
   get counts(): Readonly<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (const { operation, outcome } of this.#seen) {
@@ -45,7 +45,7 @@ export class History {
     return counts;
   }
 
-  /** One line each; empty when all of it can have happened. */
+  /** One line for each violation; empty if there is none. */
   violations(): readonly string[] {
     const alive = this.#livingDead().filter((seen) => !this.#isStale(seen));
     return [
@@ -57,13 +57,13 @@ export class History {
     ];
   }
 
-  /** Called active by an old master. A revocation that was lost looks the same, so these have to be asked about again. */
+  /** Tokens that an old master called active. A lost revocation looks the same, so introspect these again. */
   stale(): readonly Seen[] {
     return this.#livingDead().filter((seen) => this.#isStale(seen));
   }
 
   /**
-   * Refusals in families that nobody revoked, used twice or lost an answer in: something was lost. Only a failover may do that
+   * Refusals in families without a revocation, a second use or a lost answer: something was lost. Only a failover may lose anything
    * (a code or a session that no replica had yet).
    */
   lost(until = Number.POSITIVE_INFINITY): readonly string[] {
@@ -83,7 +83,7 @@ export class History {
       .map(({ operation, subject }) => (operation === 'sign in' ? `sign in: ${subject}` : operation));
   }
 
-  /** What was seen of a family, in the order of the answers: for those who look into a violation. */
+  /** All events of a family in the order of the answers, to investigate a violation. */
   storyOf(family: string): readonly string[] {
     const [first] = this.#seen.filter((seen) => seen.family === family);
     return this.#seen

@@ -1,4 +1,4 @@
-// RD-34: machine tokens leave no key behind, and the processes don't grow. POSTERN_CHAOS_TOKENS says how many; 100,000 when it doesn't.
+// RD-34: machine tokens leave no key behind, and the processes don't grow. POSTERN_CHAOS_TOKENS sets their number (default 100,000).
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -9,10 +9,10 @@ import { type Fleet, startFleet } from './fleet.ts';
 
 const TOKENS = Number(process.env['POSTERN_CHAOS_TOKENS'] ?? 100_000);
 const [PARTS, AT_ONCE] = [10, 32];
-/** The longest window of a limit. */
+/** The longest window of a limit. Seconds. */
 const WINDOW_SECONDS = 61;
 
-/** A store that is late on a busy machine, or a limit, is no failure of what is asked here. */
+/** Takes tokens. A store that is late on a busy machine, or a limit, doesn't fail this test. */
 async function takeTokens({ worlds }: Fleet, count: number): Promise<void> {
   let left = count;
   const take = async () => {
@@ -25,7 +25,7 @@ async function takeTokens({ worlds }: Fleet, count: number): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, take));
 }
 
-/** Of all nodes, in MB. */
+/** Memory of all nodes, in MB. */
 async function memory({ nodes }: Fleet): Promise<number> {
   const sizes = nodes.map(async ({ process: { pid } }) => {
     const status = await readFile(`/proc/${pid}/status`, 'utf8');
@@ -40,7 +40,7 @@ it(
     const server = await startRedis();
     const redis = new Redis(server.url);
     const fleet = await startFleet(server.url);
-    // What Redis has not collected yet, DBSIZE counts too.
+    // DBSIZE also counts expired keys that Redis has not collected yet.
     const liveKeys = async () => (await redis.keys('*')).length;
     try {
       const before = await liveKeys();
@@ -53,11 +53,11 @@ it(
       await sleep(WINDOW_SECONDS * 1000);
       const after = await liveKeys();
       process.stdout.write(`${JSON.stringify({ TOKENS, keys: { before, during, after }, megabytes })}\n`);
-      // Counters of limits only: a few for each client and address.
+      // Only counters of limits: a few for each client and address.
       expect(during - before).toBeLessThan(20);
-      // The last uses of the secrets are a document that may have been made meanwhile.
+      // The document with the last uses of the secrets may have been created meanwhile.
       expect(after - before).toBeLessThanOrEqual(1);
-      // Heaps grow until there is a reason to clean up; what leaks goes on growing.
+      // A heap grows until garbage collection runs; a leak continues to grow.
       const [early, late] = [megabytes.slice(0, PARTS / 2), megabytes.slice(PARTS / 2)];
       expect(Math.max(...late)).toBeLessThan(Math.max(...early) * 1.1);
     } finally {

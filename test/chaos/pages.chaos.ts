@@ -1,5 +1,5 @@
-// Every page and state of the preview, by all rules of axe, in each language and scheme, on a phone and on a desk: some 4,000 looks.
-// The suite has a part of them (test/features/view-tools/browser.test.ts).
+// Every page and state of the preview, by all rules of axe, in each language and color scheme, on a phone and a desktop: some 4,000 checks.
+// The suite runs a part of them (test/features/view-tools/browser.test.ts).
 import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// RD-30, RD-31: three nodes under load on one Redis, on Sentinels and on a Cluster, on Redis and on Valkey, while one fault after
-// the other happens to them by chance. POSTERN_CHAOS_MINUTES says for how long in all; 6 when it doesn't.
+// RD-30, RD-31: three nodes under load on one Redis, on Sentinels and on a Cluster, on Redis and on Valkey, during random faults, one
+// after the other. POSTERN_CHAOS_MINUTES sets the total time (default 6).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { findServer } from '../world/servers.ts';
@@ -29,7 +29,7 @@ const PLACES = [
   ['a Cluster', startSharded],
 ] as const;
 const SECONDS = (MINUTES * 60) / (SERVERS.length * PLACES.length);
-/** More than the machine gives. */
+/** Requests a second; more than the machine can answer. */
 const RATE = 200;
 const [PEOPLE, MACHINES] = [10, 3];
 
@@ -41,14 +41,14 @@ if (CHOSEN === undefined && findServer('valkey-server') === undefined) {
 
 type Running = { readonly place: Place; readonly fleet: Fleet; readonly history: History };
 
-/** How often each fault happened, and how many milliseconds it took at most until all nodes were back without a restart. */
+/** For each fault, its number and the longest time in milliseconds until all nodes were back without a restart. */
 async function breakThings({ place, fleet, history }: Running, isOver: () => boolean): Promise<Happened> {
   const faults: Faults = { ...place.faults, ...nodeFaults(fleet) };
   const happened = new Map<string, Happening>();
   let left: readonly string[] = [];
   while (!isOver()) {
     await sleep(500 + Math.random() * 1500);
-    // By chance, and all of them as soon as there is time for it.
+    // In random order; each fault happens once before any happens again.
     if (left.length === 0) left = Object.keys(faults);
     const name = pick(left);
     left = left.filter((one) => one !== name);
@@ -94,7 +94,7 @@ describe.each(SERVERS)('on %s', (server) => {
       ]);
       const seconds = (performance.now() - began) / 1000;
       const stale = history.stale();
-      // By then each old master is demoted: what is still called active was lost.
+      // By then each old master is demoted: a revocation whose token is still active was lost.
       if (stale.length > 0) await sleep(11_000);
       for (const { subject, family } of stale) await clients.introspect(subject, family);
       process.stdout.write(toTable({ title: `${server}, ${name}`, seconds, happened, history, balancer }));

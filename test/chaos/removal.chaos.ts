@@ -1,5 +1,5 @@
 // The whole suite without all removable features at once, which finds tests of the core that need one, and without each of them, which
-// finds tests of a feature that need another. Only tests of the documents are left out: they speak of what is shipped.
+// finds tests of a feature that need another. Only tests of the documents are left out: the documents describe all shipped features.
 // POSTERN_CHAOS_WITHOUT: the name of a feature, or `all`.
 import { execFileSync } from 'node:child_process';
 import { chmod, writeFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyWithout, REMOVABLE, removeCopy, runIn } from '../features/without-features.ts';
 
 const ASKED = process.env['POSTERN_CHAOS_WITHOUT'];
-/** What compares the documents with the source, and what removes features itself. */
+/** Tests that compare the documents with the source, and tests that remove features themselves. */
 const LEFT_OUT = ['test/docs/**', 'test/features/removal*', 'test/features/recipe*'];
 
 const COPIES = [['all', REMOVABLE] as const, ...REMOVABLE.map((name) => [name, [name]] as const)];
@@ -17,10 +17,10 @@ describe.each(COPIES.filter(([name]) => ASKED === undefined || name === ASKED))(
   let folder = '';
   beforeAll(async () => {
     folder = await copyWithout(names);
-    // What CONTRIBUTING.md says to do after a change of the keys.
+    // The commands that CONTRIBUTING.md names for a change of the keys.
     const schema = await runIn(folder, 'node', ['--no-warnings', 'src/main.ts', 'schema']);
     await writeFile(path.join(folder, 'config/postern.schema.json'), schema.output);
-    // Some tests ask for the files of the project, or run it as another user.
+    // Some tests need the files of the project, or run it as another user.
     await chmod(folder, 0o755);
     const commit = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', 'commit', '-qm', 'copy'];
     for (const command of [['init', '-q'], ['add', '-A'], commit])

@@ -1,4 +1,4 @@
-// A release and an accident under load: each node is stopped in good order and started again in turn, then the Redis master is
+// A release and an accident under load: each node in turn is shut down cleanly and started again, then the Redis master is
 // killed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SentinelGroup, startSentinel, untilTrue } from '../world/redis-groups.ts';
@@ -10,9 +10,9 @@ import { History } from './history.ts';
 type RollingReport = {
   readonly history: History;
   readonly balancer: Balancer;
-  /** Before the master was killed. */
+  /** Outcomes before the master was killed. */
   readonly calm: Balancer['fates'];
-  /** What was lost before the master was killed, and afterwards. */
+  /** Losses before the master was killed, and after it. */
   readonly lostInCalm: readonly string[];
   readonly lostInFailover: readonly string[];
   readonly perSecond: number;
@@ -20,11 +20,11 @@ type RollingReport = {
   readonly backMs: number;
 };
 
-/** Requests a second, at most; what the machine gives is in the report. */
+/** Requests a second at most; the report has the real rate. */
 const RATE = 50;
-/** Between two events. */
+/** Pause between two events. */
 const PAUSE_MS = 700;
-/** Enough of them, so that the rate and not their patience is the limit. */
+/** Enough callers that the rate is the limit, not the time that they wait. */
 const [PEOPLE, MACHINES] = [24, 6];
 
 export async function rollAndFailOver(): Promise<RollingReport> {
@@ -83,12 +83,12 @@ async function failOverGroup(group: SentinelGroup): Promise<void> {
   });
 }
 
-/** A request that moved on was answered elsewhere. */
+/** A request that moved on was answered by another node. */
 function sum({ answered, unavailable, cut }: Balancer['fates']): number {
   return answered + unavailable + cut;
 }
 
-/** For those who read the output of a run. */
+/** The report for a reader of the run's output. */
 export function describeRun({ history, balancer, calm, perSecond, backMs, ...lost }: RollingReport): string {
   return describeHistory(history, balancer, {
     'requests a second': perSecond,

@@ -11,7 +11,7 @@ const OPERATIONS: readonly Operation[] = [
   'machine token',
 ];
 
-/** `backMs`: the longest that it took until all nodes were back once it was over. */
+/** `backMs`: the longest time until all nodes were back after the fault ended. */
 export type Happening = { readonly times: number; readonly backMs: number };
 export type Happened = ReadonlyMap<string, Happening>;
 

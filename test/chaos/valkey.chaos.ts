@@ -1,4 +1,4 @@
-// The store's own suites once more, on Valkey: a single server, Sentinels and a Cluster. Says so where there is no Valkey.
+// The store's own suites on Valkey: a single server, Sentinels and a Cluster. Reports if there is no Valkey.
 import { it } from 'vitest';
 import { findServer } from '../world/servers.ts';
 

@@ -1,4 +1,4 @@
-// What the outage tests ask of a running service, and the deadlines that they hold it to.
+// Requests of the outage tests to a running service, and the deadlines for its answers.
 import { expect, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
 import { authorize, type Authorized, type SignedIn, signIn } from '../world/app.ts';
@@ -8,9 +8,9 @@ import { type Answer, get, readiness } from '../world/requests.ts';
 import { clientCredentials, redeem, refresh } from '../world/token-endpoint.ts';
 import type { World } from '../world/world.ts';
 
-/** An answer must come within this, whatever the store does. */
+/** Deadline of an answer, whatever the store does. Milliseconds. */
 export const DEADLINE_MS = 1000 + MACHINE_MS;
-/** After the fault, without a restart. */
+/** Deadline of the recovery after the fault, without a restart. Milliseconds. */
 export const RECOVERY_MS = 2000 + MACHINE_MS;
 
 export type Timed = { readonly answer: Answer; readonly ms: number };
@@ -21,7 +21,7 @@ export async function timed(asking: Promise<Answer>): Promise<Timed> {
   return { answer, ms: performance.now() - began };
 }
 
-/** 503 with Retry-After and no token, in time. */
+/** Expects 503 with Retry-After and no token, in time. */
 export function expectUnavailable({ answer, ms }: Timed): void {
   expect(answer.status).toBe(503);
   expect(answer.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
@@ -32,12 +32,12 @@ export function expectUnavailable({ answer, ms }: Timed): void {
 
 const PATIENCE = { timeout: 60_000, interval: 100 };
 
-/** Before the fault: on a busy machine a group of servers may not confirm the first writes in time, which is a 503. */
+/** Signs in before the fault: on a busy machine a group of servers may not confirm the first writes in time, which is a 503. */
 export async function untilSignedIn(world: World): Promise<SignedIn> {
   return vi.waitFor(() => signIn(world), PATIENCE);
 }
 
-/** A code that waits. */
+/** Gets a code that isn't used yet. */
 export async function untilAuthorized(world: World): Promise<Authorized> {
   return vi.waitFor(async () => {
     const authorized = await authorize(world);
@@ -47,7 +47,7 @@ export async function untilAuthorized(world: World): Promise<Authorized> {
   }, PATIENCE);
 }
 
-/** Everything that can't be answered without the store, by name. */
+/** Every request that needs the store, by name. */
 export function stateful(world: World, { tokens }: SignedIn, machineToken: string) {
   return {
     refresh: () => refresh(world, tokens.refresh_token),
@@ -61,7 +61,7 @@ export function stateful(world: World, { tokens }: SignedIn, machineToken: strin
   } satisfies Record<string, () => Promise<Answer>>;
 }
 
-/** What goes on without the store: 200, in time. */
+/** Expects 200, in time, of everything that doesn't need the store. */
 export async function expectStateless(world: World): Promise<void> {
   const asked = {
     discovery: () => get(world, '/.well-known/openid-configuration'),
@@ -75,7 +75,7 @@ export async function expectStateless(world: World): Promise<void> {
   }
 }
 
-/** Milliseconds until the token is called active again. */
+/** Milliseconds until introspection reports the token as active again. */
 export async function untilActive(world: World, token: string): Promise<number> {
   const began = performance.now();
   await vi.waitFor(async () => expect(await introspect(world, token)).toMatchObject({ active: true }), {

@@ -1,4 +1,4 @@
-// A machine whose clock was ahead, and is set right.
+// A machine whose clock was ahead and is then corrected.
 import path from 'node:path';
 import { decodeProtectedHeader } from 'jose';
 import * as oidc from 'openid-client';

@@ -1,4 +1,4 @@
-// kill -9 in the middle of work: what was acknowledged is there after the restart, and nothing works twice.
+// kill -9 during work: everything acknowledged is there after the restart, and nothing works twice.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authorize, signIn } from '../world/app.ts';
 import type { Answer } from '../world/requests.ts';
@@ -9,17 +9,17 @@ import { startProcess, type ServiceProcess } from '../world/process.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
 const FAMILIES = 20;
-/** Half of the families rest after so many, so that nothing of theirs is on its way when the process dies. */
+/** Half of the families pause after this many refreshes, so that they have no request in flight when the process dies. */
 const REST_AFTER = rounds(20, 6);
-/** The kill comes after this many acknowledged refreshes, while all families go on. */
+/** The kill comes after this many acknowledged refreshes, while all families continue. */
 const REFRESHES = rounds(1000, 300);
 
 type Family = {
-  /** The newest refresh token that the client got. */
+  /** The newest refresh token that the client received. */
   token: string;
-  /** Every token that was acknowledged as used up. */
+  /** Every token whose use was acknowledged. */
   readonly used: string[];
-  /** A refresh was on its way when the process died: its outcome is unknown to the client. */
+  /** A refresh was in flight when the process died: the client doesn't know its outcome. */
   interrupted: boolean;
 };
 
@@ -68,7 +68,7 @@ describe(`kill -9 while ${REFRESHES} refreshes run`, () => {
     expect(acknowledged).toBeGreaterThanOrEqual(REFRESHES);
     service = await startProcess(world.configFile);
 
-    // Codes that were handed out and not yet used are there; the used one is not.
+    // Codes that were issued and not yet used are still valid; the used one is not.
     for (const code of waiting) {
       expect((await redeem(world, code)).status).toBe(200);
       expect(await redeem(world, code)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
@@ -77,12 +77,12 @@ describe(`kill -9 while ${REFRESHES} refreshes run`, () => {
 
     for (const family of families) {
       const answer = await refresh(world, family.token);
-      // Only a token that was on its way when the process died may have been used up without the client knowing.
+      // Only a token in flight when the process died may be used up without the client knowing.
       expect(family.interrupted ? [200, 400] : [200]).toContain(answer.status);
       const next = answer.status === 200 ? String(answer.body['refresh_token']) : undefined;
       const spent = family.used.at(-1) ?? '';
       expect(await refresh(world, spent)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-      // RFC 9700 §4.14.2: the reuse just now ended the family.
+      // RFC 9700 §4.14.2: the reuse above revoked the family.
       if (next !== undefined) expect((await refresh(world, next)).status).toBe(400);
     }
     expect(families.filter(({ interrupted }) => !interrupted).length).toBeGreaterThanOrEqual(FAMILIES / 2);

@@ -1,4 +1,4 @@
-// A stored record that can't be read counts as absent, wherever it is met: the answer is that of an unknown value, never a 500.
+// A stored record that can't be read counts as absent wherever it is read: the answer is that for an unknown value, never a 500.
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { authorize, signIn, takeCode } from '../world/app.ts';
@@ -26,10 +26,10 @@ const DAMAGES = [
 ] as const;
 const WRONG = [7, 'x', null, [], [7], {}, { a: 7 }, true, 1e300, undefined];
 
-/** Each with one member of another type, or without it, also within a member. */
+/** Variants of `form`, each with one member missing or of another type, nested members included. */
 function* wrongForms(form: object, within = ''): Iterable<readonly [string, object]> {
   for (const [name, value] of Object.entries(form) as [string, unknown][]) {
-    // Form 7 is a newer version's.
+    // Form 7 belongs to a newer version.
     for (const one of WRONG.slice(name === 'v' ? 1 : 0))
       yield [`${within}${name}: ${JSON.stringify(one)}`, { ...form, [name]: one }];
     if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
@@ -42,7 +42,7 @@ const INVALID_GRANT = [400, 'invalid_grant'];
 eachStore(
   'a damaged record',
   (running) => {
-    /** Does `what` to the record of an id, behind the back of the service. */
+    /** Replaces the record of an id, behind the back of the service. */
     async function damage(world: OpenWorld, model: string, id: string, payload: string): Promise<string> {
       const { records } = world.openedStore;
       const key = recordKey(await hashOf(world.openedStore), model, id);
@@ -199,7 +199,7 @@ const SIGN_IN = {
   ...GENEROUS,
   account: true,
   sign_in: { one_time_codes: true },
-  // A reload ends sessions, by the lists of each user.
+  // A reload ends sessions, which it finds in each user's lists.
   clients: notifiedClients({ web: 'https://app.example/logout' }),
 };
 
@@ -228,7 +228,7 @@ anyStore(
       expect(world.recorded.log.join('')).toContain(
         `second factors in the store can't be read: it is not a JSON object (${ALICE})`,
       );
-      // One line a minute: every request for her meets it.
+      // At most one line a minute, although every request for this user finds the damage.
       const errors = world.recorded.log.length;
       expect(await statusOf(world, 'alice')).toBe(503);
       expect(world.recorded.log.slice(errors).filter((line) => line.includes('"level":50'))).toEqual([]);
@@ -245,7 +245,7 @@ anyStore(
       expect((await verb(world, 'user', 'factors', 'alice', '--remove', 'one-time-codes')).text).toContain(
         '--remove all',
       );
-      // Nobody knows whether there was one: the password alone isn't enough without the feature, too.
+      // Whether the user had a second factor is unknown: the password alone isn't enough, even without the feature.
       await world.reload({ ...SIGN_IN, sign_in: undefined });
       expect([await statusOf(world, 'alice'), await statusOf(world, 'bob')]).toEqual([403, 403]);
       await world.reload(SIGN_IN);

@@ -1,5 +1,5 @@
 // SIGUSR1 makes Node open its debugger, which runs any code for every user of the machine. However the service is started,
-// it must do nothing, in each of its processes.
+// the signal must do nothing, in each of its processes.
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -42,7 +42,7 @@ async function childrenOf(pid: number): Promise<readonly number[]> {
   return text.trim().split(' ').filter(Boolean).map(Number);
 }
 
-/** Signals, gives the process requests to serve, and says what it listens on more than before. */
+/** Signals the process, sends it requests, and returns the ports that it has opened since. */
 async function openedBy(pid: number, world: World): Promise<readonly string[]> {
   const before = await portsOf(pid);
   process.kill(pid, 'SIGUSR1');

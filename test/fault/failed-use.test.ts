@@ -1,4 +1,4 @@
-// A store that fails while a sign-in or a refresh token is used up: that is no success, and nothing pays twice. Codes are in proofs.test.ts
+// A store that fails while a sign-in or a refresh token is used up: the request fails, and nothing works twice. Codes are in proofs.test.ts
 // and outage-truth.test.ts.
 import { expect, it } from 'vitest';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
@@ -12,7 +12,7 @@ import { eachStore } from '../world/each-store.ts';
 
 type When = 'before it is used up' | 'after it is used up';
 
-/** When every use of something fails, if it does. */
+/** When every use fails, if set. */
 let failure: When | undefined;
 
 async function failingUses<T>(when: When, act: () => Promise<T>): Promise<T> {
@@ -24,14 +24,14 @@ async function failingUses<T>(when: When, act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** As a store that is away (it hasn't done it), or whose answer is lost (it has). */
+/** Fails like a store that is unreachable (the use isn't done) or whose answer is lost (it is done). */
 async function failIfAsked<T>(use: () => Promise<T>): Promise<T> {
   if (failure === undefined) return use();
   if (failure === 'after it is used up') await use();
   throw new StoreUnavailable();
 }
 
-/** `store`, whose uses fail when they should. */
+/** Wraps `store`: uses fail when `failure` is set. */
 function handStore(store: Store): Store {
   const { records } = store;
   const { exchange } = records;
@@ -73,7 +73,7 @@ eachStore(
     it('RT-12: a refresh token that was used up without a successor ends its family, which is counted', async () => {
       const world = running();
       const { tokens } = await signIn(world);
-      // As after a crash: the token is used up, and nobody has what came of it.
+      // As after a crash: the token is used up, and its successor is lost.
       await failingUses('after it is used up', async () =>
         expectNothingGiven(await refresh(world, tokens.refresh_token)),
       );

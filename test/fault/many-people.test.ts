@@ -1,5 +1,5 @@
-// A store that knows many more people than the file: the service starts, takes a changed file over, lets them in, and lists
-// them, on a Redis that closes a connection whose answer is as long as all of them. POSTERN_TEST_PEOPLE says how many.
+// A store that has many more users than the file: the service starts, applies a changed file, signs users in, and lists
+// them, on a Redis that closes a connection whose answer is as long as all users. POSTERN_TEST_PEOPLE sets their number.
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ import { testFolder } from '../world/temp-folder.ts';
 
 const PEOPLE = Number(process.env['POSTERN_TEST_PEOPLE'] ?? 5000);
 const AT_ONCE = 1000;
-/** Everybody's state alone is longer; a page of people is not. */
+/** The states of all users are longer than this; a page of users is not. */
 const LONGEST_ANSWER = ['--client-output-buffer-limit', 'normal', '256kb', '0', '0'];
 
 let folder: string;

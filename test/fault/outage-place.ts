@@ -1,5 +1,5 @@
-// What the outage tests break: a Redis with a password behind a network that can fail, a service on it, somebody who is signed
-// in and a machine token. Owns building and ending them.
+// The parts that the outage tests break: a Redis with a password behind a network that can fail, a service on it, a signed-in
+// user and a machine token. Builds and ends them.
 import { Redis } from 'ioredis';
 import { afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
@@ -10,7 +10,7 @@ import { type FaultProxy, startProxy } from '../world/proxy.ts';
 import { readiness } from '../world/requests.ts';
 
 export const PASSWORD = 'the-store-password';
-/** The last two let a test break the disk, and make the server take its time to load what it has. */
+/** The last two let a test break the disk, and make the server load its data slowly. */
 const DURABLE = '--appendonly yes --appendfsync always --enable-protected-configs yes';
 const SETTINGS = `${DURABLE} --loading-process-events-interval-bytes 1024`.split(' ');
 
@@ -18,14 +18,14 @@ export type OutagePlace = {
   readonly server: RedisServer;
   readonly proxy: FaultProxy;
   readonly world: OpenWorld;
-  /** Past the proxy. */
+  /** A connection to Redis that bypasses the proxy. */
   readonly raw: Redis;
 };
 
-/** Somebody who is signed in, a machine, and how many lines the log had before. */
+/** A signed-in user, a machine token, and the number of log lines before the test. */
 type Begun = { readonly person: SignedIn; readonly machine: string; readonly logged: number };
 
-/** One place for all tests of a file, each of which begins well and with tokens of its own. */
+/** One place for all tests of a file. Each test begins with a working store and its own tokens. */
 export function useOutagePlace(): () => OutagePlace & Begun {
   let place: OutagePlace | undefined;
   let begun: Begun | undefined;
@@ -63,7 +63,7 @@ function opened<T>(value: T | undefined): T {
   return value;
 }
 
-/** What the log says in this test of whether the store can be used, oldest first. */
+/** The log lines of this test about whether the store can be used, oldest first. */
 function storeLines({ world, logged }: Pick<OutagePlace & Begun, 'world' | 'logged'>): readonly string[] {
   const lines = world.recorded.log
     .slice(logged)
@@ -73,7 +73,7 @@ function storeLines({ world, logged }: Pick<OutagePlace & Begun, 'world' | 'logg
   );
 }
 
-/** One line when it begins and one when it is over. While a busy machine connects again, it may have another reason in between. */
+/** Expects one line at the begin and one at the end. While a busy machine reconnects, the reason may change in between. */
 export function expectLoggedOnce(place: Parameters<typeof storeLines>[0], reason: RegExp): void {
   const lines = storeLines(place);
   expect([lines[0], lines.at(-1)]).toEqual([expect.stringMatching(reason), 'the store is available again']);

@@ -1,5 +1,5 @@
-// What is true after an outage of Redis, seen over HTTP: nothing that was asked in vain is done later, nothing that was cut is
-// half done, nothing works twice, and meanwhile nothing piles up.
+// The state after an outage of Redis, seen over HTTP: no failed request takes effect later, no interrupted request is half
+// done, nothing works twice, and nothing queues up meanwhile.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { introspect, introspection, revoke } from '../world/presented-tokens.ts';
 import type { Answer } from '../world/requests.ts';
@@ -27,7 +27,7 @@ beforeEach(() => {
 describe('an outage', () => {
   it('IS-22, IS-31: what was asked in vain is not done later', async () => {
     server.pause();
-    // Learns that nobody answers; from here on nothing is sent.
+    // Here the service notices that Redis doesn't answer; it sends nothing from now on.
     expectUnavailable(await timed(introspection(world, person.tokens.access_token)));
     expectUnavailable(await timed(revoke(world, person.tokens.refresh_token)));
     expectUnavailable(await timed(revoke(world, person.tokens.access_token)));
@@ -50,7 +50,7 @@ describe('an outage', () => {
     expect(page.text).toContain('you may still be signed in');
     server.resume();
     await untilActive(world, person.tokens.access_token);
-    // The session lives: no password is asked for.
+    // The session is still valid: the service asks for no password.
     expect((await signOut(world, person.browser)).status).toBe(200);
   });
 
@@ -58,7 +58,7 @@ describe('an outage', () => {
     const lateMs = 250;
     proxy.lose(0.05, lateMs);
     let [right, late] = [0, 0];
-    // After a late answer the connection is made anew, so a few quick rounds may all fall into that.
+    // A late answer makes the service reconnect, so a few quick rounds may all fall into that time.
     while (right < 40 || late === 0) {
       const { answer, ms } = await timed(introspection(world, person.tokens.access_token));
       expect(ms).toBeLessThan(DEADLINE_MS);
@@ -73,7 +73,7 @@ describe('an outage', () => {
   it('RD-16: a code whose exchange is cut off anywhere works once at most, and from some question on it is spent', async () => {
     const seconds: number[] = [];
     let answer: Answer | undefined;
-    // Loses the answer to a later and later question, until the exchange gets through.
+    // Loses the answer to a later command each time, until the exchange succeeds.
     for (let after = 0; after < 30 && answer?.status !== 200; after += 1) {
       const code = await untilAuthorized(world);
       proxy.swallowAnswers(after);
@@ -87,7 +87,7 @@ describe('an outage', () => {
       expect((await redeem(world, code)).status).toBe(400);
     }
     expect(answer?.status).toBe(200);
-    // Either it was lost before the code was used up, or it is spent; both happened.
+    // Either the command was lost before the code was used up, or the code is used up; both happened.
     expect(new Set(seconds)).toEqual(new Set([200, 400]));
   });
 
@@ -96,7 +96,7 @@ describe('an outage', () => {
     for (let round = 0; round < 16; round += 1) {
       const { tokens } = await untilSignedIn(world);
       await refresh(world, tokens.refresh_token);
-      // The second use of a refresh token, which revokes the family, and the endpoint, in turn.
+      // Alternates between the second use of a refresh token, which revokes the family, and the revocation endpoint.
       const isReuse = round % 2 === 0;
       const ask = () => (isReuse ? refresh(world, tokens.refresh_token) : revoke(world, tokens.access_token));
       const done = isReuse ? 400 : 200;
@@ -113,7 +113,7 @@ describe('an outage', () => {
       expect((await ask()).status).toBe(done);
       expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
     }
-    // Cut before the tombstone was written, and after it.
+    // Cut both before and after the tombstone was written.
     expect(new Set(deadWithoutRepeat)).toEqual(new Set([false, true]));
   });
 });

@@ -1,5 +1,5 @@
-// Redis in every kind of trouble, seen over HTTP: 503 with Retry-After within a second where state is needed, the rest goes
-// on, and all is well within two seconds of its end, without a restart.
+// Redis in every kind of trouble, seen over HTTP: requests that need state get 503 with Retry-After within a second, all others
+// work, and everything works within two seconds of the end of the trouble, without a restart.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { introspection, revoke } from '../world/presented-tokens.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 
 type Fault = { readonly begin: () => unknown; readonly end: () => unknown };
-/** `reason`: what readiness and the log say of it. `isReached`: what is asked may be done, and the answer comes too late. */
+/** `reason`: its text in readiness and the log. `isReached`: Redis may execute a command, but the answer comes too late. */
 type Outage = Fault & { readonly reason: RegExp; readonly isReached?: true };
 
 const SILENT = /^can't reach the store: no answer in time$/;
@@ -40,7 +40,7 @@ const OUTAGES: readonly (readonly [string, Outage])[] = [
     'dead (RD-14)',
     {
       reason: /^can't reach the store: (connect ECONNREFUSED|its master is not connected)/,
-      // The proxy would accept for it.
+      // The proxy would accept connections in its place.
       begin: async () => {
         await server.kill();
         await proxy.refuse();
@@ -88,7 +88,7 @@ it.each(OUTAGES)(
     if (fault.isReached !== true) {
       expect(await untilActive(world, person.tokens.access_token)).toBeLessThan(RECOVERY_MS);
       expect(await introspection(world, machine)).toMatchObject({ body: { active: true } });
-      // Neither the refresh token nor any grant was used up or revoked by what was asked in vain.
+      // The failed requests neither used up the refresh token nor revoked any grant.
       expect((await refresh(world, person.tokens.refresh_token)).status).toBe(200);
     }
     await expect.poll(async () => (await readiness(world)).status, { timeout: RECOVERY_MS }).toBe(200);
@@ -100,7 +100,7 @@ it.each(OUTAGES)(
 it('RD-13: a frozen Redis gives no answer in time, also once its connection is given up', async () => {
   server.pause();
   const reasons = new Set<string>();
-  // The client gives a connection up after a second without a byte, and tries the next one.
+  // The client gives a connection up after a second without a byte, and tries a new one.
   const until = performance.now() + 3500;
   while (performance.now() < until) {
     for (const problem of (await readiness(world)).problems) reasons.add(problem);
@@ -119,7 +119,7 @@ it("RD-14: while Redis is dead, 503 comes at once: nobody waits for an answer th
     expectUnavailable(result);
     times.push(result.ms);
   }
-  // A wait that is built in would be in each of them; a busy machine is not.
+  // A built-in wait would show in each of them; a busy machine doesn't.
   expect(Math.min(...times)).toBeLessThan(50);
   await server.restart();
   await proxy.accept();

@@ -1,5 +1,5 @@
-// F1-06: what a person or an app proves something with, once, while the store fails. A 503 uses it up only where the store may have
-// taken the use and its answer was lost, and says so; after any other 503 it works.
+// F1-06: proofs that a user or an app uses once, while the store fails. A 503 uses a proof up only if the store may have recorded the
+// use before the answer was lost, and its text says so; after any other 503 the proof still works.
 import { randomUUID } from 'node:crypto';
 import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';

@@ -21,13 +21,13 @@ import { openStore } from '../../src/store/open.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { runCli } from '../world/process.ts';
 
-/** Seconds; the first node makes the ring of keys. */
+/** Seconds; the first node creates the key ring. */
 const AHEAD = [120, -120, 0];
 const SECONDS = 4;
-/** Each of them is done, however slow the machine is. */
+/** Each of them happens, however slow the machine is. */
 const ACTS = ['sign in', 'redeem', 'refresh', 'revoke', 'introspect', 'machine token'];
 
-/** The service on a machine with another time of day; what has passed meanwhile it measures rightly. */
+/** The service on a machine with another time of day; it measures durations correctly. */
 function withClock(seconds: number): Command {
   const code = `
     const Right = Date;
@@ -76,7 +76,7 @@ describe('nodes whose clocks are four minutes apart', () => {
     for (const { access_token: token } of before) {
       for (const world of fleet.worlds) expect((await userinfo(world, String(token))).status).toBe(401);
     }
-    // What is issued in the very second is void, too.
+    // A token issued in the very same second would be revoked as well.
     await sleep(1500);
     const after = await Promise.all(fleet.worlds.map(signInAt));
     for (const { access_token: token } of after) {
@@ -111,7 +111,7 @@ describe('nodes whose clocks are four minutes apart', () => {
       const done = await browser.submit(await signInAs(browser, page, 'bob'), '/code', { code });
       return codeOf(await finishPages(browser, done, 'bob')) !== undefined;
     };
-    // What an app shows by each node's own clock, two minutes away.
+    // The code of an app that follows each node's own clock, two minutes off.
     for (const [index, periods] of [4, -4].entries())
       expect(await opens(index, app.code(periods))).toBe(false);
     const code = app.code();
@@ -128,7 +128,7 @@ describe('nodes whose clocks are four minutes apart', () => {
   });
 });
 
-/** On one node from the first request to the tokens. */
+/** Signs in on one node, from the first request to the tokens. */
 async function signInAt(world: World): Promise<Answer['body']> {
   const answer = await redeem(world, await complete(world, 'alice', { scope: DEFAULT_SCOPE }));
   expect(answer.status, answer.text).toBe(200);

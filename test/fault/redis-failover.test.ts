@@ -1,4 +1,4 @@
-// A failover under real Sentinels, seen over HTTP: what a replica has not confirmed is not said to have happened, and no
+// A failover under real Sentinels, seen over HTTP: a write that no replica has confirmed is not reported as done, and no
 // code works twice whatever is lost.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -29,7 +29,7 @@ beforeEach(async () => {
   };
 });
 
-/** Freezes the replicas and cuts their links, so that what comes now reaches none of them, not even later. */
+/** Freezes the replicas and cuts their links, so that new writes never reach them, not even later. */
 async function cutReplicas(): Promise<RedisServer> {
   const master = await group.master();
   for (const replica of await group.replicas()) replica.pause();
@@ -37,7 +37,7 @@ async function cutReplicas(): Promise<RedisServer> {
   return master;
 }
 
-/** Ends the master, and waits for another one that confirms again: what it confirms too late is 503, and spent. */
+/** Ends the master and waits for a new one that confirms writes: before that, a late confirmation is a 503, and the proof is spent. */
 async function failOver(master: RedisServer): Promise<void> {
   await kill(master);
   await untilSignedIn(world);
@@ -54,7 +54,7 @@ async function kill(master: RedisServer): Promise<void> {
   });
 }
 
-/** Every answer until the first that is no 503. */
+/** Every answer up to the first that isn't 503. */
 async function untilNo503<T extends { readonly status: number }>(ask: () => Promise<T>, timeoutMs = 60_000) {
   return vi.waitFor(
     async () => {
@@ -84,7 +84,7 @@ describe('a failover', () => {
     const { records } = world.openedStore;
     const save = records.save.bind(records);
     let master: RedisServer | undefined;
-    // No replica will have the new one, and the old one is not used up for it.
+    // No replica will have the new token, and the old one is not used up for it.
     records.save = async (record) => {
       if (record.kind === 'RefreshToken') master = await cutReplicas();
       return save(record);
@@ -105,7 +105,7 @@ describe('a failover', () => {
     for (let round = 0; round < 2; round += 1) {
       expectUnavailable(await timed(revoke(world, tokens.access_token)));
       expectUnavailable(await timed(revokeMachine()));
-      // Not revoked; or nobody knows yet, where the replicas went just then.
+      // Not revoked; or the result is unknown, if the replicas were lost just then.
       for (const token of [tokens.access_token, machine]) {
         const asked = await timed(introspection(world, token));
         if (asked.answer.status === 200) expect(asked.answer.body).toMatchObject({ active: true });
@@ -138,7 +138,7 @@ describe('a failover', () => {
       expectUnavailable(await timed(refresh(world, used.tokens.refresh_token)));
       expectUnavailable(await timed(revoke(world, revoked.tokens.access_token)));
     }
-    // After a late answer of the master, as on a busy machine, only when the replicas are given up.
+    // If the master answers late, as on a busy machine, this works only once the replicas are given up.
     const answer = await untilNo503(() => introspection(world, revoked.tokens.access_token));
     expect(answer.body).toMatchObject({ active: true });
     group.nodes.forEach((node) => node.resume());
@@ -204,7 +204,7 @@ describe('a failover', () => {
     expectUnavailable(await timed(refresh(world, tokens.refresh_token)));
     group.nodes.forEach((node) => node.resume());
     await untilSignedIn(world);
-    // NOREPLICAS: nothing was written, so the token is as good as before.
+    // NOREPLICAS: nothing was written, so the token is still valid.
     expect((await untilNo503(() => refresh(world, tokens.refresh_token))).status).toBe(200);
   });
 });
@@ -226,7 +226,7 @@ it('a Sentinel that is lost is named in the log and in the metrics, and missed b
     expect(await records.find('Session', `${round}`)).toMatchObject({ payload: 'p' });
     await sleep(100);
   }
-  // Nothing stands between the lines of the log.
+  // All output is lines of the log.
   expect(printed.mock.calls).toEqual([]);
   printed.mockRestore();
 });

@@ -1,4 +1,4 @@
-// RD-33: the version before this one and this one on the same Redis, while a release goes over the nodes and is taken back.
+// RD-33: the previous version and this one on the same Redis, while a release is rolled out over the nodes and rolled back.
 // POSTERN_PREVIOUS names a built copy of the previous tag: git archive TAG | tar -x -C DIR && cd DIR && npm ci && npm run build
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,7 +33,7 @@ it.skipIf(PREVIOUS === '')(
         await sleep(PAUSE_MS);
         await fleet.restart(node, 'SIGTERM');
       }
-      // And back, as an operator does who doesn't like it.
+      // And back, as for an administrator who rolls the release back.
       for (const node of fleet.nodes.slice(1)) {
         await sleep(PAUSE_MS);
         await fleet.restart(node, 'SIGTERM', previous);

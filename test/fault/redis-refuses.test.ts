@@ -1,5 +1,5 @@
-// A Redis that answers and refuses: /readyz names it with the server's own reason, the gauge falls, the log has one line when it
-// begins and one when it is over, and nobody says that the server can't be reached.
+// A Redis that answers but refuses: /readyz shows the server's own reason, the gauge falls, the log has one line at the begin
+// and one at the end, and no message claims that the server can't be reached.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { untilSignedIn } from './asking.ts';
 import { expectLoggedOnce, untilReady, useOutagePlace } from './outage-place.ts';
 import { readiness } from '../world/requests.ts';
 
-/** Within which readiness must name what is wrong. */
+/** Readiness must show the problem within this time. */
 const NAMED_MS = 10_000 + MACHINE_MS;
 
 const place = useOutagePlace();
@@ -22,7 +22,7 @@ async function gauge({ management }: World): Promise<string | undefined> {
   return /^postern_ready (\d)$/m.exec(text)?.[1];
 }
 
-/** `problem` is all that readiness says, and what the log says first. */
+/** `problem` is the whole text of readiness, and the begin of the log line. */
 async function expectNamed(problem: RegExp): Promise<void> {
   const { world } = place();
   await vi.waitFor(
@@ -108,7 +108,7 @@ describe('a Redis whose writes must be confirmed', () => {
   beforeEach(async () => {
     master = await startRedis({ settings: ['--repl-diskless-sync-delay', '0'] });
     replica = await startRedis({ settings: ['--replicaof', `127.0.0.1 ${master.port}`] });
-    // Online is said of a replica that still loads what it was sent; it confirms nothing until then.
+    // A replica that still loads its data is already listed as online; it confirms nothing until it has loaded.
     await untilTrue('the replica confirms', async () =>
       askRedis(master, async (redis) => {
         await redis.multi().set('probe', '1').del('probe').exec();

@@ -8,11 +8,11 @@ it('RD-30, RD-31: a rolling restart and a failover spend nothing twice, lose no 
   const text = describeRun(report);
   expect(balancer.complaints).toEqual([]);
   expect(history.violations()).toEqual([]);
-  // Nodes come and go, and nothing is lost; only the failover may cost somebody a new sign-in.
+  // Nodes stop and start without a loss; only the failover may force a user to sign in again.
   expect(lostInCalm, text).toEqual([]);
   for (const name of ['sign in', 'redeem', 'refresh', 'revoke', 'introspect', 'machine token']) {
     expect(history.counts[`${name} done`], text).toBeGreaterThan(0);
   }
-  // It did go through a failover.
+  // The run did include a failover.
   expect(balancer.fates.unavailable, text).toBeGreaterThan(0);
 });

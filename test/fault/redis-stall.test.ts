@@ -1,4 +1,4 @@
-// A real process and its Redis: a service that was itself asleep doesn't take that for an outage, and in an outage nothing queues up.
+// A real process and its Redis: a service that was suspended doesn't take its own pause for an outage, and in an outage nothing queues up.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -61,7 +61,7 @@ it('RD-15: with a silent Redis a thousand requests at once are all refused, and 
     }
   }
   redis.pause();
-  // These go out, and nobody answers.
+  // These commands are sent, and get no answer.
   await refuseCrowd();
   redis.resume();
   await vi.waitFor(async () => expect((await introspection(world, token)).status).toBe(200), {
@@ -71,12 +71,12 @@ it('RD-15: with a silent Redis a thousand requests at once are all refused, and 
   await askRedis(redis, (own) => own.config('RESETSTAT'));
   redis.pause();
   expect((await introspection(world, token)).status).toBe(503);
-  // From here on the connection is given up, and nothing goes out but the first question on the next one.
+  // The connection is given up now; only the first command on the next one is sent.
   await refuseCrowd();
   redis.resume();
   const stats = await askRedis(redis, (own) => own.info());
   expect(Number(/total_commands_processed:(\d+)/.exec(stats)?.[1])).toBeLessThan(200);
-  // Its own, the one that asks, and one that is being given up.
+  // The test's own connection, the service's, and one that is being closed.
   expect(Number(/connected_clients:(\d+)/.exec(stats)?.[1])).toBeLessThanOrEqual(3);
   expect(service.stderr()).not.toMatch(/unhandled/i);
 });

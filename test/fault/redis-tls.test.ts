@@ -1,5 +1,5 @@
-// Redis over TLS as an operator sets it up, on one server, behind Sentinels and on a Cluster: a private authority by
-// NODE_EXTRA_CA_CERTS, no connection without it, and failovers all the same.
+// Redis over TLS as an administrator sets it up, on one server, behind Sentinels and on a Cluster: a private authority by
+// NODE_EXTRA_CA_CERTS, no connection without it, and working failovers.
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -82,9 +82,9 @@ describe.each([
       const answers = await Promise.all(people.map(({ tokens }) => introspect(world, tokens.access_token)));
       return answers.every(({ active }) => active === true);
     });
-    // On a Cluster its only replica is the master now, and nothing confirms that a token is used up.
+    // On a Cluster its only replica is now the master, and no replica confirms that a token is used up.
     await group.restart(killed);
-    // A refresh that no replica confirms may be spent, so none is sent before the replica is back.
+    // A refresh that no replica confirms may be spent, so the test sends none before the replica is back.
     await untilTrue('it is a replica again', async () =>
       /role:slave[^]*master_link_status:up/.test(
         await group.ask(killed, (redis) => redis.info('replication')),
@@ -94,7 +94,7 @@ describe.each([
   });
 });
 
-/** What a replica confirms too late is 503, and the token counts as spent: its owner signs in again. */
+/** A late confirmation is a 503, and the token counts as spent: the user signs in again. */
 async function refreshed(world: World, token: string | undefined): Promise<number> {
   const { status } = await refresh(world, token);
   return status === 503 ? refreshed(world, (await untilSignedIn(world)).tokens.refresh_token) : status;
@@ -104,7 +104,7 @@ async function killMaster(group: RedisGroup): Promise<RedisServer> {
   for (const node of group.nodes) {
     const info = await group.ask(node, (redis) => redis.info('replication'));
     if (!info.includes('role:master')) continue;
-    // What isn't confirmed, as an access token, may be lost with a master; that is not what is asked here.
+    // An unconfirmed write, such as an access token, may be lost with a master; this test isn't about that.
     await untilTrue('its replicas have everything', async () => {
       const text = await group.ask(node, (redis) => redis.info('replication'));
       const own = /master_repl_offset:(\d+)/.exec(text)?.[1];

@@ -1,4 +1,4 @@
-// A Redis that would lose tokens or lets us in no more: named at /readyz, and no start on it.
+// A Redis that would lose tokens, or no longer accepts the service: /readyz reports it, and the service doesn't start on it.
 import { describe, expect, it } from 'vitest';
 import { untilTrue } from '../world/redis-groups.ts';
 import { post, readiness } from '../world/requests.ts';

@@ -1,4 +1,4 @@
-// A file with a key or a secret that other users can read or replace stops the start, with the command that mends it.
+// A file with a key or a secret that other users can read or replace stops the start; the message has the command that fixes it.
 import { execFile } from 'node:child_process';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -27,7 +27,7 @@ const inFolder = (name: string): string => path.join(folder, name);
 
 async function secret(name: string, value: string, mode: number): Promise<void> {
   await writeFile(inFolder(name), `${value}\n`);
-  await chmod(inFolder(name), mode); // whatever the umask is
+  await chmod(inFolder(name), mode); // independent of the umask
 }
 
 async function writeConfigHere(config: Readonly<Record<string, unknown>>): Promise<World> {

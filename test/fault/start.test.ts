@@ -1,4 +1,4 @@
-// How the process starts, fails to start, and stops, as an operator sees it.
+// How the process starts, fails to start, and stops, as an administrator sees it.
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
@@ -12,7 +12,7 @@ import { type World, writeWorldConfig } from '../world/world.ts';
 import { MAIN, runCli, runProgram, startProcess, startUntil, type ServiceProcess } from '../world/process.ts';
 import { testFolder } from '../world/temp-folder.ts';
 
-/** Of a start that finds no store: one line of the log, and no warning. */
+/** Output of a start that finds no store: one line of the log, and no warning. */
 const ONE_LINE: unknown = expect.stringMatching(/^\{"level":30[^\n]*created signing keys[^\n]*\n$/);
 
 describe('the service as a process', () => {
@@ -73,7 +73,7 @@ describe('the service as a process', () => {
     const command = `echo "pid $$"; exec ${process.execPath} dist/main.js serve --config ${here.configFile}`;
     const terminal = await startUntil('Postern is running.', ['script', '-qec', command, '/dev/null'], {});
     const pid = Number(/^pid (\d+)/.exec(terminal.stdout())?.[1]);
-    // In a session of its own, where no signal to the group of `script` reaches it; `script` ends with it.
+    // In a separate process session, so that no signal to the group of `script` reaches it; `script` ends with it.
     service = {
       ...terminal,
       end(signal) {
@@ -149,7 +149,7 @@ describe('the service as a process', () => {
   });
 });
 
-/** The project in a folder of its own, where npm has brought no Node.js along, and the machine's is too old. */
+/** The project in a new folder, where npm has installed no Node.js and the machine's is too old. */
 async function projectWithOldNode(target: string): Promise<void> {
   await cp('package.json', path.join(target, 'package.json'));
   const packages = path.join(target, 'node_modules');
@@ -161,7 +161,7 @@ async function projectWithOldNode(target: string): Promise<void> {
   await cp('node_modules/.bin', path.join(packages, '.bin'), { recursive: true, verbatimSymlinks: true });
   const [node, rolldown] = [path.join(packages, '.bin/node'), path.join(packages, '.bin/rolldown')];
   await Promise.all([rm(node, { force: true }), rm(rolldown, { force: true })]);
-  // What it would make is there already.
+  // The output of the build is already there.
   await writeFile(rolldown, `#!/bin/sh\ncp -r ${path.resolve('dist')} dist.new\n`, { mode: 0o755 });
   const versions = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})";
   await writeFile(

@@ -1,5 +1,5 @@
-// The embedded store on a disk that takes no more, and with files that are not those it has open: the real process, and what
-// its management port says. A file-size limit stands for the full disk, because every user may set one on their own process.
+// The embedded store on a full disk, and with files that are not the ones it has open: the real process, and the answers of
+// its management port. A file-size limit stands in for the full disk, because every user may set one on their own process.
 import { execFileSync } from 'node:child_process';
 import { chmod, chown, cp, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -53,7 +53,7 @@ describe('a store whose disk is full', () => {
     await startHere();
     expect(await readyAndGauge()).toEqual(READY);
     limitFiles(0);
-    // A write that went well counts for a second.
+    // A successful write counts for a second.
     await vi.waitFor(async () => expect(await readyAndGauge()).toEqual(notReady(FULL)), {
       timeout: 60_000,
       interval: 500,
@@ -88,7 +88,7 @@ describe('RD-10: a code or a token that is used on a full disk', () => {
 
   const PAGE = 4096;
 
-  /** With no room but the pages that are free inside of the file: a small write may go on while a larger one fails. */
+  /** Leaves no room except the free pages inside the file: a small write may succeed while a larger one fails. */
   async function onFullDisk<T>(act: () => Promise<T>): Promise<T> {
     limitFiles(Math.floor((await stat(at('data', 'data.mdb'))).size / PAGE) * PAGE);
     const result = await act();
@@ -96,7 +96,7 @@ describe('RD-10: a code or a token that is used on a full disk', () => {
     return result;
   }
 
-  /** Until the disk is full: the store may still have free pages for the first ones. */
+  /** Repeats until the disk is full: the store may still have free pages for the first uses. */
   async function untilRefused(use: () => Promise<Answer>): Promise<void> {
     for (let tries = 0; tries < 30; tries += 1) {
       const { status, headers } = await onFullDisk(use);
@@ -117,7 +117,7 @@ describe('RD-10: a code or a token that is used on a full disk', () => {
       await untilRefused(use);
       expect([round, (await use()).status]).toEqual([round, 200]);
     }
-    // What lmdb reports is in lines of the log, and what its C code prints stands apart from them.
+    // Errors of lmdb are in lines of the log; the output of its C code is on lines of its own.
     const lines = (service?.stderr() ?? '').split('\n').filter((line) => line !== '');
     const isOfLmdb = (line: string) => /^Write error: [^{]+$/.test(line);
     expect(lines.filter((line) => !line.startsWith('{') && !isOfLmdb(line))).toEqual([]);

@@ -1,4 +1,4 @@
-// Files of the configuration that aren't files: what reads them never waits, and a change that can't be read holds up no later one.
+// Paths in the configuration that aren't regular files: reading one never waits, and an unreadable change doesn't block later ones.
 import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,

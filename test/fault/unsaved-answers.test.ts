@@ -1,4 +1,4 @@
-// Answers that speak of something which could then not be stored: they aren't given, and no record says that it happened.
+// Answers whose record could then not be stored: they aren't sent, and no audit record claims that it happened.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type NewRecord, type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
@@ -9,7 +9,7 @@ import { basic, refresh } from '../world/token-endpoint.ts';
 import { type OpenWorld, PASSWORDS, startWorld } from '../world/world.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 
-/** No record of these kinds can be saved. */
+/** Kinds of records that can't be saved. */
 let unsaved: readonly string[] = [];
 
 function handStoreWithout(store: Store): Store {
@@ -78,7 +78,7 @@ describe("RD-10: where something can't be stored", () => {
   });
 });
 
-/** On Redis; on lmdb the use and what comes of it are one transaction, see store-disk.test.ts. */
+/** On Redis; on lmdb the use and its results are one transaction, see store-disk.test.ts. */
 describe("RD-16: where something can't be stored on Redis", () => {
   let redis: RedisServer;
   beforeAll(async () => {
@@ -118,7 +118,7 @@ describe('what an answer speaks of', () => {
   const [begun, unfinished] = [new Set<string>(), new Set<string>()];
   let discovery = '';
 
-  /** An answer that doesn't wait for the write is there before the one that the write waits for. */
+  /** Delays the write. An answer that doesn't wait for the write arrives before it. */
   async function slowly<T>(kinds: readonly string[], write: () => Promise<T>): Promise<T> {
     if (discovery === '') return write();
     for (const kind of kinds) {
@@ -136,7 +136,7 @@ describe('what an answer speaks of', () => {
     const { exchange: use } = records;
     const slow = {
       ...records,
-      // The service marks its store now and then, for no answer.
+      // The service writes its mark into the store now and then, independent of any answer.
       save: (record: NewRecord) =>
         record.kind === 'Mark' ? records.save(record) : slowly([record.kind], () => records.save(record)),
       ...(use && {
@@ -177,14 +177,14 @@ describe('what an answer speaks of', () => {
 it('LG-11: a consent whose session ends while it is being given is a sign-in that is over, and no fault', async () => {
   const { browser, page } = await begin(world());
   const consent = await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
-  // Without the session's cookie the service finds the session by its second name alone, each time it needs it.
+  // Without the session's cookie the service finds the session only by its alias, each time that it needs it.
   const cookie = browser.cookies.find(({ name }) => name === 'postern_session');
   if (cookie === undefined) throw new Error('nobody is signed in');
   browser.setCookie({ ...cookie, value: 'x'.repeat(21) });
   const { records } = world().openedStore;
   const findByAlias = records.findByAlias.bind(records);
   let asked = 0;
-  // It is there while the interaction is opened, and gone when it is finished.
+  // The session is there when the interaction is opened, and gone when it is finished.
   records.findByAlias = async (...name) => ((asked += 1) > 2 ? undefined : findByAlias(...name));
   const answer = await browser.submit(consent, '/consent');
   Object.assign(records, { findByAlias });
