@@ -1,4 +1,4 @@
-// Answers that anybody may keep or read: the same for every caller, and CORS on refusals as on everything else.
+// Answers that anyone may cache or read: the same for every caller, with CORS on refusals too.
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
 import { type Answer, post } from '../world/requests.ts';

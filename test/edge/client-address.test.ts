@@ -1,4 +1,4 @@
-// Callers that send a request and reset the connection at once: the operating system then no longer knows where it came from.
+// Callers that send a request and reset the connection at once: the operating system then no longer knows their address.
 import { execFileSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ const guess = (client: 'web' | 'web2') =>
     headers: [`Authorization: ${basic(client, 'wrong')}`, FORM],
     body: 'grant_type=client_credentials',
   });
-/** Of a process of its own, which runs while this one stands still: the reset is there before anybody accepts the connection. */
+/** Script of a separate process, which runs while this one is blocked: the reset arrives before the connection is accepted. */
 const SEND_AND_RESET = `
   const socket = require('node:net').connect(Number(process.argv[1]), '127.0.0.1', () => {
     socket.write(process.argv[2], 'latin1', () => socket.resetAndDestroy());
@@ -24,7 +24,7 @@ const SEND_AND_RESET = `
 eachStore('a connection that is reset', (world) => {
   const guesses = () => world().recorded.audit('client_authentication');
 
-  /** What was sent before is answered when this is. */
+  /** Resolves when every earlier request is answered. */
   async function settled(): Promise<void> {
     const before = guesses().length;
     await post(
@@ -42,7 +42,7 @@ eachStore('a connection that is reset', (world) => {
       const socket = connect(Number(port), hostname);
       socket.on('error', () => undefined);
       await once(socket, 'connect');
-      // The service has accepted by the time it answers somebody else.
+      // The service has accepted the connection by the time it answers another caller.
       expect((await get(world(), '/oauth/jwks.json')).status).toBe(200);
       socket.write(guess('web'), 'latin1');
       socket.resetAndDestroy();

@@ -1,4 +1,4 @@
-// Callers that are gone before their body was read. Nothing is wrong with the service then, and an operator need not look.
+// Callers that disconnect before their body was read. That is no fault of the service, and needs no administrator.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
@@ -37,7 +37,7 @@ eachStore('a body that is cut off', (world) => {
         socket.write(
           `POST ${path} HTTP/1.1\r\nHost: id.example\r\nCookie: ${cookie}\r\nAuthorization: ${basic('web')}\r\n${FORM}\r\n${body}`,
         );
-        // The service has this request by the time it answers another one.
+        // The service has received this request by the time it answers another one.
         if (isAccepted) await get(world(), '/oauth/jwks.json');
         socket.resetAndDestroy();
       }
@@ -47,7 +47,7 @@ eachStore('a body that is cut off', (world) => {
     expect(
       lines.filter((line) => (JSON.parse(line) as { level: number }).level >= 40 || line.includes('stack')),
     ).toEqual([]);
-    // They did arrive.
+    // The requests did arrive.
     expect(lines.filter((line) => line.includes('"request"')).length).toBeGreaterThan(9);
   });
 });

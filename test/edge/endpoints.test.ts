@@ -1,4 +1,4 @@
-// Each row of the table of endpoints, over HTTP: what a new endpoint must have is asked of it here by itself.
+// Each row of the table of endpoints, over HTTP: these tests cover a new endpoint automatically.
 import { describe, expect, it } from 'vitest';
 import { type Endpoint, ENDPOINT_TABLE } from '../../src/config/endpoints.ts';
 import { useWorld } from '../world/each-store.ts';
@@ -7,7 +7,7 @@ import { ALL_ON, MAIL_ON } from '../world/switches.ts';
 import { type OpenWorld, SPA_ORIGIN } from '../world/world.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-/** So that a limit is met after a few requests; a page may be asked for ten times as often. */
+/** Limits that a few requests reach; pages have ten times as many. */
 const LIMITS = {
   token: '1/1m',
   introspection: '1/1m',
@@ -17,7 +17,7 @@ const LIMITS = {
   logout: '1/1m',
 };
 
-/** So that each endpoint is there. */
+/** Switches on every endpoint. */
 const EVERYTHING = {
   trusted_proxies: ['127.0.0.1'],
   account: true,
@@ -39,7 +39,7 @@ const methodOf = ({ methods }: Endpoint) => methods[0] ?? 'GET';
 const exact = ENDPOINT_TABLE.filter(({ path }) => !path.includes(':'));
 const named = (rows: readonly Endpoint[]) => rows.map((row) => [row.path, row] as const);
 
-/** Each row is asked from an address of its own, so that none uses up what another may do. */
+/** Each row has its own address, so that no row uses up the limits of another. */
 function askEndpoint(world: OpenWorld, row: Endpoint, method: string, headers = {}): Promise<RawAnswer> {
   const from = { 'x-forwarded-for': `10.0.0.${ENDPOINT_TABLE.indexOf(row) + 1}`, ...headers };
   return raw(world.base, { method, target: targetOf(row), headers: from });

@@ -1,5 +1,5 @@
-// What callers see when the service itself fails: the store throws what nobody expects (500), can't be reached (503), or a limit
-// is reached (429). None of it may say what is inside, and every answer has the security headers.
+// Answers to callers when the service itself fails: the store throws an unexpected error (500), can't be reached (503), or a limit
+// is reached (429). No answer may reveal internals, and every answer has the security headers.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { signIn } from '../world/app.ts';
@@ -13,10 +13,10 @@ import { eachStore, useWorld } from '../world/each-store.ts';
 const ISSUER = 'https://id.example';
 const AUTHORIZE = authorizationPath();
 const REFRESH = { grant_type: 'refresh_token', refresh_token: 'x'.repeat(43) };
-/** From a script that may read the answer. */
+/** Headers of a script that may read the answer. */
 const WEB = { authorization: basic('web'), origin: SPA_ORIGIN };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
-/** As an error of the service's own code looks, with what a package would add. */
+/** An error of the service's own code, with members that a package would add. */
 const BUG = () =>
   new TypeError("Cannot read properties of undefined (reading 'canary') in oidc-provider 9.13.3");
 const INTERNALS =
@@ -25,7 +25,7 @@ const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/;
 
 type Request = { readonly path: string; readonly init: RequestInit; readonly isPage: boolean };
 
-/** A request for each route that asks the store. */
+/** One request for each route that calls the store. */
 async function requestsOf(world: OpenWorld): Promise<Request[]> {
   const { browser, tokens } = await signIn(world, {
     browser: new Browser(ISSUER, world.base),
@@ -93,7 +93,7 @@ function expectSafe({ headers, text }: Answer, name: string): void {
   expect(`${text}${JSON.stringify([...headers])}`, name).not.toMatch(INTERNALS);
 }
 
-/** The reference that the caller is given. */
+/** The reference that the caller receives. */
 function referenceOf({ headers, text }: Answer, { isPage }: Request, error: string): string {
   if (isPage) {
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');

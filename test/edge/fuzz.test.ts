@@ -1,5 +1,5 @@
-// Random bytes, headers, queries and forms at every endpoint, over raw sockets. Whatever comes: an answer in good time,
-// never a 5xx, and nothing of what was sent comes back as it could do harm.
+// Random bytes, headers, queries and forms at every endpoint, over raw sockets. Every request gets an answer in good time,
+// never a 5xx, and no answer repeats any of it in a form that could do harm.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createClientAddress } from '../../src/http/client-address.ts';
@@ -31,7 +31,7 @@ const ENDPOINTS = [
   ['GET', `/oauth/authorize/${'x'.repeat(43)}`],
   ['GET', '/assets/nothing.css'],
 ] as const;
-/** Nothing honest takes longer, and no pattern may be found that does. */
+/** Legitimate requests never take longer, and no input pattern may. Milliseconds. */
 const ANSWER_MS = 2000 + MACHINE_MS;
 const RUNS = { numRuns: rounds(500, 30) };
 const MARK = '<svg/onload=alert(7)>';
@@ -63,7 +63,7 @@ function expectHarmless({ headers, text }: WireAnswer, what: string): void {
   if (location !== undefined) expect(location, what).toMatch(/^https?:\/\/[\w.:-]+\//);
 }
 
-/** Bytes that mean something to HTTP, to HTML, to a query, to a shell, to a path; and any others. */
+/** Bytes with a meaning in HTTP, HTML, a query, a shell or a path; and any others. */
 const nasty = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(
@@ -119,10 +119,10 @@ const KNOWN: Readonly<Record<string, string>> = {
   grant_type: 'client_credentials',
 };
 
-/** Half a character becomes U+FFFD, which can be encoded. */
+/** Replaces half a character by U+FFFD, which can be encoded. */
 const wellFormed = (text: string) => Buffer.from(text).toString();
 
-/** Half of the names have the value that is right, so that the other half gets somewhere. */
+/** Half of the names have a valid value, so that these requests pass the first checks. */
 const parameters = fc
   .array(fc.tuple(fc.constantFrom(...NAMES), nasty, fc.boolean()), { maxLength: 12 })
   .map((fields) =>
@@ -139,7 +139,7 @@ const authorizations = [
   'Authorization: Bearer x',
   'Accept: text/html',
 ];
-/** What can't be in a request line would only be another request line. */
+/** Encodes bytes that can't be in a request target: they would only begin another request line. */
 const inTarget = (text: string) =>
   text.replaceAll(/[^!-~]/gu, (character) => encodeURIComponent(wellFormed(character)));
 

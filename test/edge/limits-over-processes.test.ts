@@ -1,5 +1,5 @@
-// One limit over four processes and one Redis, and what is left of it when the Redis goes. The built service, started as
-// an operator starts it.
+// One limit over four processes and one Redis, and what remains of it when the Redis is down. The built service, started as
+// an administrator starts it.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,7 +15,7 @@ import { type ServiceProcess, startProcess } from '../world/process.ts';
 
 const NODES = 4;
 const MACHINE = { grant_type: 'client_credentials' };
-/** Short, because processes have clocks of their own that no test can move; and longer than a busy machine needs. */
+/** Seconds. Short, because no test can move the clocks of other processes; but longer than a busy machine needs. */
 const WINDOW_SECONDS = 15;
 const config = {
   trusted_proxies: ['127.0.0.1'],
@@ -48,7 +48,7 @@ afterAll(async () => {
   await redis.stop();
 });
 
-/** One request each, in turn over the nodes, all at once. */
+/** Sends `count` requests at once, in turn over the nodes. */
 async function requestInTurn(
   count: number,
   send: (node: Node, index: number) => Promise<{ status: number; headers: Headers }>,
@@ -62,7 +62,7 @@ async function requestInTurn(
   );
 }
 
-/** How often a process had no answer of its Redis in time, and counted for itself. */
+/** How often a process got no answer from Redis in time, and counted alone. */
 async function storeErrors(): Promise<number> {
   const texts = await Promise.all(nodes.map((node) => get({ base: node.management }, '/metrics')));
   expect(texts.map(({ status }) => status)).toEqual(nodes.map(() => 200));
@@ -71,8 +71,8 @@ async function storeErrors(): Promise<number> {
 }
 
 /**
- * Again, at most twice, where the machine stood still meanwhile: neither what one process counts for itself is asked here, nor what
- * a second window lets through.
+ * Repeats, at most twice, if the machine stalled meanwhile: the test is neither about what one process counts alone, nor about what
+ * a second window allows.
  */
 async function withRedis<T>(act: (round: number) => Promise<T>, beforeNextMs: number): Promise<T> {
   for (let round = 0; ; round += 1) {
@@ -87,7 +87,7 @@ async function withRedis<T>(act: (round: number) => Promise<T>, beforeNextMs: nu
 
 const token = async (node: Node, secret?: string, address = '192.0.2.1') =>
   post(node, '/oauth/token', MACHINE, { authorization: basic('svc', secret), 'x-forwarded-for': address });
-/** Another client, whose limit nobody has touched yet. */
+/** A token request of another client, whose limit is still unused. */
 const otherToken = async (node: Node) =>
   post(node, '/oauth/token', MACHINE, { authorization: basic('rs1'), 'x-forwarded-for': '192.0.2.4' });
 const accepted = (answers: readonly { status: number }[]) =>
@@ -124,7 +124,7 @@ describe('four processes and one Redis', () => {
 it('HT-16: when the Redis is gone each process goes on counting, machines get tokens, and nobody signs in', async () => {
   const [node] = nodes;
   if (node === undefined) throw new Error('a node');
-  // A person who is on the sign-in page by then.
+  // A user who is already on the sign-in page.
   const headers = { 'x-forwarded-for': '192.0.2.3' };
   const { browser, page } = await begin({ issuer: 'https://id.example', base: node.base }, {}, { headers });
   expect(page.status).toBe(200);

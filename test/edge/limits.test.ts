@@ -1,4 +1,4 @@
-// Limits as callers meet them: who is refused, when, and above all who is not. How they are counted over processes is
+// Limits as callers see them: who is refused, when, and above all who is not. Counting over several processes is
 // in limits-over-processes.test.ts, the arithmetic in test/unit/limits/.
 import { describe, expect, it } from 'vitest';
 import { authorizationPath } from '../world/authorization-request.ts';

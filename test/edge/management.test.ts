@@ -1,5 +1,5 @@
-// The management listener is asked by its own names only: a web page whose DNS name is made to resolve to it (DNS
-// rebinding) can't read what it says.
+// The management listener answers only to its own names: a web page whose DNS name is made to resolve to it (DNS
+// rebinding) can't read its answers.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';

@@ -1,5 +1,5 @@
-// IN-16: the service calls nobody. A built service on the embedded store, whose every socket to somebody else is written down while
-// it is used, and while it is asked in all the ways in which providers of this protocol are made to fetch something.
+// IN-16: the service sends no requests. A built service on the embedded store; every socket that it opens is recorded while
+// it is used, and while it gets all the requests by which providers of this protocol can be made to fetch something.
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -34,7 +34,7 @@ afterEach(async () => {
   bait.close();
 });
 
-/** Starts the service with an ear on each socket that it opens to somebody, and on each name that it looks up. */
+/** Starts the service and records each socket that it opens, and each name that it looks up. */
 async function startWithEar(store?: string): Promise<{ world: World; calls: () => Promise<string> }> {
   const file = path.join(folder, 'calls.txt');
   await writeFile(file, '');
@@ -52,7 +52,7 @@ async function startWithEar(store?: string): Promise<{ world: World; calls: () =
   return { world, calls: () => readFile(file, 'utf8') };
 }
 
-/** A JWT whose header names a place to fetch its key from. */
+/** A JWT whose header names a URL to fetch its key from. */
 function jwtThatNames(url: string): string {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${encode({ alg: 'RS256', typ: 'at+jwt', jku: url, x5u: url })}.${encode({ iss: url, sub: 'svc' })}.AAAA`;
@@ -60,7 +60,7 @@ function jwtThatNames(url: string): string {
 
 it('IN-16: nothing is fetched and nobody is called, whatever a request names', async () => {
   const { world, calls } = await startWithEar();
-  // Where it listens it has looked up.
+  // It has only looked up the address that it listens on.
   const before = await calls();
   expect(before).not.toContain('socket');
   const { tokens, browser } = await signIn(world);

@@ -1,5 +1,5 @@
-// What a request may look like: sizes, counts, repetitions, methods, credentials. Byte by byte, because client libraries
-// would put most of it right.
+// The limits of a request: sizes, counts, repetitions, methods, credentials. Byte by byte, because client libraries
+// would correct most of it.
 import { describe, expect, it } from 'vitest';
 import { authorizationPath, authorizationUrl } from '../world/authorization-request.ts';
 import { until } from '../world/clock.ts';
@@ -13,7 +13,7 @@ import { useWorld } from '../world/each-store.ts';
 const GENEROUS = { authorization: '100000/1m' };
 const world = useWorld({ config: { rate_limits: GENEROUS } });
 const send = async (request: WireRequest) => sendBytes(world().base, toBytes(request));
-/** Sooner than the deadline of a slow body. */
+/** Shorter than the deadline of a slow body. Milliseconds. */
 const BODY_MS = 10_000;
 /** Paths that take a form. */
 const FORMS = ['token', 'introspect', 'revoke', 'userinfo', 'authorize', 'logout'].map(
@@ -24,7 +24,7 @@ const AUTHORIZATION = `Authorization: ${basic('svc')}`;
 const machine = async (headers: readonly string[] = [], body = MACHINE, target = '/oauth/token') =>
   send({ method: 'POST', target, headers: [AUTHORIZATION, FORM, ...headers], body });
 
-/** How many requests were 413, as the metrics say. */
+/** How many requests got 413, according to the metrics. */
 async function countRefused(): Promise<number> {
   const metrics = await (await fetch(`${world().management}/metrics`)).text();
   const counts = metrics.matchAll(/^postern_http_request\w*_count\{[^}]*status="413"[^}]*\} (\d+)/gm);
@@ -177,7 +177,7 @@ describe('sizes and counts', () => {
       }, 1);
       const { received, afterMs } = await wire.ended;
       clearInterval(pump);
-      // Who goes on sending may be cut off before the answer is read. It was one, all the same.
+      // A caller that continues to send may be cut off before it reads the answer, but the request was refused.
       if (received !== '') expect(parseAnswer(received).status).toBe(413);
       await until(async () => expect(await countRefused()).toBe(refusedBefore + 1));
       expect(afterMs).toBeLessThan(BODY_MS);

@@ -1,5 +1,5 @@
-// Debian's nginx in front of the service, with TLS, configured by the very block that docs/reverse-proxy.md gives. Only
-// ports, certificate and log are put in their test places.
+// Debian's nginx in front of the service, with TLS and the exact block of docs/reverse-proxy.md. Only
+// ports, certificate and log are replaced for the test.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
@@ -43,7 +43,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-/** The document's block, with what differs here put in its place; each place must be there. */
+/** The document's block with the replacements of this test; each replaced text must be there. */
 async function writeConfiguration(): Promise<void> {
   const document = await readFile('docs/reverse-proxy.md', 'utf8');
   let block = /```nginx\n([\s\S]*?)```/.exec(document)?.[1] ?? '';
@@ -76,12 +76,12 @@ type Options = {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Which of the loopback addresses the client has. */
+  /** The loopback address of the client. */
   readonly from?: string;
   readonly plain?: boolean;
 };
 
-/** As a client on the network would, but for where the name leads. */
+/** Sends a request as a client on the network would, except that the name resolves to this machine. */
 async function askThrough(
   target: string,
   { method = 'GET', headers = {}, body = '', from = '127.0.0.2', plain = false }: Options = {},

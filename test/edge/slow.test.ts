@@ -1,4 +1,4 @@
-// Callers that take their time. The deadlines are promises, so they are waited for; all cases wait at the same time.
+// Slow callers. The deadlines are promises, so the test waits for them; all cases wait at the same time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Koa from 'koa';
@@ -20,7 +20,7 @@ const world = useWorld({
   config: { rate_limits: { token: '200000/1m' } },
 });
 
-/** One more byte every second, until the other side ends. */
+/** Sends one more byte every second, until the other side closes. */
 async function trickle(wire: Wire, head: string, byte: string) {
   wire.write(head);
   const timer = setInterval(() => wire.write(byte), SECOND);
@@ -41,7 +41,7 @@ async function answeredBefore(end: Promise<unknown>): Promise<number> {
   }
 }
 
-/** How many requests the service has been done with, as its metrics say. */
+/** How many requests the service has finished, according to its metrics. */
 async function handledRequests({ management }: World): Promise<number> {
   const metrics = await (await fetch(`${management}/metrics`)).text();
   const counts = metrics.matchAll(/^postern_http_request\w*_count\{[^}]*\} (\d+)/gm);
@@ -54,7 +54,7 @@ describe.concurrent('slow callers', () => {
     const ends = wires.map((wire, index) =>
       trickle(wire, index % 2 === 0 ? 'GET /oauth/userinfo HTTP/1.1\r\nHost: id.example\r\nX-' : '', 'a'),
     );
-    // Of the others the first byte is wrong already. A service that waits for the attackers answers nobody before one of them is gone.
+    // The others already fail at the first byte. A service that waits for the slow callers answers nothing before one of them is gone.
     const slow = ends.filter((_end, index) => index % 2 === 0);
     expect(await answeredBefore(Promise.race(slow))).toBeGreaterThan(0);
     for (const [index, { afterMs, received }] of (await Promise.all(ends)).entries()) {
@@ -74,7 +74,7 @@ describe.concurrent('slow callers', () => {
     ['/oauth/token', `Authorization: ${basic('svc')}`, 408],
     ['/oauth/authorize', 'Accept: */*', 408],
     ['/oauth/userinfo', 'Authorization: Bearer x', 408],
-    // Answered at once: nobody reads the body.
+    // Answered at once: the body isn't read.
     ['/nothing', 'Accept: */*', 404],
   ])('HT-24: a body at %s that comes byte by byte is cut off within 15 s', async (target, header, status) => {
     const wire = await openWire(world().base);

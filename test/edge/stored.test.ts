@@ -1,5 +1,5 @@
-// What requests leave in a real Redis: names that nobody outside chooses, an end for each of them, and nothing at all
-// where nothing was asked for.
+// What requests leave in a real Redis: names that no caller can choose, an expiry for each key, and nothing at all
+// if the request needs no state.
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { authorizationPath } from '../world/authorization-request.ts';
@@ -25,10 +25,10 @@ async function head(target: string): Promise<void> {
 }
 
 async function newKeys(during: () => Promise<unknown>): Promise<string[]> {
-  // The mark of the index of usernames is written with nobody waiting, too.
+  // The mark of the index of usernames is also written in the background.
   const before = new Set([...(await client.keys('*')), 'postern:documents:index-marks']);
   await during();
-  // Shares of a limit are fetched with nobody waiting.
+  // Shares of a limit are fetched in the background.
   await new Promise((resolve) => setTimeout(resolve, 200));
   return (await client.keys('*')).filter((key) => !before.has(key));
 }
@@ -117,7 +117,7 @@ describe('the store', () => {
       expect(key.length).toBeLessThan(120);
       for (const value of evil.slice(1)) expect(key).not.toContain(value);
     }
-    // FLUSHALL was not one of the commands.
+    // Makes sure that FLUSHALL wasn't one of the commands.
     expect(keys.length).toBeGreaterThan(1);
   });
 

@@ -1,4 +1,4 @@
-// Each act on a user, by whoever can do it: at the command line, at a page, by a one-time link. One user for each act.
+// Each act on a user, by every way to do it: at the command line, on a page, by a one-time link. One user for each act.
 import { afterAll, expect, it } from 'vitest';
 import { idsOf, openAccount } from '../world/account-page.ts';
 import { signIn, type SignedIn } from '../world/app.ts';
@@ -30,7 +30,7 @@ const OPTIONS = {
   },
 };
 
-/** The session goes on under another id. */
+/** Cookies of a session that continues under a new id. */
 const RENEWED = ['postern_session /', 'postern_session.sig /'];
 
 const session = ({ browser }: SignedIn): Living => ({ session: browser });
@@ -49,7 +49,7 @@ eachStore(
       return result;
     }
 
-    /** A new user of the store, signed in at an app, here and in another browser. */
+    /** A new user of the store, signed in at an app, in this browser and in another one. */
     async function newUser() {
       const world = place();
       count += 1;
@@ -283,7 +283,7 @@ eachStore(
           dead: [],
         },
       );
-      // Where the list can't be read, it happens all the same.
+      // If the list can't be read, the act still succeeds.
       const { documents } = world.openedStore;
       const list = await documents.get('person-sessions', id);
       await documents.put('person-sessions', id, '[', list?.version ?? 0);
@@ -355,7 +355,7 @@ eachStore(
           audit: [factor(id, 'link', 'added', 'one_time_code'), used(id, 'factors')],
           activity: ['factor_added'],
           cookies: ['postern_device /', ...RENEWED],
-          // That of this browser goes on, and is asked for the factor.
+          // The session of this browser continues, and is asked for the factor.
           alive: [tokens(here), tokens(there)],
           dead: [session(there)],
         },

@@ -245,7 +245,7 @@ describe('a sign-in that is open while the file changes', () => {
     spa: { redirect_uris: ['https://moved.example/cb'] },
   }).filter(({ client_id: id }) => id !== 'web2');
 
-  /** Begins under the old file and goes on under the new one. */
+  /** Begins under the old file and finishes under the new one. */
   async function finish(parameters: Record<string, string>) {
     await world().reload({});
     const { browser, page } = await begin(world(), parameters);

@@ -1,4 +1,4 @@
-// What an app and an API see of a person: groups and the configuration's own claims, where their scope was granted and nowhere else.
+// Claims that an app and an API receive: groups and the configuration's own claims, only where their scope was granted.
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { type AuthorizeOptions, signIn } from '../world/app.ts';
@@ -68,7 +68,7 @@ async function seenBy(world: OpenWorld, tokens: Members): Promise<Seen> {
   };
 }
 
-/** What is seen after a sign-in, and what after a refresh. */
+/** The claims after a sign-in, and those after a refresh. */
 async function seenByAll(world: OpenWorld, options: AuthorizeOptions & { readonly client: ClientId }) {
   const { tokens } = await signIn(world, options);
   const first = await seenBy(world, tokens);
@@ -222,7 +222,7 @@ anyStore(
         { ...form, code: back.searchParams.get('code') ?? '' },
         { authorization: basic('web') },
       );
-      // What the grant has: the access token is for the API alone.
+      // The scopes of the grant: the access token is for the API alone.
       const { scope } = await introspect(world(), String(body['refresh_token']), 'web');
       expect(scope).toBe(parameters.scope);
     });
@@ -260,7 +260,7 @@ describe('after the file has changed', () => {
       introspection: ['managers'],
     });
     expect(old.introspection).not.toHaveProperty('quota');
-    // As in production: at debug everything goes through the middleware.
+    // As in production: at level debug every request goes through the middleware.
     world().recorded.telemetry.log.level = 'info';
     expect(await introspect(world(), tokens.access_token)).toEqual(old.introspection);
     world().recorded.telemetry.log.level = 'debug';

@@ -136,7 +136,7 @@ describe('a public client', () => {
   });
 });
 
-/** As the configuration file writes it. */
+/** A time as the configuration file writes it. */
 function at(seconds: number): string {
   return `${new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;
 }

@@ -72,7 +72,7 @@ describe('POST /oauth/token, client_credentials', () => {
       scope: 'reports.write reports.read',
       aud: API,
     });
-    // The only one that this service may ask for.
+    // The only scope that this client may request.
     const form = { grant_type: 'client_credentials' };
     const { body } = await post(world(), '/oauth/token', form, { authorization: basic('rs1') });
     expect(body['scope']).toBe('reports.read');
@@ -160,7 +160,7 @@ describe('machine tokens and the store', () => {
     expect(records).toHaveLength(1);
     const life = await client.ttl(records[0] ?? '');
     expect(life).toBeGreaterThan(600);
-    // Twice two minutes for clocks that are off.
+    // Includes twice two minutes for clocks that are off.
     expect(life).toBeLessThanOrEqual(841);
   });
 });

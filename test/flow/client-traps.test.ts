@@ -1,4 +1,4 @@
-// What real clients stumble over (docs/apps/README.md, "Traps"): each is a decision, and an answer that says what is wrong.
+// Common mistakes of real clients (docs/apps/README.md, "Traps"): each has a decision, and an answer that says what is wrong.
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';

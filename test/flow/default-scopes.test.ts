@@ -1,4 +1,4 @@
-// A request without `scope`: what it asks for where it starts, and that nothing is filled in later. Of machines: test/attack/resources.test.ts.
+// A request without `scope`: its scopes are set where it starts, and not filled in later. For machines: test/attack/resources.test.ts.
 import { decodeJwt } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { signIn } from '../world/app.ts';
@@ -41,7 +41,7 @@ const asMachine = (world: OpenWorld, id: string, fields: Fields) =>
     ...fields,
   });
 
-/** Where it ends without anybody doing anything. */
+/** Where the request ends without any action of the user. */
 async function openRequest(
   world: OpenWorld,
   browser: Browser,
@@ -97,7 +97,7 @@ anyStore(
       expect(answer).toMatchObject({ scope: 'openid email' });
       expect(decodeJwt(String(answer['access_token']))).toMatchObject({ scope: 'openid email' });
       expect(decodeJwt(String(answer['id_token']))).toMatchObject({ nonce: 'n' });
-      // What was shown is remembered, and nothing else is.
+      // The scopes on the page are remembered, and no others.
       expect(await silently(world(), browser, { scope: 'openid email' })).toBe('signed in');
       expect(await silently(world(), browser, { scope: 'openid email profile' })).toBe('consent_required');
       for (const [method, fields] of STARTS.filter(([, one]) => !('prompt' in one))) {

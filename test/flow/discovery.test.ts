@@ -6,7 +6,7 @@ import { raw } from '../world/raw.ts';
 
 const DISCOVERY = '/.well-known/openid-configuration';
 const METADATA = '/.well-known/oauth-authorization-server';
-/** What a person's claims are called (OpenID Connect Core §5.1), and what every ID token may have. */
+/** The claims of a user (OpenID Connect Core §5.1), and the claims that every ID token may have. */
 const CLAIMS =
   'sub email email_verified name family_name given_name middle_name nickname preferred_username profile picture ' +
   'website gender birthdate zoneinfo locale updated_at sid auth_time iss';
@@ -38,7 +38,7 @@ describe('discovery', () => {
       subject_types_supported: ['public'],
       response_modes_supported: ['query'],
       claims_supported: CLAIMS.split(' '),
-      // Left out it would mean true (OpenID Connect Discovery §3).
+      // Without it the value would be true (OpenID Connect Discovery §3).
       request_uri_parameter_supported: false,
       authorization_response_iss_parameter_supported: true,
     });

@@ -136,12 +136,12 @@ it('a token for an API that is gone from the configuration is inactive for every
   const after = await start('urn:example:renamed');
   for (const token of gone) {
     for (const caller of ['rs1', 'web', 'svc'] as const) {
-      // Twice: once by the engine, once by what is in front of it.
+      // First the engine answers, then the layer in front of it.
       for (let turn = 0; turn < 3; turn += 1)
         expect(await introspect(after, token, caller)).toEqual(INACTIVE);
     }
   }
-  // The issuer is still there, the other audience isn't.
+  // The issuer is still an audience, the other one is gone.
   expect(await introspect(after, person.tokens.access_token, 'web')).toEqual(INACTIVE);
   expect((await userinfo(after, person.tokens.access_token)).status).toBe(401);
   await after.stop();
@@ -166,7 +166,7 @@ describe('a token whose client', () => {
       for (const caller of ['rs1', 'svc', 'rs1', 'svc'] as const)
         expect(await introspect(world(), token, caller), caller).toEqual(INACTIVE);
     }
-    // At userinfo it still means something.
+    // At userinfo it is still valid.
     const [, ofUser = ''] = tokens;
     expect(await introspect(world(), ofUser, 'web')).toMatchObject({ active: true, scope: 'openid' });
     expect((await userinfo(world(), ofUser)).status).toBe(200);

@@ -160,7 +160,7 @@ describe('an issuer with a path', () => {
     const location = String(start.headers['location']);
     expect(location).toMatch(/^https:\/\/id\.example\/auth\/interaction\/[\w-]{21,64}$/);
     const cookies = (start.headers['set-cookie'] ?? []) as readonly string[];
-    // Of the interaction and the way back, signed, and of the browser.
+    // Cookies of the interaction and of the way back, each signed, and of the browser.
     expect(cookies.length).toBe(5);
     for (const cookie of cookies) expect(cookie.toLowerCase()).toContain('; secure');
 
@@ -182,7 +182,7 @@ describe('issuers at several paths of one host', () => {
   ];
 
   it('keep a person signed in at each, in whatever order they come by', async () => {
-    // One browser: every cookie with __Host- goes to all of them.
+    // One browser: it sends every cookie with __Host- to all of them.
     const jar = new Map<string, string>();
     for (const round of [1, 2]) {
       for (const [index, world] of worlds.entries()) {

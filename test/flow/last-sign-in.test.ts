@@ -1,4 +1,4 @@
-// When a user signed in last: written at a sign-in, and at most once an hour. Each row goes on where the one before ended.
+// The time of a user's last sign-in: written at a sign-in, and at most once an hour. Each row continues from the previous one.
 import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { authorize, type Authorized } from '../world/app.ts';

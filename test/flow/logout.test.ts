@@ -14,13 +14,13 @@ const CONFIRM = '/oauth/logout/confirm';
 /** Whether this browser still has a session: an authorization request without a page says so. */
 async function isSignedIn(world: World, browser: Browser): Promise<boolean> {
   const seen = await silently(world, browser);
-  // consent_required: somebody is signed in who has not (or no more) agreed to this.
+  // consent_required: a user is signed in, but has not consented to this (or no longer).
   if (seen === 'login_required') return false;
   if (seen === 'signed in' || seen === 'consent_required') return true;
   throw new Error(`neither signed in nor out: ${seen}`);
 }
 
-/** How often the service has written a record to its store, as its metrics say. */
+/** How often the service has written a record to its store, according to its metrics. */
 async function recordWrites({ management }: OpenWorld): Promise<number> {
   const metrics = await (await fetch(`${management}/metrics`)).text();
   const operations = metrics.matchAll(/_count\{operation="records\.(\w+)"\} (\d+)/g);
@@ -39,7 +39,7 @@ eachStore('signing out with nobody signed in', (world) => {
     await browser.submit(await browser.open(`${world().issuer}${LOGOUT}`), CONFIRM, { logout: 'yes' });
     const before = await recordWrites(world());
     const query = `?client_id=web&post_logout_redirect_uri=${encodeURIComponent(OUT)}&state=s`;
-    // Properly signed, of a session that has ended.
+    // A valid signature, but of a session that has ended.
     for (const cookie of ['', 'postern_session=x', old]) {
       expect((await get(world(), LOGOUT, { cookie })).status).toBe(200);
       expect((await get(world(), `${LOGOUT}${query}`, { cookie })).status).toBe(303);

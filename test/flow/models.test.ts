@@ -1,4 +1,4 @@
-// The table of models against the engine: what it asks the adapter for in all flows, and what its classes do.
+// The table of models against the engine: the models that it requests from the adapter in all flows, and the behavior of its classes.
 import { randomUUID } from 'node:crypto';
 import Provider, { type Adapter } from 'oidc-provider';
 import { expect, it, vi } from 'vitest';
@@ -34,13 +34,13 @@ const handStore = ({ records, ...store }: Store): Store => ({
 });
 const world = useWorld({ config: GENEROUS, handStore });
 
-/** The engine of the running configuration asks the store for something. */
+/** Makes the engine of the running configuration read from the store. */
 const findEngine = () => redeem(world(), { code: 'unknown' });
 const classOf = (name: string) => Reflect.get(engine ?? {}, name) as Class;
 const withTrait = (trait: string) =>
   modelNames.filter((name) => modelOf(name).traits.some((one) => one === trait));
 
-/** As the engine saves it; `value` is what a client presents. */
+/** Creates a model as the engine saves it; `value` is the text that a client presents. */
 async function make(name: string, members: object = {}) {
   const scope = 'openid offline_access profile';
   const owner = { clientId: 'web', accountId: PEOPLE.alice, grantId: randomUUID() };

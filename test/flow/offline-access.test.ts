@@ -1,4 +1,4 @@
-// Which apps get a refresh token without prompt=consent, and which by no way.
+// Which apps get a refresh token without prompt=consent, and which never get one.
 import { describe, expect, it } from 'vitest';
 import { authorize, type AuthorizeOptions, exchange } from '../world/app.ts';
 import { begin, codeOf, signInAs } from '../world/person.ts';
@@ -10,7 +10,7 @@ const LASTING = 'openid offline_access';
 const CONFIG = {
   lifetimes: { consent: '30d' },
   clients: worldClients({
-    // With a secret, and on the person's own device all the same.
+    // It has a secret, but runs on the user's own device.
     web2: { application_type: 'native', redirect_uris: ['https://app2.example/cb'] },
     'first-party': {
       grant_types: ['authorization_code', 'refresh_token'],
@@ -21,7 +21,7 @@ const CONFIG = {
 
 type Options = AuthorizeOptions & { readonly prompt?: string };
 
-/** What the app gets, in a browser that may be signed in. */
+/** The tokens that the app gets, in a browser that may be signed in. */
 async function tokens(world: OpenWorld, { prompt = 'none', ...options }: Options) {
   const authorized = await authorize(world, { ...options, parameters: { ...options.parameters, prompt } });
   const error = authorized.callback.searchParams.get('error') ?? undefined;

@@ -14,7 +14,7 @@ const AUTHORIZE = authorizationPath();
 const behindProxy = { trusted_proxies: ['127.0.0.1'] };
 const from = (address: string) => ({ 'x-forwarded-for': address });
 
-/** Callers without valid client credentials count by address. */
+/** Callers without valid client credentials count by their address. */
 const ANYBODY = { client_id: 'nobody', client_secret: 'x' };
 const REQUESTS: readonly [string, (world: World, headers?: Record<string, string>) => Promise<Answer>][] = [
   ['GET /oauth/authorize', (world, headers) => get(world, AUTHORIZE, headers)],
@@ -31,7 +31,7 @@ const REQUESTS: readonly [string, (world: World, headers?: Record<string, string
   ['GET /oauth/logout', (world, headers) => get(world, '/oauth/logout', headers)],
 ];
 
-/** Spec §7: 429 with the seconds to wait; the rest as RFC 6749 §5.2 has errors. */
+/** Spec §7: 429 with the seconds to wait; otherwise an error as in RFC 6749 §5.2. */
 function expectLimited(answer: Answer): number {
   expect(answer.status).toBe(429);
   expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
@@ -57,7 +57,7 @@ eachStore(
           expect(statuses.includes(429)).toBe(false);
           const wait = expectLimited(await request(world()));
           expect(wait).toBeLessThanOrEqual(60);
-          // A limit of one is not a limit of another address.
+          // The limit of one address doesn't affect another address.
           expect((await request(world(), from('192.0.2.1'))).status).toBe(statuses[0]);
           moveClock(wait);
           expect((await request(world())).status).toBe(statuses[0]);
@@ -198,7 +198,7 @@ anyStore(
     standingClock();
     const ask = async (form: Record<string, string>, client: 'rs1' | 'svc' = 'rs1', address = '192.0.2.40') =>
       post(world(), '/oauth/introspect', form, { ...from(address), authorization: basic(client) });
-    // Before the clock moves: a service that has not read its keys for minutes signs nothing.
+    // Created before the clock moves: a service that has not read its keys for minutes signs nothing.
     let live: { machine: string; person: string };
     let dead: readonly Record<string, string>[];
     beforeAll(async () => {
@@ -213,10 +213,10 @@ anyStore(
       live = { machine: await machineToken(world(), 'reports.read'), person: await signedIn() };
       const [header, claims] = live.machine.split('.');
       const tampered = `${header}.${claims}.${'A'.repeat(342)}`;
-      // Live, and not for this API to know about.
+      // Valid, but not for this API to introspect.
       const foreign = await signedIn('openid');
       const tokens = ['x'.repeat(43), 'a.b.c', tampered, revoked, revokedPerson, expired, foreign];
-      // The last two are what an API asks that was sent no token at all.
+      // The last two are requests of an API that received no token at all.
       dead = [...tokens.map((token) => ({ token })), { token: '' }, {}];
       moveClock(6 * MINUTE);
     });
@@ -237,11 +237,11 @@ anyStore(
           expect((await ask({ token: live.person })).body).toMatchObject({ active: true });
         }
       }
-      // Sixty requests are the limit of the client: none of those above took one of them.
+      // The client's limit is sixty requests: none of those above counted.
       for (let count = 10; count < 60; count += 1)
         expect((await ask({ token: live.machine })).status).toBe(200);
       expectLimited(await ask({ token: live.machine }));
-      // Another client behind that address has limits of its own.
+      // Another client behind that address has its own limits.
       expect((await ask({ token: live.machine }, 'svc')).body).toMatchObject({ active: true });
       expect((await ask({ token: 'x' }, 'svc')).body).toEqual({ active: false });
     });
@@ -303,7 +303,7 @@ anyStore(
       return String(body['refresh_token']);
     };
     const signedIn = async () => String((await signIn(world())).tokens.refresh_token);
-    /** A code of a person who is signed in, with another client's verifier. */
+    /** A code of a signed-in user, with another client's verifier. */
     const stolen = async () => {
       const { callback, redirectUri } = await authorize(world());
       return { ...CODE, code: callback.searchParams.get('code') ?? '', redirect_uri: redirectUri };
@@ -323,14 +323,14 @@ anyStore(
       ];
       for (const form of refused) expect((await token(form)).status, JSON.stringify(form)).toBe(400);
       for (const form of refused) expectLimited(await token(form));
-      // Five requests are the limit of the client, and two that of the address: none of those above took one of them.
+      // The limits are five requests of the client and two of the address: none of those above counted.
       let latest = real;
       for (let count = 0; count < 4; count += 1) latest = nextOf(await token(refreshing(latest)));
       expect((await redeem(world(), code)).status).toBe(200);
       const limited = await token(refreshing(latest));
-      // Services behind the same address have limits of their own.
+      // Services behind the same address have their own limits.
       expect((await token(MACHINE, 'svc')).status).toBe(200);
-      // A refusal uses nothing up.
+      // A refused request uses nothing up.
       moveClock(expectLimited(limited));
       nextOf(await token(refreshing(latest)));
     });
@@ -357,7 +357,7 @@ anyStore(
       expectLimited(await revoke('x', 'svc'));
       const [first = '', second = '', third = ''] = machines;
       for (const one of [first, second]) expect((await revoke(one, 'svc')).status).toBe(200);
-      // Revoked already, and somebody else's.
+      // `first` is already revoked, and the limit is used up.
       expectLimited(await revoke(first, 'svc'));
       const limited = await revoke(third, 'svc');
       expect((await revoke('x')).status).toBe(200);
@@ -376,7 +376,7 @@ anyStore(
         for (let count = 0; count < 2; count += 1) expect((await anonymous()).status).toBe(401);
         expectLimited(await anonymous());
         expect((await send(path, form, 'svc', '192.0.2.51')).status).toBe(200);
-        // Anybody can name a public client, so it is no more than its address.
+        // Any caller can name a public client, so only the address counts.
         expectLimited(await post(world(), path, { ...form, client_id: 'spa' }, from('192.0.2.51')));
       },
     );

@@ -61,7 +61,7 @@ describe('what a refresh token is given for', () => {
   });
 });
 
-// The clock moves by minutes: a service that hasn't read its keys for longer doesn't sign.
+// The clock moves by minutes only: a service that hasn't read its keys for longer doesn't sign.
 const SHORT = { lifetimes: { refresh_token: '4m', refresh_token_absolute: '9m' } };
 
 describe('the idle life of a refresh token', () => {

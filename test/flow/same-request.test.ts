@@ -1,5 +1,5 @@
-// On lmdb the engine answers the form of a password, a consent or a refusal: what the form says and all that comes of it are saved in one
-// transaction. On Redis, and where something else is stored for it, the browser is sent there.
+// On lmdb the engine answers the form of a password, a consent or a refusal: the form and all its results are saved in one
+// transaction. On Redis, and where something else must be stored first, the browser is redirected to the engine.
 import { afterEach, expect, it } from 'vitest';
 import { signIn } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
@@ -57,7 +57,7 @@ it('LG-11: of two forms at once, the one that loses signs nobody in, and ends no
   let cancelled: Page | undefined;
   saving.set(async () => {
     saving.set(undefined);
-    // When everything has been looked at that the other form needs.
+    // At this point the other form has read everything that it needs.
     cancelled = await browser.send(page, '/cancel');
   });
   const lost = await browser.send(page, '/login', BOB);

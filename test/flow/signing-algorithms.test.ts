@@ -21,14 +21,14 @@ import { refresh } from '../world/token-endpoint.ts';
 import { API, GENEROUS, worldClients } from '../world/world.ts';
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
-/** Each client and what it wants. */
+/** Each client and its algorithm. */
 const APPS = [
   ['web', 'EdDSA'],
   ['web2', 'ES256'],
   ['post', 'PS256'],
   ['spa', 'RS256'],
 ] as const;
-/** RFC 7518 §6.2.1 and §6.3.1, RFC 8037 §2. */
+/** Members of a public key (RFC 7518 §6.2.1 and §6.3.1, RFC 8037 §2). */
 const MEMBERS: Readonly<Record<string, string>> = {
   RS256: 'alg,e,kid,kty,n,use',
   PS256: 'alg,e,kid,kty,n,use',
@@ -45,7 +45,7 @@ async function keySet(node: Node): Promise<readonly Jwk[]> {
 
 const rotate = (node: Node) => withKeys(node, ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
 
-/** 200 where the hint is taken. */
+/** The status of a request with this hint; 200 if the hint is accepted. */
 async function hinted(node: Node, hint: unknown): Promise<number> {
   return (await get(node, `/oauth/logout?id_token_hint=${String(hint)}`, { accept: 'text/html' })).status;
 }
@@ -66,7 +66,7 @@ describe('keys of four algorithms', () => {
   });
   afterAll(() => node.stop());
 
-  /** Each token by the keys that are published now, the first of its algorithm. */
+  /** Expects each token to verify with the published keys, and to be signed by the first key of its algorithm. */
   async function expectSigned(
     tokens: readonly (readonly [jwt: unknown, alg: string, audience?: string])[],
   ): Promise<readonly string[]> {
@@ -110,7 +110,7 @@ describe('keys of four algorithms', () => {
       await node.turn();
       moveClock(2 * HOUR);
       await node.turn();
-      // The key has retired, and verifies.
+      // The key has retired, but still verifies.
       for (const { id_token: idToken = '' } of latest.values()) {
         const { alg, kid } = decodeProtectedHeader(idToken);
         expect((await keySet(node)).find((key) => key.alg === alg)?.kid).not.toBe(kid);
@@ -218,12 +218,12 @@ describe('algorithms that come and go, at two nodes', () => {
   };
   const kidsOf = async (node: Node, alg: string) =>
     (await keySet(node)).filter((key) => key.alg === alg).map(({ kid }) => kid);
-  /** Of the ring as it is stored: earlier versions read 1 alone. */
+  /** The form of the stored ring: earlier versions read only 1. */
   const form = async () => {
     const found = await nodes[0].openedStore.documents.get(KEYS_COLLECTION, RING_ID);
     return (JSON.parse(found?.value ?? '{}') as { readonly v: number }).v;
   };
-  /** An ID token of this node, which every node's key set verifies. */
+  /** An ID token of this node, verified with the key set of every node. */
   async function idTokenOf(node: Node): Promise<string> {
     const { id_token: idToken = '' } = (await signIn(node)).tokens;
     for (const { base } of nodes) {
@@ -259,7 +259,7 @@ describe('algorithms that come and go, at two nodes', () => {
     for (let hour = 0; hour < 26; hour += 2) {
       moveClock(2 * HOUR);
       await turn();
-      // Where the first node ended the family, the second has begun it anew.
+      // The first node had ended the family; the second one has started it again.
       await first.turn();
       const { alg, kid } = decodeProtectedHeader(await idTokenOf(second));
       expect(alg).toBe('ES256');

@@ -1,4 +1,4 @@
-// Rows of the specification that belong to no single endpoint; the others are named in the titles of their own files.
+// Rows of the specification that belong to no single endpoint; all others are named in the titles of their own files.
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';

@@ -1,4 +1,4 @@
-// What a request asks the store for its records and documents: counted, so that no change makes it ask more often. Fewer is fine.
+// How often a request calls the store for records and documents: counted, so that no change adds calls. Fewer is fine.
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentStore, RecordStore, Store } from '../../src/store/store.ts';
@@ -17,7 +17,7 @@ const CONFIG = { lifetimes: { consent: '30d' } };
 type Counts = Readonly<Record<string, number>>;
 type Count = (act: () => Promise<unknown>) => Promise<number>;
 
-/** Each action on its own, the second time: the first one warms everything up. */
+/** Counts each action separately, the second time: the first time warms everything up. */
 async function countAll(world: World, count: Count): Promise<Counts> {
   const counts: Record<string, number> = {};
   for (let turn = 0; turn < 2; turn += 1) {
@@ -50,7 +50,7 @@ describe('on Redis, commands', () => {
   beforeAll(async () => {
     redis = await startRedis();
     raw = new Redis(redis.url);
-    // Before there are commands: one that comes while this begins would be read as its answer.
+    // Started before any command: one that is sent while this starts would be read as its answer.
     monitor = await raw.monitor();
     world = await startWorld({ store: redis.url, config: CONFIG });
   });
@@ -61,7 +61,7 @@ describe('on Redis, commands', () => {
     await redis.stop();
   });
 
-  /** Not what a process asks by itself: its keys, its mark, the uses of secrets, the probe of the store. */
+  /** Excludes the process's own calls: its keys, its mark, the uses of secrets, the probe of the store. */
   const isCounted = (words: readonly string[]) =>
     words.some((word) =>
       /^postern:(record|alias|documents:(people|usernames|account-state)|\{grant)/.test(word),
@@ -99,10 +99,10 @@ describe('on lmdb', () => {
   let world: OpenWorld;
   const counts = { reads: 0, writes: 0 };
   const READS = new Set(['find', 'findByAlias', 'get', 'list']);
-  /** What a process asks by itself. */
+  /** The process's own calls. */
   const OWN = /^\w+ (keys|Mark|secret-uses)$|^list (logouts|user-events)$/;
 
-  /** The same, counting its calls. */
+  /** Wraps a part of the store and counts its calls. */
   function counting<T extends RecordStore | DocumentStore>(part: T): T {
     const counted = Object.entries(part).map(([name, call]: [string, (...args: unknown[]) => unknown]) => [
       name,
@@ -183,7 +183,7 @@ describe('of second factors', () => {
   });
   afterAll(() => world.stop());
 
-  /** What each page and form of a sign-in asks for, until the app has its code. */
+  /** The number of calls of each page and form of a sign-in, until the app has its code. */
   async function askedBy(show: (browser: Browser, page: Page) => Promise<Page>): Promise<number> {
     const { browser, page } = await begin(world);
     asked.length = 0;
@@ -201,7 +201,7 @@ describe('of second factors', () => {
     const byPasskey = await askedBy((browser, page) =>
       browser.submit(page, '/passkey', { response: key.assert(world, page) }),
     );
-    // A request reads the document once, and once more where it writes it or names a session; a passkey also who it belongs to.
+    // A request reads the document once, and once more if it writes it or names a session; a passkey also reads its owner.
     expectAtMost({ byCode, byPasskey }, { byCode: 8, byPasskey: 5 });
   });
 });

@@ -1,5 +1,5 @@
-// What a sign-in costs on disk: the transactions that lmdb commits from the authorization request to the exchanged code, by lmdb's own
-// number of the last one, which counts writes that share a commit once. Averages of a few flows; fewer is fine.
+// The disk writes of a sign-in: the transactions that lmdb commits from the authorization request to the exchanged code, by lmdb's own
+// number of the last one, which counts writes in a shared commit once. Averages of a few flows; fewer is fine.
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { type AuthorizeOptions, signIn } from '../world/app.ts';
 import { GENEROUS, type OpenWorld, startWorld } from '../world/world.ts';
 
 const FLOWS = 10;
-/** So many people for whom nothing is stored yet, for each flow that begins with a password. */
+/** The number of users without any stored data, one for each flow that begins with a password. */
 const CROWD = 2 * FLOWS;
 
 const MOST = {
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** In a process of its own: LMDB forbids this one to open the folder twice. */
+/** Runs in a separate process: LMDB forbids this one to open the folder twice. */
 async function lastTransaction(): Promise<number> {
   const args = ['--input-type=module', '--eval', READER, path.join(world.folder, 'data')];
   return Number((await promisify(execFile)(process.execPath, args)).stdout);
@@ -59,7 +59,7 @@ it('a flow commits no more often than this', async () => {
     'in a session': await commitsOf(() => flow({ ...withoutConsent, browser })),
   };
 
-  // What a process writes by itself now and then is in these numbers.
+  // These numbers include the process's own occasional writes.
   for (const [name, most] of Object.entries(MOST)) {
     expect.soft(commits[name as keyof typeof commits], name).toBeLessThanOrEqual(most + 0.5);
   }

@@ -11,7 +11,7 @@ import { GENEROUS, type OpenWorld, type World } from '../world/world.ts';
 import { eachStore } from '../world/each-store.ts';
 
 const ROUNDS = rounds(100, 12);
-/** Bound to the session: without offline_access a code and its tokens end with it. */
+/** Without offline_access a code and its tokens are bound to the session and end with it. */
 const SCOPE = 'openid reports.read';
 
 eachStore(
@@ -21,7 +21,7 @@ eachStore(
       const world = running();
       const tabs = await signedInBrowser(world);
       for (let round = 0; round < ROUNDS; round += 1) {
-        // Two apps, the same app twice, and one that needs no page beside one that does.
+        // Two apps, the same app twice, and an app without any page beside one with a page.
         const [left, right] = [['web', 'web2'] as const, ['web', 'web'] as const][round % 2] ?? [
           'web',
           'web',
@@ -86,7 +86,7 @@ eachStore(
   { config: GENEROUS },
 );
 
-/** A browser that is signed in, with an access token that lives as long as its session does. */
+/** A signed-in browser, with an access token that is valid as long as its session. */
 async function signedInBrowser(world: World) {
   const browser = newBrowser(world);
   for (const client of ['web', 'web2'] as const) {
@@ -110,7 +110,7 @@ async function finishLogin(browser: Browser, url: string): Promise<void> {
   expect((await finishPages(browser, await browser.open(url), 'alice')).url).toContain('code=');
 }
 
-/** What is left to do where everything that is asked at `url` has been allowed: on lmdb, to send that form; else, to go on from it. */
+/** The last step after everything at `url` has been allowed: on lmdb, to send that form; otherwise, to follow the redirect. */
 async function lastStep(world: OpenWorld, browser: Browser, url: string): Promise<() => Promise<Page>> {
   const page = await browser.open(url);
   const form = /<form[^>]*action="([^"]*\/consent)"/.exec(page.text)?.[1] ?? '';
