@@ -31,7 +31,7 @@ const [other] = positionals;
 if (other === undefined) throw new Error('name the folder of the other build');
 const pace = { rounds: Number(values.rounds), seconds: 2, warmSeconds: 0 };
 
-/** What the file can switch on, for the new build alone. Nobody uses it: it may cost nothing. */
+/** Everything that the file can switch on, for the new build only. The load doesn't use it, so it may cost nothing. */
 const EVERYTHING = {
   account: true,
   sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
@@ -64,7 +64,7 @@ const older = {
       : (JSON.parse(readFileSync(values['old-settings'], 'utf8')) as Record<string, unknown>),
 };
 const newer = { program: 'dist/main.js', settings: values.everything ? EVERYTHING : {} };
-/** In the order of a round; every other round goes backwards. */
+/** In the order of a round; every second round goes backwards. */
 const BUILDS = { old: older, new: newer, 'old again': older };
 const stage = new Stage(pace);
 

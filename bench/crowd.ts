@@ -1,17 +1,17 @@
-// People who sign in all at once, in a thread of their own: their pages are opened first, then the passwords are sent.
+// Users who all sign in at once, in a separate thread: their pages are opened first, then the passwords are sent.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { User } from './people.ts';
 import type { Service } from './service.ts';
 
 export type CrowdOptions = { readonly service: Service; readonly crowd: number; readonly people: number };
-/** Seconds of sending passwords. */
+/** How long passwords are sent. Seconds. */
 export type CrowdOrder = number;
 export type CrowdFound = { readonly signedIn: number; readonly toldToComeBack: number };
 
 /** More than two cores can hash. */
 const PAGES_A_SECOND = 200;
-/** Who is told to come back (503) does so after that long. */
+/** A user who gets 503 returns after this time. Milliseconds. */
 const COME_BACK_MS = 1000;
 
 const { service, crowd, people } = workerData as CrowdOptions;

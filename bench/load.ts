@@ -1,4 +1,4 @@
-// Load, and what the service used meanwhile: wrk where requests are all alike, loops of this process where one follows from another.
+// Load, and what the service used meanwhile: wrk if all requests are alike, loops of this process if one request follows from another.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -12,18 +12,18 @@ import { cpuSeconds, hashSeconds } from './processes.ts';
 export type Request = {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** One after the other, in place of the one in `headers`. */
+  /** Values that replace the one in `headers` in turn. */
   readonly authorizations?: readonly string[];
-  /** A form; without one the request is a GET. */
+  /** A form; without it the request is a GET. */
   readonly body?: string;
 };
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
-/** A store that is late on a busy machine is answered with 503, once in a while. More is no result. */
+/** The share of failures to accept: a store that is late on a busy machine causes a 503 now and then. More makes the result invalid. */
 const FEW = 0.02;
 const agent = new http.Agent({ keepAlive: true });
 
-/** One request; throws unless it is answered with 200. */
+/** Sends one request; throws unless the answer is 200. */
 export async function ask({ url, headers, body }: Request): Promise<string> {
   return new Promise((resolve, reject) => {
     const method = body === undefined ? 'GET' : 'POST';
@@ -51,7 +51,7 @@ export async function wrk(pid: number, request: Request, seconds: number): Promi
   return { rate, cpu: ((cpuSeconds(pid) - before) / requests) * 1e6 };
 }
 
-/** `failed`: answered, but neither 2xx nor 3xx. */
+/** `failed`: answers that are neither 2xx nor 3xx. */
 export async function runWrk(request: Request, seconds: number) {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-wrk-'));
   try {
@@ -89,7 +89,7 @@ function toLua({ headers = {}, authorizations = [], body }: Request): string {
   ].join('\n');
 }
 
-/** `step` in `parallel` loops, for some seconds or until there is no more to do. */
+/** Runs `step` in `parallel` loops, for some seconds or until there is no more to do. */
 export async function inLoops(
   pid: number,
   parallel: number,
@@ -121,7 +121,7 @@ export async function inLoops(
   };
 }
 
-/** `send` so many times a second, however long it takes; each is timed from when it was due. */
+/** Calls `send` at this rate per second, however long each call takes; each is timed from when it was due. */
 export async function paced(send: () => Promise<unknown>, rate: number, seconds: number): Promise<Figures> {
   const startedAt = performance.now();
   const times: number[] = [];
@@ -129,7 +129,7 @@ export async function paced(send: () => Promise<unknown>, rate: number, seconds:
   for (let count = 0; count < rate * seconds; count += 1) {
     const due = startedAt + (count * 1000) / rate;
     await sleep(Math.max(0, due - performance.now()));
-    // Timers of this process are early or late by a millisecond, which isn't the service's doing.
+    // Timers of this process are early or late by a millisecond, which isn't the service's fault.
     const from = Math.min(performance.now(), Math.max(due, performance.now() - 1));
     sent.push(send().then(() => times.push(performance.now() - from)));
   }

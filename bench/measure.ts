@@ -12,13 +12,13 @@ export type Round = (subject: string) => Figures;
 export type Spread = { readonly low: number; readonly median: number; readonly high: number };
 export type Measured = {
   readonly rounds: readonly Round[];
-  /** Rounds in which others used the machine. They are measured again, as many times as there are rounds. */
+  /** Rounds in which other processes used the machine. They are measured again, at most as many times as there are rounds. */
   readonly spoilt: number;
   readonly isQuiet: boolean;
 };
 export type Pace = { readonly rounds: number; readonly seconds: number; readonly warmSeconds: number };
 
-/** Of the machine's CPU in a round, by what is neither measured nor measures. */
+/** The share of the machine's CPU in a round that other processes may use. */
 const FOREIGN_SHARE = 0.05;
 const WARM_WITHIN = 0.03;
 
@@ -29,7 +29,7 @@ export async function measure(subjects: readonly Subject[], pace: Pace): Promise
   while (quiet().length < pace.rounds && all.length < 2 * pace.rounds) {
     const figures = new Map<string, Figures>();
     const foreign = foreignShare();
-    // Back and forth, so that what comes before a subject isn't always the same.
+    // Back and forth, so that the subject before each one varies.
     for (const { name, slice } of all.length % 2 === 0 ? subjects : subjects.toReversed()) {
       figures.set(name, await slice(pace.seconds));
     }
@@ -41,7 +41,7 @@ export async function measure(subjects: readonly Subject[], pace: Pace): Promise
   return { rounds, spoilt: all.length - quiet().length, isQuiet };
 }
 
-/** Until two slices in a row cost the same. What has no CPU of its own gets one slice. */
+/** Warms a subject up until two slices in a row cost the same. A subject without CPU of its own gets one slice. */
 async function warm({ slice }: Subject, { seconds, warmSeconds }: Pace): Promise<void> {
   const end = performance.now() + warmSeconds * 1000;
   let last = (await slice(seconds))['cpu'];
@@ -52,9 +52,9 @@ async function warm({ slice }: Subject, { seconds, warmSeconds }: Pace): Promise
   }
 }
 
-/** From now on. Everything measured was started by this process; kernel threads write to the disk for those who asked. */
+/** Measures from now on. This process started everything that is measured; kernel threads write to the disk for it. */
 function foreignShare(): () => number {
-  // A container doesn't have them.
+  // A container doesn't show kernel threads.
   const stat = '/proc/2/stat';
   const kernel = existsSync(stat) && readFileSync(stat, 'utf8').includes('(kthreadd)') ? [2] : [];
   const foreign = () =>
@@ -86,7 +86,7 @@ export const ratio =
   (round) =>
     figure(subject, name)(round) / figure(to, name)(round);
 
-/** The same of the CPU, less what the password hash and `count` signatures (of the subject `signature`) cost in that round. */
+/** Like `ratio` for CPU, without the cost of the password hash and of `count` signatures (subject `signature`) in that round. */
 export const ratioBeside =
   (subject: string, to: string, signature?: string, count = 2): OfRound =>
   (round) => {

@@ -1,4 +1,4 @@
-// Who the measured services know. All secrets here are made up.
+// Users and clients that the measured services have. All secrets here are made up.
 
 export const SECRET = 'bench-secret-Ab3Cd5Ef7Gh9Ij1Kl3Mn5Op7Qr9St';
 export const PASSWORD = 'correct horse battery staple 27';

@@ -1,4 +1,4 @@
-// A person in a browser and the app behind it: authorization request, sign-in and consent where asked, code for tokens.
+// A user in a browser and the app behind it: authorization request, sign-in and consent where asked, code for tokens.
 import { createHash, randomBytes } from 'node:crypto';
 import { Browser, formOf } from '../test/world/browser.ts';
 import { ask } from './load.ts';
@@ -20,12 +20,12 @@ export class User {
     this.#browser = browser;
   }
 
-  /** The first time with the password; after that the browser has a session, and consent alone is asked for. */
+  /** Sends the password in the first flow; after that the browser has a session and is asked only for consent. */
   async flow(): Promise<Tokens> {
     return exchanged(this.#issuer, await this.code());
   }
 
-  /** What the app sends at the end of a flow, for its tokens. */
+  /** The request that the app sends at the end of a flow to get its tokens. */
   async code(): Promise<Form> {
     const verifier = random();
     let page = await this.#authorize(verifier);
@@ -40,7 +40,7 @@ export class User {
     };
   }
 
-  /** Opens the sign-in page; what it resolves sends the password, and resolves the status of the answer. */
+  /** Opens the sign-in page; the resolved function sends the password and resolves the status of the answer. */
   async openLogin(): Promise<() => Promise<number>> {
     const page = await this.#authorize(random());
     const form = formOf(page, '/login');

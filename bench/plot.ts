@@ -1,4 +1,4 @@
-// Curves over a few sizes as an SVG that is read on light and on dark pages: x by powers of ten, y from 0.
+// Curves over a few sizes as an SVG that is legible on light and dark pages: x by powers of ten, y from 0.
 
 export type Plot = {
   readonly title: string;
@@ -11,13 +11,13 @@ export type Plot = {
 
 const [WIDTH, HEIGHT] = [640, 360];
 const [LEFT, TOP, RIGHT, BOTTOM] = [70, 56, 600, 310];
-/** Told apart on white and on black, and with few colors; dashes help where there is none. */
+/** Few colors, distinct on white and on black; dashes help where there is no color. */
 const LINES = [
   ['#0072b2', ''],
   ['#d55e00', '6 3'],
   ['#009e73', '2 3'],
 ] as const;
-/** Gray in the middle: readable on both. */
+/** Middle gray, legible on both. */
 const INK = '#808080';
 
 export function toSvg({ title, x, curves }: Plot): string {
@@ -57,7 +57,7 @@ export function toSvg({ title, x, curves }: Plot): string {
   ].join('\n');
 }
 
-/** To 1, 2, 4, 6, 8 or 10 and zeros, so that the half is a plain number. */
+/** Rounds up to 1, 2, 4, 6, 8 or 10 times a power of ten, so that the half is a plain number. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 4, 6, 8, 10].find((step) => step * power >= value) ?? 10) * power;

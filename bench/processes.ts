@@ -1,11 +1,11 @@
-// Processes that are measured, and what the operating system says that they use, with everything that they started in turn.
+// The measured processes, and their usage according to the operating system, with all of their descendants.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { SECRET } from './names.ts';
 
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 const STOP_WITHIN_MS = 15_000;
-/** Places of proc(5)'s stat behind the name; from CPU on user and system, then the same of children that have ended. */
+/** Fields of proc(5)'s stat after the name; from CPU on: user and system, then the same of children that have ended. */
 const [PARENT, CPU, NICE] = [1, 11, 16];
 
 export type Served = { readonly pid: number; stop(): Promise<void> };
@@ -40,26 +40,26 @@ export async function serve(args: readonly string[], ready: string, logFile?: st
   };
 }
 
-/** CPU seconds of a process and all below it so far, those that ended included. */
+/** CPU seconds so far of a process and its descendants, including those that have ended. */
 export function cpuSeconds(pid: number): number {
   return sum(treeOf(pid).map(({ fields }) => sum(fields.slice(CPU, CPU + 4)))) / TICKS;
 }
 
-/** The same, of those threads alone that let others go first: in the service these compare passwords, and do nothing else. */
+/** The same for threads of low priority only: in the service these compare passwords, and do nothing else. */
 export function hashSeconds(pid: number): number {
   const threads = treeOf(pid).flatMap((one) => statsIn(`/proc/${one.pid}/task`));
   const nice = threads.filter(({ fields }) => (fields[NICE] ?? 0) > 0);
   return sum(nice.map(({ fields }) => sum(fields.slice(CPU, CPU + 2)))) / TICKS;
 }
 
-/** CPU seconds that anything on this machine used so far, and those that the host took away. */
+/** CPU seconds that this machine has used so far, and those that the host took away. */
 export function machineSeconds(): number {
   const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] =
     readFileSync('/proc/stat', 'utf8').split('\n')[0]?.split(/\s+/).map(Number) ?? [];
   return sum([user, nice, system, irq, softirq, steal]) / TICKS;
 }
 
-/** Megabytes (2^20) of resident memory of the tree. */
+/** Megabytes (2^20) of resident memory of a process and its descendants. */
 export function residentMegabytes(pid: number): number {
   const ofOne = (one: number) =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1]);
@@ -71,24 +71,24 @@ type Stat = { readonly pid: number; readonly parent: number; readonly fields: re
 function treeOf(root: number): readonly Stat[] {
   const all = statsIn('/proc');
   const tree = all.filter(({ pid }) => pid === root);
-  // A list that grows while it is walked: children come after their parents.
+  // The list grows while the loop runs: children come after their parents.
   for (const { pid } of tree) tree.push(...all.filter(({ parent }) => parent === pid));
   return tree;
 }
 
-/** Of all processes in /proc, or of all threads in /proc/PID/task. */
+/** Statistics of all processes in /proc, or of all threads in /proc/PID/task. */
 function statsIn(folder: string): Stat[] {
   return readdirSync(folder)
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
         const stat = readFileSync(`${folder}/${name}/stat`, 'utf8');
-        // The name in parentheses may hold anything; the numbers come after it, and begin with the state, a letter.
+        // The name in parentheses may contain anything; the fields after it begin with the state, a letter.
         const rest = stat.slice(stat.lastIndexOf(')') + 2);
         const fields = rest.split(' ').map(Number);
         return [{ pid: Number(name), parent: fields[PARENT] ?? 0, fields }];
       } catch {
-        return []; // It ended while the folder was being read.
+        return []; // The process ended while the folder was read.
       }
     });
 }

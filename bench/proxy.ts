@@ -1,17 +1,17 @@
-// A proxy between the service and its Redis that delays every batch of commands. With the delay, what waits for an answer is far
-// apart from what was sent beside it, so trips in sequence can be told from commands.
+// A proxy between the service and its Redis that delays every batch of commands. The delay separates commands that wait for an
+// answer from commands that are sent together, so round trips in sequence can be counted.
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Browser, type Page } from '../test/world/browser.ts';
 
-/** Far more than what a process needs between an answer and its next command, far less than the service's patience. */
+/** Far longer than a process needs between an answer and its next command, far shorter than the service's timeout. */
 const DELAY_MS = 25;
-/** What is sent behind an answer is sent by then. */
+/** Commands that are sent after the answer have been sent by then. */
 const QUIET_MS = 150;
 
 export type Proxy = {
   readonly url: string;
-  /** Trips that the caller who was answered just now had waited for. */
+  /** The number of round trips that the caller waited for before the last answer. */
   count(): Promise<number>;
   stop(): Promise<unknown>;
 };
@@ -51,7 +51,7 @@ export async function startProxy(redisPort: number): Promise<Proxy> {
   };
 }
 
-/** Counts after each answer, so that what is sent behind one isn't taken for the next one's. */
+/** Counts after each answer, so that commands which are sent after one answer don't count for the next one. */
 export class CountingBrowser extends Browser {
   readonly #proxy: Proxy;
   trips = 0;

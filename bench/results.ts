@@ -1,5 +1,5 @@
-// What was found, on disk: results.json with every section's own date and commit, and results.md and the charts made of it. A
-// section that wasn't measured this time keeps what it had.
+// The results on disk: results.json with the date and commit of each section, and results.md and the charts made from it. A
+// section that wasn't measured this time keeps its earlier results.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ export async function readResults(file: string): Promise<Results> {
   return existsSync(file) ? (JSON.parse(await readFile(file, 'utf8')) as Results) : {};
 }
 
-/** Of one section. */
+/** Stores the results of one section. */
 export function keep(
   { subjects, targets, chart }: Awaited<ReturnType<Section>>,
   measured: Measured,
@@ -77,7 +77,7 @@ function aboutThisMachine() {
   };
 }
 
-/** results.json, results.md and the charts. */
+/** Writes results.json, results.md and the charts. */
 export async function write(folder: string, results: Results): Promise<void> {
   await mkdir(path.join(folder, 'results'), { recursive: true });
   const json = path.join(folder, 'results.json');
@@ -155,7 +155,7 @@ function toRows(columns: readonly string[], rows: readonly (readonly string[])[]
 }
 
 export function format({ low, median, high }: Spread): string {
-  // What can't be worked out is null in JSON.
+  // A value that can't be computed is null in JSON.
   if (!Number.isFinite(median)) return '–';
   const [from, middle, to] = [low, median, high].map((one) =>
     Number.isInteger(one) ? String(one) : Math.abs(one) >= 100 ? one.toFixed(0) : one.toFixed(2),
@@ -163,7 +163,7 @@ export function format({ low, median, high }: Spread): string {
   return from === to ? String(middle) : `${middle} (${from}–${to})`;
 }
 
-/** Targets with another verdict than in `others`, on the line in neither; those that only one of them has don't count. */
+/** Targets whose verdict differs from that in `others`, and is on the line in neither; targets in only one of them don't count. */
 export function differences(results: Results, others: Results): string[] {
   const listed = (all: Results) => Object.values(all).flatMap(({ verdicts }) => verdicts);
   const before = new Map(listed(others).map((one) => [one.what, one]));

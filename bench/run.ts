@@ -1,4 +1,4 @@
-// `npm run bench`: measures section by section, prints and writes what it found. See README.md in this folder.
+// `npm run bench`: measures section by section, prints and writes the results. See README.md in this folder.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,11 +62,11 @@ const pace: Pace = {
   seconds: 1,
   warmSeconds: isQuick ? 2 : 60,
 };
-/** A quick run isn't to be believed, so it doesn't replace one that is. */
+/** A quick run isn't reliable, so it doesn't replace the results of a full one. */
 const out = values.out ?? (isQuick ? path.join(tmpdir(), 'postern-bench-quick') : 'bench');
 const file = path.join(out, 'results.json');
 
-/** `growth` stands for all whose names begin so. */
+/** The sections to run; `growth` stands for all sections whose names begin with it. */
 function chosen(): string[] {
   if (values.render) return [];
   const names = Object.keys(SECTIONS);
@@ -77,7 +77,7 @@ function chosen(): string[] {
   });
 }
 
-/** False: others used the machine, or something failed. */
+/** Returns false if other processes used the machine, or something failed. */
 async function run(name: string, section: Section): Promise<boolean> {
   const stage = new Stage(pace, { isQuick, isFull });
   const startedAt = performance.now();
@@ -85,7 +85,7 @@ async function run(name: string, section: Section): Promise<boolean> {
     const made = await section(stage);
     const measured = await measure(made.subjects, stage.pace);
     const kept = keep(made, measured, (performance.now() - startedAt) / 1000);
-    // After each section, so that a run that is broken off keeps what it has.
+    // Written after each section, so that an interrupted run keeps its results.
     const results = await readResults(file);
     const order = Object.keys(SECTIONS).filter((one) => one === name || results[one] !== undefined);
     await write(
@@ -106,7 +106,7 @@ async function run(name: string, section: Section): Promise<boolean> {
   }
 }
 
-// What is being measured is killed at the end of this process, which a signal alone doesn't bring about.
+// The end of this process kills the measured processes, but a signal alone doesn't end it in that way.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 const names = chosen();

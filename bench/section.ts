@@ -1,4 +1,4 @@
-// What a part of the benchmark measures, and what it has to reach.
+// The measurements of a part of the benchmark, and their targets.
 import {
   figure,
   type Measured,
@@ -17,7 +17,7 @@ export type Target = {
   readonly stretch?: number;
   readonly isRate?: boolean;
   readonly of: (round: Round) => number;
-  /** Which round decides; the median one when not given. */
+  /** Which round decides; by default the median. */
   readonly by?: 'most' | 'least';
 };
 export type Chart = {
@@ -34,17 +34,17 @@ export type Section = (stage: Stage) => Promise<{
   readonly chart?: Chart;
 }>;
 
-/** As it is kept: figures of each round, so that everybody can work them out again. */
+/** A stored verdict: has the figures of each round, so that anyone can recompute it. */
 export type Verdict = {
   readonly what: string;
   readonly goal: string;
   readonly stretch: string;
   readonly found: Spread;
   readonly isMet: boolean;
-  /** The target lies between the quartiles: another run may say otherwise. */
+  /** The target lies between the quartiles: another run may decide otherwise. */
   readonly isOnTheLine: boolean;
   readonly rounds: readonly number[];
-  /** Written by hand into results.json. It belongs to this figure, and goes when it is measured anew. */
+  /** Written by hand into results.json. It belongs to this figure, and is removed when the figure is measured again. */
   readonly reason?: string;
 };
 
@@ -64,7 +64,7 @@ export function judge({ rounds }: Measured, target: Target): Verdict {
   };
 }
 
-/** Goal and stretch. */
+/** Goal and stretch goal. */
 type Goals = readonly [number, number?];
 const wish = ([goal, stretch]: Goals) => ({ goal, ...(stretch !== undefined && { stretch }) });
 
@@ -81,7 +81,7 @@ export const rateAtLeast = (what: string, subject: string, to: string, goals: Go
   of: ratio('rate', subject, to),
 });
 
-/** CPU beside the password hash and, where `signature` names raw signatures, beside two of them. */
+/** CPU without the password hash and, where `signature` names raw signatures, without two of them. */
 export const restAtMost = (
   what: string,
   [subject, to, signature]: readonly [string, string, string?],

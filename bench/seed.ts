@@ -1,5 +1,5 @@
-// Live grants and people, written straight into a store before its service starts: by the service's own code, so they have its
-// form, without HTTP and in big batches, so that a million takes minutes. A grant is what one person's sign-in leaves: session,
+// Live grants and users, written straight into a store before its service starts. The service's own code writes them in their
+// real form, without HTTP and in big batches, so that a million takes minutes. A grant is all that a user's sign-in leaves: session,
 // grant, access token, refresh token.
 import { randomBytes } from 'node:crypto';
 import { hash as hashPassword } from '@node-rs/argon2';
@@ -18,12 +18,12 @@ import { createUnitOfWork } from '../src/store/unit-of-work.ts';
 import { claimsOf, PASSWORD, personId, personName, RESOURCE, SCOPE } from './names.ts';
 import { ENV, FULL_HASH } from './service.ts';
 
-/** In one transaction of LMDB, each of which waits for the disk. */
+/** Records in one transaction of LMDB: each transaction waits for the disk. */
 const AT_ONCE = 4000;
 const DAY = 86_400;
 const OIDC_SCOPE = 'openid email profile offline_access';
 
-/** As if `ago` milliseconds had gone by since. */
+/** Writes grants that were created `ago` milliseconds earlier. */
 export async function seedGrants(configFile: string, count: number, ago = 0): Promise<void> {
   const now = () => Date.now() - ago;
   const config = await load(configFile);
@@ -55,7 +55,7 @@ export async function seedGrants(configFile: string, count: number, ago = 0): Pr
   }
 }
 
-/** All with one password and one hash of it. */
+/** Writes users who all have the same password and hash. */
 export async function seedPeople(configFile: string, count: number): Promise<void> {
   const bulk = await openBulk(await load(configFile));
   const people = createStoredUsers(bulk);
@@ -78,12 +78,12 @@ async function inBatches(count: number, write: (indexes: readonly number[]) => P
   }
 }
 
-/** A store that is filled: what the service's own has, in fewer transactions. */
+/** A store for bulk writes: the same records as the service's own store, in fewer transactions. */
 type Bulk = {
   readonly records: RecordStore;
   readonly documents: DocumentStore;
   readonly index: IndexStore;
-  /** `begin` starts all of its writes of records before it returns. */
+  /** `begin` starts all writes of its records before it returns. */
   write(begin: () => readonly Promise<unknown>[]): Promise<unknown>;
   close(): Promise<unknown>;
 };
@@ -92,7 +92,7 @@ async function openBulk({ store }: Config, now: Clock = Date.now): Promise<Bulk>
   if (store.engine !== 'lmdb') throw new TypeError('only lmdb is filled');
   const tables = await openFolder(store.folder);
   return {
-    // One transaction around all of a batch, in place of one for each record.
+    // One transaction for a whole batch, in place of one for each record.
     records: createLmdbRecords({ ...tables, write: async (action) => action() }, now),
     documents: createLmdbDocuments(tables),
     index: createLmdbIndex(tables),
@@ -115,7 +115,7 @@ async function seedOne(save: Save, accountId: string, at: number): Promise<void>
   await Promise.all([
     save('Session', session, { uid, accountId, loginTs: now, authorizations }, 14 * DAY),
     save('Grant', grantId, { accountId, clientId: 'web', ...granted }, 14 * DAY),
-    // An hour, so that none ends while it is measured.
+    // An hour, so that no token expires during the measurement.
     save('AccessToken', randomId(), { ...ofUser, scope, claims: {}, extra: {} }, 3600),
     save('RefreshToken', randomId(), { ...ofUser, scope, ...refreshed }, 14 * DAY),
   ]);

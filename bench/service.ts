@@ -1,5 +1,5 @@
-// What is measured, as processes: the service as a user runs it (the built command; limits, CORS, headers, log, audit trail and metrics
-// on; the limits wide enough for one load generator, none off), and what it is compared with.
+// The measured processes: the service as an administrator runs it (the built command; limits, CORS, headers, log, audit trail and metrics
+// on; the limits wide enough for one load generator, none off), and the programs that it is compared with.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -16,21 +16,21 @@ export type Configured = { readonly name: string; readonly issuer: string; reado
 
 export type ServiceOptions = {
   readonly name: string;
-  /** As in the file, or one of the two that a stage makes. */
+  /** Value of the file's `store`, or one of the two stores that a stage creates. */
   readonly store: 'lmdb' | 'redis' | (string & {});
   readonly workers?: number;
-  /** Besides the two that measure. */
+  /** Number of clients besides the two that measure. */
   readonly clients?: number;
-  /** In the file; the store may have more. */
+  /** Number of users in the file; the store may have more. */
   readonly people?: number;
   readonly resources?: number;
-  /** More of the file. */
+  /** More settings of the file. */
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** Of another build. */
+  /** The program of another build. */
   readonly program?: string;
 };
 
-/** What a password hash costs: OWASP's advice, which is the service's own. */
+/** Cost of a password hash: OWASP's recommendation, which is also the service's default. */
 export const FULL_HASH = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 export const ENV = { BENCH_SECRET: SECRET };
 export const LMDB = 'postern, lmdb';
@@ -39,7 +39,7 @@ export const BARE = 'bare engine';
 export const OPAQUE = 'bare engine, opaque tokens';
 const WIDE = '100000000/1m';
 
-/** One for each section: what it started ends with it. */
+/** The environment of one section: everything that it started ends with it. */
 export class Stage {
   readonly isQuick: boolean;
   readonly isFull: boolean;
@@ -51,11 +51,11 @@ export class Stage {
     this.pace = pace;
     this.isQuick = isQuick;
     this.isFull = isFull;
-    // A run that is broken off may leave gigabytes.
+    // An interrupted run may leave gigabytes.
     process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
   }
 
-  /** In the opposite order. */
+  /** Adds a clean-up; clean-ups run in reverse order. */
   later(ending: () => Promise<unknown>): void {
     this.#endings.unshift(ending);
   }
@@ -69,7 +69,7 @@ export class Stage {
     return this.run(await this.configure(options), options.program);
   }
 
-  /** Once it says that it is up. */
+  /** Starts the service; resolves when it reports that it is up. */
   async run({ name, issuer, file }: Configured, program = 'dist/main.js'): Promise<Service> {
     const log = path.join(path.dirname(file), 'log/service.log');
     const served = await serve([program, 'serve', '--config', file], 'Postern is running.', log);
@@ -77,7 +77,7 @@ export class Stage {
     return { name, issuer, pid: served.pid, stop: () => served.stop() };
   }
 
-  /** One on each store. */
+  /** Starts one service on each store. */
   async both(options: Partial<ServiceOptions> = {}): Promise<readonly [Service, Service]> {
     return [
       await this.postern({ ...options, name: LMDB, store: 'lmdb' }),
@@ -85,7 +85,7 @@ export class Stage {
     ];
   }
 
-  /** A program of bench/subjects. */
+  /** Starts a program of bench/subjects. */
   async other(name: string, file: string, ...args: readonly string[]): Promise<Service> {
     const port = String(await freePort());
     const served = await serve(['--no-warnings', `bench/subjects/${file}`, port, ...args], 'ready');
@@ -96,10 +96,10 @@ export class Stage {
   bareEngine = () => this.other(BARE, 'bare-engine.ts', 'jwt');
   bareOpaque = () => this.other(OPAQUE, 'bare-engine.ts', 'opaque');
 
-  /** Writes the files of a service that isn't running yet. */
+  /** Writes the files of a service without starting it. */
   async configure(options: ServiceOptions): Promise<Configured> {
     const folder = path.join(this.#folder, options.name);
-    // Not beside the configuration, whose folder is watched.
+    // Not in the folder of the configuration, which the service watches.
     await mkdir(path.join(folder, 'log'), { recursive: true });
     const write = (file: string, content: unknown) =>
       writeFile(path.join(folder, file), JSON.stringify(content));
@@ -144,7 +144,7 @@ const RATE_LIMITS = {
   userinfo: WIDE,
   authorization: WIDE,
   logout: WIDE,
-  // Attempts count until they were right, so a crowd behind one address would be made to wait.
+  // Attempts count until one succeeds, so a crowd behind one address would be limited.
   sign_in: WIDE,
 };
 
@@ -164,7 +164,7 @@ const CLIENTS = [
   },
 ];
 
-/** The first is the one that tokens are for. */
+/** Resource number `index`; the first is the audience of the tokens. */
 function resourceOf(index: number) {
   const [resource, scope] = index === 0 ? [RESOURCE, SCOPE] : [`${RESOURCE}:${index}`, `${SCOPE}.${index}`];
   return { resource, scopes: [scope], introspection_clients: ['bench'] };
@@ -173,7 +173,7 @@ function resourceOf(index: number) {
 const secretOf = (index: number) => `${SECRET}-${index}`;
 export const basicOf = (index: number): string => `Basic ${btoa(`service-${index}:${secretOf(index)}`)}`;
 
-/** Each with a secret of its own, as real ones have. */
+/** Client number `index`, each with its own secret, like real ones. */
 function clientOf(index: number) {
   return {
     client_id: `service-${index}`,
@@ -183,7 +183,7 @@ function clientOf(index: number) {
   };
 }
 
-/** All with one password and one hash of it: making a thousand takes a while. */
+/** All users have the same password and hash: hashing a thousand takes a while. */
 async function people(count: number) {
   const password_hash = await hash(PASSWORD, FULL_HASH);
   return Array.from({ length: count }, (_, index) => ({

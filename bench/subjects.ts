@@ -1,4 +1,4 @@
-// What is asked of a service, as subjects: the same requests of ours, of the bare engine, of another build.
+// The requests to a service, as subjects: the same requests to Postern, to the bare engine and to another build.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { raw } from '../test/world/raw.ts';
@@ -13,7 +13,7 @@ export const S2 = 'raw signatures, two processes';
 /** Enough to keep a service busy. */
 const LOOPS = 16;
 const BROWSERS = 8;
-/** A code takes several times as long to make as to spend. */
+/** Getting a code takes several times as long as exchanging it. */
 const MAKE_FOR = 4;
 
 export const tokenRequest = ({ issuer }: Service): Request => ({
@@ -53,7 +53,7 @@ export async function introspection(
 
 export const DOCUMENTS = { discovery: '/.well-known/openid-configuration', JWKS: '/oauth/jwks.json' };
 
-/** A document, and the same asked for with its ETag. */
+/** A document, and a conditional request for it with its ETag. */
 export async function documents(service: Service, what: keyof typeof DOCUMENTS): Promise<readonly Subject[]> {
   const target = DOCUMENTS[what];
   const url = `${service.issuer}${target}`;
@@ -63,20 +63,20 @@ export async function documents(service: Service, what: keyof typeof DOCUMENTS):
   return [loaded(service, { url }, `, ${what} 200`), loaded(service, { url, headers }, `, ${what} 304`)];
 }
 
-/** Each loop spends its own chain of refresh tokens. */
+/** Each loop uses its own chain of refresh tokens. */
 export function refresh(service: Service, people = 100): Subject {
   const chains: (string | undefined)[] = [];
   const stride = Math.max(1, Math.floor(people / LOOPS));
   const step = async (loop: number) => {
     const last = chains[loop] ?? (await new User(service, (loop * stride) % people).flow()).refresh_token;
-    // After a failure nobody knows whether the token is spent.
+    // After a failure it is unknown whether the token is used up.
     chains[loop] = undefined;
     chains[loop] = (await refreshed(service.issuer, last)).refresh_token;
   };
   return { name: service.name, slice: (seconds) => inLoops(service.pid, LOOPS, seconds, step) };
 }
 
-/** Codes are made first, in sessions, and what that costs isn't counted. */
+/** Exchanges codes. They are created before, in sessions, and that cost isn't counted. */
 export function exchange(service: Service): Subject {
   const codes: Awaited<ReturnType<User['code']>>[] = [];
   const users = Array.from({ length: LOOPS / 2 }, (_, index) => new User(service, index));
@@ -103,14 +103,14 @@ export async function userinfo(service: Service): Promise<Subject> {
   return loaded(service, { url, headers: { authorization: `Bearer ${token}` } }, ', userinfo');
 }
 
-/** Somebody else signs in each time. */
+/** Another user signs in each time. */
 export function firstFlow(service: Service, people = 100): Subject {
   let next = 0;
   const step = () => new User(service, (next += 1) % people).flow();
   return { name: service.name, slice: (seconds) => inLoops(service.pid, LOOPS / 2, seconds, step) };
 }
 
-/** People from all over the list take turns in each loop; their first flow, with the password, makes the session. */
+/** Users from the whole list take turns in each loop; their first flow, with the password, creates the session. */
 export function sessionFlow(service: Service, people = 100): Subject {
   const all: User[][] = Array.from({ length: LOOPS / 2 }, () => []);
   const stride = Math.max(1, Math.floor(people / (BROWSERS * all.length)));

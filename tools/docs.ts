@@ -1,4 +1,4 @@
-// `npm run docs`: README.md, docs/ and what they link to as a static site with a search, in artifacts/site or the folder that is given.
+// `npm run docs`: builds README.md, docs/ and all files linked there as a static site with a search, in artifacts/site or a given folder.
 // The navigation is the list of documents in README.md. A link that leads nowhere fails the build.
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
@@ -25,14 +25,14 @@ const addressOf = (source: string) =>
 const textOf = (token: Token | undefined) =>
   (token?.children ?? []).map(({ type, content }) => (type === 'softbreak' ? ' ' : content)).join('');
 
-/** As GitHub makes them of headings. */
+/** The id that GitHub gives a heading. */
 const slugOf = (heading: string) =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, '')
     .replaceAll(' ', '-');
 
-/** The address of `link` in the page of `source`. What it names becomes part of the site. */
+/** The address of `link` on the page of `source`. Adds the linked file to the site. */
 function follow(source: string, link: string): string {
   if (/^[a-z]+:/.test(link)) return link;
   const [name = '', anchor = ''] = decodeURI(link).split('#');
@@ -81,7 +81,7 @@ function rewrite(source: string, token: Token): void {
   );
 }
 
-/** The rows of README.md's list of documents: a reader, and the links of the row. */
+/** The rows of README.md's list of documents: the readers, and the links of the row. */
 function navigationOf({ tokens }: Page) {
   const start = tokens.findIndex((token) => token.attrGet('id') === 'documents');
   const end = tokens.findIndex(({ type }, at) => at > start && type === 'bullet_list_close');

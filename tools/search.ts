@@ -1,4 +1,4 @@
-// How the site is searched: the same in its build, in the browser and in the test.
+// The settings of the site's search: the same in the build, in the browser and in the test.
 import type { Options } from 'minisearch';
 
 /** A heading with the text below it. `id` is its address. */
@@ -8,13 +8,13 @@ export const SEARCH: Options<Section> = {
   fields: ['title', 'heading', 'text'],
   storeFields: ['title', 'heading'],
   tokenize: (text) => [...text.split(/[\s\p{P}]+/u), ...(text.match(/\w+-\w+/g) ?? [])],
-  // `rotate`, `rotation` and `rotating` are one word.
+  // Makes `rotate`, `rotation` and `rotating` one word.
   processTerm: (word) => word.toLowerCase().replace(/(?<=.{4})(?:ions?|ing|ed|es|e|s)$/, ''),
   searchOptions: {
     combineWith: 'AND',
     prefix: true,
     boost: { title: 6, heading: 4 },
-    // They mention everything, and are rarely what a search is for.
+    // These pages mention everything, and are rarely the target of a search.
     boostDocument: (id: string) => (/^(?:CHANGELOG|bench|docs\/(?:decisions|views))/.test(id) ? 0.1 : 1),
   },
 };

@@ -1,4 +1,4 @@
-// `npm run size`: how much code ships, and how much of it an administrator meets. CI fails when a figure is above size.json, which goes
+// `npm run size`: how much code ships, and how much of it an administrator sees. CI fails when a figure is above size.json, which goes
 // down with the commit that deletes (`--write`), and up only on purpose.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ function measure(paths: readonly string[]) {
   };
 }
 
-/** Property paths of a JSON Schema: each key once, whatever the alternatives that have it. */
+/** Property paths of a JSON Schema: each key once, however many alternatives have it. */
 function keysOf(schema: unknown, path = '', found = new Set<string>()): ReadonlySet<string> {
   if (typeof schema !== 'object' || schema === null) return found;
   for (const [word, value] of Object.entries(schema)) {

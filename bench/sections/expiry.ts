@@ -1,5 +1,5 @@
-// A mass expiry: what requests notice while everything that many people left is swept. There are two services, and the one that isn't
-// measured stands still, because a sweep would take its CPU.
+// A mass expiry: how requests slow down while everything that many users left is swept. There are two services, and the one that isn't
+// measured is suspended, because a sweep would take CPU from the other.
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openFolder } from '../../src/store/lmdb/lmdb-store.ts';
@@ -11,11 +11,11 @@ import { type Configured, LMDB, type Service } from '../service.ts';
 import * as subjects from '../subjects.ts';
 
 const PEOPLE = 100;
-/** Four records each, swept only while the service is measured. */
+/** Grants with four records each; they are swept only while the service is measured. */
 const GRANTS = { quick: 20_000, usual: 200_000 };
-/** Longer than anything lives. */
+/** Longer than the lifetime of any record. Milliseconds. */
 const AGO_MS = 40 * 86_400_000;
-/** Until it has asked the store for what it missed; before that it signs nothing. */
+/** How long a resumed service takes to read what it missed from the store; before that it signs nothing. Milliseconds. */
 const AWAKE_MS = 1000;
 const SIGN_INS = 40;
 
@@ -24,12 +24,12 @@ export const expiry: Section = async (stage) => {
   const made: Subject[] = [];
   for (const name of [usual, beside]) {
     const configured = await stage.configure({ name, store: 'lmdb', people: PEOPLE });
-    // As many live ones beside the usual: a larger tree costs a refresh more by itself.
+    // As many live grants in the reference service: a larger tree alone makes a refresh cost more.
     const agoMs = name === beside ? AGO_MS : 0;
     await seedGrants(configured.file, stage.isQuick ? GRANTS.quick : GRANTS.usual, agoMs);
     const service = await stage.run(configured);
     process.kill(service.pid, 'SIGSTOP');
-    // It couldn't hear that it has to end.
+    // A suspended process couldn't receive the signal that ends it.
     stage.later(async () => void process.kill(service.pid, 'SIGCONT'));
     made.push(measured(configured, service));
   }
@@ -54,7 +54,7 @@ export const expiry: Section = async (stage) => {
   };
 };
 
-/** `rate` and `cpu` of refreshes, `p99` of sign-ins one after the other, `expired` rows that are left. */
+/** `rate` and `cpu` of refreshes, `p99` of sequential sign-ins, `expired` rows that are left. */
 function measured({ file }: Configured, service: Service): Subject {
   const refresh = subjects.refresh(service, PEOPLE);
   const folder = path.join(path.dirname(file), 'data');

@@ -1,4 +1,4 @@
-// How cost grows: CPU of a request with more clients, people, live grants and resources, against the smallest size (lmdb).
+// How cost grows: CPU of a request with more clients, users, live grants and resources, relative to the smallest size (lmdb).
 import type { Subject } from '../measure.ts';
 import { cpuAtMost, type Section } from '../section.ts';
 import { seedGrants, seedPeople } from '../seed.ts';
@@ -6,10 +6,10 @@ import { basicOf, type Service, type ServiceOptions, type Stage } from '../servi
 import * as subjects from '../subjects.ts';
 import { ask } from '../load.ts';
 
-/** In the file; more have to be in the store. */
+/** Users in the file; any more have to be in the store. */
 const PEOPLE = 1000;
 const GOALS = [1.1] as const;
-/** Tokens that any machine gives. */
+/** A rate of tokens a second that any machine reaches. */
 const FEWEST_A_SECOND = 500;
 type Requests = (service: Service, size: number) => Promise<Readonly<Record<string, Subject>>>;
 
@@ -19,14 +19,14 @@ const grows =
     const all = sizes(stage);
     const grown: (readonly [number, Service])[] = [];
     for (const size of all) grown.push([size, await grow(stage, `${size} ${what}`, size)]);
-    // A million grants take longer to write than a token lives, so nobody signs in before all are there.
+    // Writing a million grants takes longer than a token lives, so users sign in only when all grants are there.
     const made: { readonly size: number; readonly of: Readonly<Record<string, Subject>> }[] = [];
     for (const [size, service] of grown) made.push({ size, of: await requests(service, size) });
     const names = Object.keys(made[0]?.of ?? {});
     const nameOf = (request: string, size: number) => `${request}, ${size} ${what}`;
     const [smallest = 0, ...bigger] = all;
     return {
-      // What is compared comes one after the other.
+      // Subjects that are compared run one after the other.
       subjects: names.flatMap((request) =>
         made.flatMap(({ size, of }) => {
           const subject = of[request];
@@ -78,7 +78,7 @@ const ofMachines: Requests = async (service) => {
   };
 };
 
-/** All clients ask for tokens in turn, and each has been there once: its first request costs more. */
+/** All clients request tokens in turn, once before the measurement: the first request of a client costs more. */
 const ofClients: Requests = async (service, size) => {
   const authorizations = Array.from({ length: size }, (_, index) => basicOf(index));
   const token = subjects.loaded(service, { ...subjects.tokenRequest(service), authorizations });

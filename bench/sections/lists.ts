@@ -1,4 +1,4 @@
-// Sign-ins beside what goes through all users of the store: a list, an export, and the index of usernames, built from nothing.
+// Sign-ins during operations on all users of the store: a list, an export, and a rebuild of the index of usernames.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -13,7 +13,7 @@ import { LMDB } from '../service.ts';
 
 /** Sign-ins a second. */
 const RATE = 20;
-/** The service looks after the index each 5 s. */
+/** The service checks the index every 5 s. */
 const SECONDS = 8;
 
 const COMPUTES = `os.setPriority(10); for (const end = Date.now() + 300; Date.now() < end;);`;
@@ -35,7 +35,7 @@ export const lists: Section = async (stage) => {
     return paced(send, RATE, seconds);
   }
 
-  /** Again and again while sign-ins are measured. */
+  /** Runs the command repeatedly while sign-ins are measured. */
   const beside = (name: string, command: readonly string[]): Subject => ({
     name: `${LMDB}, ${name}`,
     async slice() {
@@ -66,7 +66,7 @@ export const lists: Section = async (stage) => {
     alone,
     beside(`sign-ins beside a list of 50 of ${people} users`, list('--limit', '50')),
     beside(`sign-ins beside an export of ${people} users`, list('-o', 'csv')),
-    // The cost of any process that takes one of the cores, behind requests and beside the threads of passwords.
+    // The cost of any process that occupies one core, behind requests and beside the threads of passwords.
     beside('sign-ins beside a process that only computes', ['-e', COMPUTES]),
     {
       name: `${LMDB}, sign-ins beside the index of ${people} users`,

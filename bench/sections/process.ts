@@ -16,9 +16,9 @@ import { type Configured, LMDB, type Stage } from '../service.ts';
 import { introspectionRequest, tokenRequest } from '../subjects.ts';
 
 const CROWD = 200;
-/** Tokens a second: a small part of what the service can do, as on a usual day. */
+/** Tokens a second: a small part of the service's capacity, as on a usual day. */
 const RATE = 100;
-/** The first breath of a crowd, all its requests at once, is over by then. */
+/** The first burst of a crowd, all its requests at once, is over by then. Seconds. */
 const RAMP_S = 1;
 const PACED_S = 4;
 
@@ -59,7 +59,7 @@ export const crowd: Section = async (stage) => {
 
 const STALL_MS = 500;
 
-/** The service stands still, as on a machine that swaps or whose disk hangs; Redis goes on. */
+/** The service stalls, as on a machine that swaps or whose disk hangs; Redis continues. */
 export const stall: Section = async (stage) => {
   const service = await stage.postern({ name: 'postern, redis', store: 'redis' });
   const { access_token: token } = JSON.parse(await ask(tokenRequest(service))) as Record<string, string>;
@@ -90,11 +90,11 @@ export const stall: Section = async (stage) => {
 const SETTLED_MS = 3000;
 const TRY_EVERY_MS = 5;
 
-/** From nothing to its first answer, and what it holds once it has nothing to do. */
+/** The time from the start to the first answer, and the memory of an idle service. */
 export async function startOnce(stage: Stage, configured: Configured, program?: string): Promise<Figures> {
   const startedAt = performance.now();
   const starting = stage.run(configured, program);
-  // Looked at from outside, because a line on standard output is no answer.
+  // Polled from outside, because a line on standard output isn't an answer.
   const url = `${configured.issuer}/.well-known/openid-configuration`;
   const answered = async (): Promise<number> => {
     const text = await ask({ url }).catch(() => undefined);
@@ -122,7 +122,7 @@ export const start: Section = async (stage) => {
 
 const TAKEN = 'configuration reloaded';
 
-/** From SIGHUP to the new configuration: one client of many has another name. */
+/** The time from SIGHUP to the new configuration: one of many clients has another name. */
 export async function reloadOnce({ file }: Configured, pid: number): Promise<Figures> {
   const folder = path.dirname(file);
   const clients = path.join(folder, 'clients.json');
@@ -150,7 +150,7 @@ export const trips: Section = async (stage) => {
   async function slice(): Promise<Figures> {
     const browser = new CountingBrowser(service.issuer, proxy);
     const person = new User(service, (next += 1) % 100, browser);
-    // The app's own request, for the tokens, is the last.
+    // The app's token request is the last one.
     await person.flow();
     return { trips: browser.trips + (await proxy.count()) };
   }

@@ -1,4 +1,4 @@
-// What a request costs, beside the floor, raw signatures, the bare engine and a peer.
+// The cost of a request, relative to the floor, raw signatures, the bare engine and a peer.
 import { ratio } from '../measure.ts';
 import { cpuAtMost, rateAtLeast, restAtMost, type Section } from '../section.ts';
 import { BARE, LMDB, OPAQUE, REDIS } from '../service.ts';
@@ -8,7 +8,7 @@ const FLOOR = 'hand-written floor';
 const PEER = '@node-oauth/oauth2-server';
 const MACHINE = ", machine's token";
 const PERSON = ", person's token";
-/** What Redis may cost the service more than lmdb. */
+/** How much more the service may cost on Redis than on lmdb. */
 const ON_REDIS = [1.15] as const;
 
 export const token: Section = async (stage) => {

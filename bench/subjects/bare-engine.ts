@@ -10,7 +10,7 @@ import { open } from 'lmdb';
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
 import { REDIRECT_URI, RESOURCE, SCOPE, SECRET } from '../names.ts';
 
-/** `opaque`: the only access tokens that it introspects by itself. */
+/** `opaque`: the only access tokens that the engine itself introspects. */
 const [port = '0', format = 'jwt'] = process.argv.slice(2);
 const HOUR = 3600;
 
@@ -110,7 +110,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   },
 });
 
-/** The least that an application of the engine has to write: a form with a name, a form with a button. */
+/** The minimum that an application of the engine has to write: a form with a name, a form with a button. */
 async function interact(request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
   const details = await provider.interactionDetails(request, response);
   if (request.method === 'GET') {
@@ -150,7 +150,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** The browser takes no cookie that has `expires` alone: its clock may be another. */
+/** The browser rejects a cookie that has only `expires`: its clock may differ. */
 const withMaxAge = (cookie: string) =>
   cookie.replace(
     /expires=([^;]+)/,

@@ -1,5 +1,5 @@
-// The floor: what a machine token costs at least on node:http. The body is parsed, the secret compared, one signature made; nothing
-// is limited, counted, logged or checked besides. It signs on its one thread, which costs least CPU.
+// The floor: the minimum cost of a machine token on node:http. It parses the body, compares the secret, and creates one signature;
+// it limits, counts, logs and checks nothing else. It signs on its single thread, which costs least CPU.
 import { createHash, generateKeyPairSync, randomBytes, sign, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import { RESOURCE, SECRET } from '../names.ts';

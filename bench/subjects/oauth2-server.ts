@@ -14,7 +14,7 @@ type Library = {
   readonly Response: new (options: object) => Answer;
 };
 
-// Installed beside, not with the service.
+// Installed separately, not with the service.
 const require = createRequire(new URL('../peers/package.json', import.meta.url));
 const OAuth2Server = require('@node-oauth/oauth2-server') as Library;
 

@@ -1,5 +1,5 @@
-// S1: how many RSA-2048 signatures one process makes in a second, one after the other. The physical limit; two of these
-// at once are S2.
+// S1: how many RSA-2048 signatures one process creates in a second, one after the other. The physical limit; two of these
+// processes at once are S2.
 import { generateKeyPairSync, sign } from 'node:crypto';
 
 const seconds = Number(process.argv[2] ?? 2);
