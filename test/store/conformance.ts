@@ -1,5 +1,5 @@
-// What every store promises, run on each implementation over its real server or disk. Owns the contract's tests;
-// what only one implementation can do is in its own file.
+// The contract of every store, run on each implementation with its real server or disk. Tests of what only
+// one implementation can do are in its own file.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock, DocumentPage, IndexEntry, IndexRange, NewRecord, Store } from '../../src/store/store.ts';
@@ -11,7 +11,7 @@ export type StoreOpener = (now: Clock) => Promise<Store>;
 const START = 1_800_000_000_000;
 const RACES = rounds(1000, 100);
 
-/** A clock that tests move. */
+/** A clock that tests move forwards. */
 export function createClock(): { now: Clock; forward(ms: number): void } {
   let time = START;
   return {
@@ -22,12 +22,12 @@ export function createClock(): { now: Clock; forward(ms: number): void } {
   };
 }
 
-/** A name that no other test has. */
+/** A name that no other test uses. */
 export function uniqueName(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** The whole suite: `open` is called four times, and all instances must agree. */
+/** The whole suite: calls `open` four times; all instances must agree. */
 export function testStore(open: StoreOpener): void {
   const clock = createClock();
   const stores: Store[] = [];
@@ -481,7 +481,7 @@ function testIndex({ at }: Parts): void {
     (await at(3).index.page(index, { ...range, limit })).map(({ sort }) => sort);
 
   it('has its entries in the order of code points, on every instance, and no other index’s', async () => {
-    // The last two are the other way round in UTF-16.
+    // UTF-16 has the last two in the opposite order.
     const ordered = ['', ' ', '#', 'a', 'a b', 'aa', 'ab', 'a\u00e9', 'b', '\u7fff', '\uffee', '\u{1f600}'];
     for (const sort of ordered.toReversed()) expect(await at(1).index.put(index, sort, 'id')).toBe(true);
     await at(2).index.put(`${index}x`, 'a', 'id');

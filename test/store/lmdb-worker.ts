@@ -1,4 +1,4 @@
-// One more process on a store's folder, for tests of several processes. `consume` claims every key and prints what
+// A further process on a store's folder, for tests of several processes. `consume` claims every key and prints those that
 // it won; `write` saves for ever and prints each key once it is acknowledged; `fill` saves more than fits.
 import { writeSync } from 'node:fs';
 import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';

@@ -1,4 +1,4 @@
-// The embedded store on a real disk: the contract (with IN-13), and what only a folder that processes share can get wrong.
+// The embedded store on a real disk: the contract (with IN-13), and faults that only a folder shared by processes can have.
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ const WORKER = fileURLToPath(new URL('lmdb-worker.ts', import.meta.url));
 
 let base: string;
 beforeAll(async () => {
-  // With a dot, because lmdb takes such a path for a file unless its options say otherwise.
+  // With a dot, because by default lmdb takes such a path for a file.
   base = await mkdtemp(join(tmpdir(), 'postern.lmdb-'));
 });
 afterAll(() => rm(base, { recursive: true, force: true }));
@@ -184,7 +184,7 @@ describe('the sweep of the lmdb store', () => {
     const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
     await Promise.all(keys.map((key) => records.save({ kind: 'Session', key, payload: 'p', ttlSeconds: 1 })));
     clock.forward(1000);
-    // Each look at the time takes a millisecond, as a slow row does.
+    // Each read of the clock takes a millisecond, as a slow row does.
     let ms = 0;
     const spy = vi.spyOn(performance, 'now').mockImplementation(() => (ms += 1));
     const left: number[] = [];
@@ -232,7 +232,7 @@ describe('processes that share the folder of an lmdb store', () => {
       const pair = new Set(claims.map((results) => results[index]));
       expect(pair).toEqual(new Set(['consumed', 'already_consumed']));
     }
-    // What one process writes, another that has just read sees at once.
+    // A process that has just read still sees at once what another process writes.
     expect(await store.records.consume('AuthorizationCode', 'code0')).toBe('already_consumed');
     await store.close();
   });
@@ -251,7 +251,7 @@ describe('processes that share the folder of an lmdb store', () => {
       });
       writer.kill('SIGKILL');
       await exitOf(writer);
-      // The last line may be cut.
+      // The last line may be incomplete.
       const acknowledged = output.split('\n').slice(0, -1);
       expect(acknowledged.length).toBeGreaterThan(500);
       for (const key of acknowledged) {
@@ -266,9 +266,9 @@ describe('processes that share the folder of an lmdb store', () => {
 });
 
 describe('a full disk', () => {
-  // A failed commit used to reject a promise inside lmdb that nobody handles, which ended the process.
+  // A failed commit used to reject a promise inside lmdb without a handler, which ended the process.
   it('makes saves unavailable and ends neither the process nor what was stored', async () => {
-    // 1,500 blocks of 512 bytes, or of 1,024: less than the worker writes in both.
+    // 1,500 blocks of 512 or of 1,024 bytes: less than the worker writes in either case.
     const command = `ulimit -f 1500 && exec "$0" "$@"`;
     const args = ['-c', command, process.execPath, WORKER, newFolder(), 'fill'];
     // lmdb prints each failed commit.

@@ -1,5 +1,5 @@
-// RD-33: while versions change one store may have two of them on it. What a newer one added is served and survives that this
-// version writes the record again; what it wrote in another form is answered with 503, said in the log and left alone.
+// RD-33: during an upgrade or a downgrade, two versions may share a store. Members that a newer version added are served, and kept when
+// this version rewrites the record; a record in another form is answered with 503, reported in the log and left unchanged.
 import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
@@ -20,7 +20,7 @@ import { eachStore } from '../world/each-store.ts';
 
 const NEWER = { newer: { of: ['a', 'later', 'version'] } };
 const NEXT_FORM = { v: 2 };
-/** The ring has a second form, with keys of other algorithms. */
+/** The ring already has a second form, with keys of other algorithms. */
 const NEXT_RING = { v: 3 };
 
 type Place = {
@@ -44,7 +44,7 @@ eachStore(
       return record && (JSON.parse(record.payload) as StoredForm);
     }
 
-    /** Writes what is there once more, with `more` of it: at the top and one level below. */
+    /** Writes the stored record again, with the members of `more` added: at the top and one level below. */
     async function rewrite(place: Place, more: StoredForm, within?: string): Promise<void> {
       const { records } = world().openedStore;
       const record = await records.find(place.kind, place.key);
@@ -82,12 +82,12 @@ eachStore(
         const { session, grant } = await places(person);
         await rewrite(session, NEWER, 'authorizations');
         await rewrite(grant, NEWER, 'openid');
-        // With a scope more: the grant gets it, and the session is touched.
+        // Requests one more scope: the grant gets it, and the session is updated.
         const again = await signIn(world(), { browser: person.browser, scope: 'openid reports.read' });
         expect((await introspect(world(), again.tokens.access_token))['active']).toBe(true);
         expect(await read(session)).toMatchObject({ v: 1, ...NEWER, authorizations: NEWER });
         expect(await read(grant)).toMatchObject({ v: 1, ...NEWER, openid: NEWER });
-        // Through them, and not into them.
+        // The members pass through them and aren't stored in them.
         expect(JSON.stringify([await read(session), await read(grant)])).not.toContain('newerMembers');
       });
 
@@ -188,7 +188,7 @@ eachStore(
         for (const place of [code, token]) await rewrite(place, NEXT_FORM);
         await expectLeftAlone(code, () => redeem(world(), authorized));
         await expectLeftAlone(token, () => refresh(world(), person.tokens.refresh_token));
-        // As soon as it is in a form that is known, it works.
+        // Works as soon as the form is a known one.
         for (const place of [code, token]) await rewrite(place, { v: 1 });
         expect((await redeem(world(), authorized)).status).toBe(200);
         expect((await refresh(world(), person.tokens.refresh_token)).status).toBe(200);

@@ -1,4 +1,4 @@
-// The Redis store behind real Sentinels and on a real Cluster: the whole contract, and that every key has an end.
+// The Redis store behind real Sentinels and on a real Cluster: the whole contract, and that every key expires.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -65,11 +65,11 @@ describe('the redis store on a Cluster', () => {
     const winners: string[] = [];
     const kept: string[] = [];
     async function work(): Promise<void> {
-      // A busy machine moves the slot in the time of a few tries.
+      // A busy machine moves the slot within a few tries.
       while (!over.isMoved || kept.length === 0) {
         const key = uniqueName();
         const record = { kind: 'AuthorizationCode', key, payload: 'p', ttlSeconds: 60, grant };
-        // Two keys of one slot on two servers: TRYAGAIN, which on a busy machine may outlast our patience.
+        // Two keys of one slot on two servers: TRYAGAIN, which on a busy machine may last longer than the store retries.
         const saved = await orLater(store.records.save(record));
         if (saved === 'later') continue;
         expect(saved).toBe('saved');
@@ -83,7 +83,7 @@ describe('the redis store on a Cluster', () => {
     }
     const working = Promise.all([work(), work(), work()]);
     await moveSlot(group, slot, [from, to]);
-    // Back again, while it goes on.
+    // Moves the slot back, while requests continue.
     await moveSlot(group, slot, [to, from]);
     over.isMoved = true;
     await working;
@@ -114,7 +114,7 @@ describe('the redis store on a Cluster', () => {
   });
 });
 
-/** Nobody knows whether it was done. */
+/** Resolves 'later' if it is unknown whether the work was done. */
 async function orLater<T>(work: Promise<T>): Promise<T | 'later'> {
   try {
     return await work;
@@ -124,7 +124,7 @@ async function orLater<T>(work: Promise<T>): Promise<T | 'later'> {
   }
 }
 
-/** Who has the slot, and another master. */
+/** The master that has the slot, and another master. */
 async function sidesOf(group: RedisGroup, slot: number): Promise<[RedisServer, RedisServer]> {
   const masters = group.nodes.slice(0, 3);
   const index = Math.min(2, Math.floor((slot * 3) / 16_384));
@@ -133,7 +133,7 @@ async function sidesOf(group: RedisGroup, slot: number): Promise<[RedisServer, R
   return [from, to];
 }
 
-/** As redis-cli --cluster reshard does it, slowly. */
+/** Moves a slot like redis-cli --cluster reshard, but slowly. */
 async function moveSlot(
   group: RedisGroup,
   slot: number,

@@ -1,6 +1,6 @@
-// A master that was replaced and doesn't know: it says that it is the master, and remembers as alive what ended on the new one. It
-// may be read until it is demoted, but nothing that it is asked to end or use up is acknowledged. What names the master is behind
-// here, a host name or a Sentinel (a fixture); Redis is real.
+// A master that was replaced without noticing: it reports itself as the master, and still has records that ended on the new one. Reads
+// from it are allowed until it is demoted, but it acknowledges nothing that ends a record or uses it up. Here a host name or a Sentinel
+// (a fixture) names the outdated master; Redis is real.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
@@ -52,7 +52,7 @@ afterEach(async () => {
   await Promise.all([master, next, other].map((node) => node.stop()));
 });
 
-/** As a failover does it, and without a word to the old one. */
+/** Promotes another master as a failover does, without notifying the old one. */
 async function replaceMaster(): Promise<RedisServer> {
   const { port } = next;
   await askRedis(next, (redis) => redis.replicaof('NO', 'ONE'));
@@ -61,11 +61,11 @@ async function replaceMaster(): Promise<RedisServer> {
   return next;
 }
 
-/** Something that is alive, and how to end it elsewhere. */
+/** Saves a live record, and returns how to end it on the other master. */
 async function saveAwaited(store: Store) {
   const [grant, key] = [uniqueName(), uniqueName()];
   const record = { kind: KIND, key, payload: 'p', ttlSeconds: 600, grant, isAwaited: true };
-  // A replica that has just joined needs a moment until it confirms for the first time.
+  // A replica that has just joined needs a moment before its first confirmation.
   await untilTrue('the replicas have it', async () => (await store.records.save(record)) === 'saved');
   expect(await store.records.find(KIND, key)).toBeDefined();
   return {
@@ -83,7 +83,7 @@ async function expectNothingConfirmed(store: Store, key: string, forMs: number):
   while (performance.now() < endsAt) {
     await expect(store.records.revokeGrant(uniqueName(), 600)).rejects.toBeInstanceOf(StoreUnavailable);
     const used = await store.records.consume(KIND, key).catch((error: unknown) => error);
-    // The first one may have been sent, and counts as spent.
+    // The first one may have been sent, and counts as used up.
     if (used !== 'already_consumed') expect(used).toBeInstanceOf(StoreUnavailable);
     await sleep(10);
   }
@@ -99,7 +99,7 @@ describe('a master that was replaced', () => {
       const store = await openAt(urlOf(master));
       const { key, endOn } = await saveAwaited(store);
       master.pause();
-      // No Sentinel names another one sooner.
+      // No Sentinel names another master sooner.
       for (let round = 0; round < 30; round += 1) {
         if (hasTraffic) store.records.find(KIND, key).catch(() => undefined);
         await sleep(50);

@@ -1,6 +1,6 @@
-// Failovers while everybody writes, under real Sentinels, started by an operator or by a master that stands still for a while:
-// nothing that was acknowledged is lost. The old master goes on taking writes for about a second, and its other replica goes on
-// confirming them.
+// Failovers during writes, under real Sentinels, started by an administrator or by a master that stalls for a while:
+// no acknowledged write is lost. The old master accepts writes for about another second, and its other replica
+// confirms them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
@@ -12,7 +12,7 @@ import { uniqueName } from './conformance.ts';
 
 const LIFE = 3600;
 const ROUNDS = rounds(3, 1);
-/** So many writes on both sides of a failover. */
+/** Number of writes on each side of a failover. */
 const SOME = 50;
 
 let group: SentinelGroup;
@@ -29,7 +29,7 @@ afterEach(async () => {
 
 type IsKept = () => Promise<boolean>;
 
-/** Each does something that must not be lost, and says how to find out whether it was. */
+/** Each one does something that must not be lost, and returns how to check whether it was. */
 const DEEDS: Readonly<Record<string, () => Promise<IsKept>>> = {
   async revocation() {
     const grant = uniqueName();
@@ -61,7 +61,7 @@ const countSince = (written: Written, time: number) => written.filter(({ at }) =
 const untilSome = (written: Written, since: number) =>
   untilTrue('writes are acknowledged', () => Promise.resolve(countSince(written, since) >= SOME));
 
-/** Everybody writes before, during and after `events`. */
+/** Runs all writers before, during and after `events`. */
 async function writeDuring(events: (written: Written) => Promise<unknown>): Promise<Written> {
   const written: Acknowledged[] = [];
   const state = { isOver: false };
@@ -79,7 +79,7 @@ async function writeDuring(events: (written: Written) => Promise<unknown>): Prom
   try {
     await untilSome(written, 0);
     await events(written);
-    // The old master goes on for about a second.
+    // The old master continues for about a second.
     await sleep(1500);
     await untilSome(written, performance.now());
   } finally {
@@ -89,7 +89,7 @@ async function writeDuring(events: (written: Written) => Promise<unknown>): Prom
   return written;
 }
 
-/** Waits for one master with two replicas. A Sentinel needs ten seconds to make a replica of the old master: by a command of ours it is one at once. */
+/** Waits for one master with two replicas. A Sentinel makes the old master a replica only after ten seconds; the test does it at once. */
 async function untilInSync(): Promise<void> {
   const master = await group.master();
   for (const node of await group.replicas()) {
@@ -99,7 +99,7 @@ async function untilInSync(): Promise<void> {
     });
   }
   await untilTrue('both replicas are in sync', () => hasReplicas(master, 2), 40_000);
-  // The store has to hear of them, too: it asks once a second, and until then one replica is enough for it.
+  // The store must notice them, too: it checks once a second, and until then requires only one replica.
   await sleep(1500);
   await untilTrue('a write is confirmed', async () => {
     await store.records.save({ ...RECORD, key: uniqueName(), isConfirmed: true });
@@ -114,7 +114,7 @@ async function hasReplicas(master: RedisServer, count: number): Promise<boolean>
   return info.split('state=online').length - 1 === count;
 }
 
-/** What was acknowledged and isn't so any more. */
+/** Acknowledged writes that are no longer there. */
 async function lostOf(written: Written): Promise<readonly string[]> {
   const lost: string[] = [];
   for (let start = 0; start < written.length; start += 200) {
@@ -125,7 +125,7 @@ async function lostOf(written: Written): Promise<readonly string[]> {
   return lost;
 }
 
-/** None of these questions changes what another one finds. */
+/** None of these checks affects another one. */
 async function untilAnswered(isKept: IsKept): Promise<boolean> {
   let isTrue = false;
   await untilTrue('an answer', async () => {
@@ -142,7 +142,7 @@ async function untilReplaced(old: RedisServer, timeoutMs?: number): Promise<void
 async function promote(): Promise<void> {
   const old = await group.master();
   const [sentinel = { port: 0 }] = group.sentinels;
-  // What takes a Sentinel longer than three seconds, as on a busy machine, it gives up, and by itself it doesn't try again.
+  // A Sentinel gives up after three seconds, as on a busy machine, and doesn't try again by itself.
   await untilTrue('a failover', async () => {
     await askRedis(sentinel, (redis) => redis.call('SENTINEL', 'FAILOVER', 'main')).catch(() => undefined);
     await untilReplaced(old, 5000);
@@ -150,7 +150,7 @@ async function promote(): Promise<void> {
   });
 }
 
-/** Stands still until one of its replicas was promoted, and not until the other one has heard of it. */
+/** Freezes the master until one of its replicas is promoted, but not until the other replica knows. */
 async function freezeUntilPromoted(): Promise<void> {
   const [old, replicas] = [await group.master(), await group.replicas()];
   old.pause();
@@ -188,7 +188,7 @@ it('a replica that is gone is waited for until a client would have noticed a fai
     killedAt = performance.now();
     await untilSome(before, killedAt + 2900);
   });
-  // What was confirmed before may be answered a moment later.
+  // Writes that were confirmed before may be answered a moment later.
   expect(countSince(written, killedAt + 1000) - countSince(written, killedAt + 2900)).toBe(0);
   expect(await lostOf(written)).toEqual([]);
 });

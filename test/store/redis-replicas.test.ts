@@ -1,5 +1,5 @@
-// Which replicas must have a write before it is answered, on a real master with real replicas: each of them, as many as the URL says,
-// and nothing is used up while one of them is missing.
+// The replicas that must confirm a write before it is answered, on a real master with real replicas: each of them, as many as the URL
+// requires; nothing is used up while one of them is missing.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** Online is said of a replica that still loads its data; this one confirms. */
+/** Adds a replica that confirms: one that still loads its data is already listed as online. */
 async function addReplica(): Promise<RedisServer> {
   const [master = { port: 0 }, ...others] = servers;
   const follows = ['--repl-diskless-sync-delay', '0', '--replicaof', `127.0.0.1 ${master.port}`];
@@ -47,7 +47,7 @@ async function save(): Promise<string> {
 
 const use = (key: string) => store.records.consume(KIND, key);
 
-/** Once something can be used up again, `key` has not been. */
+/** Waits until something can be used up again; `key` must not have been. */
 async function expectUnused(key: string): Promise<void> {
   await untilTrue('something is used up', async () => (await use(await save())) === 'consumed');
   const found = await store.records.find(KIND, key);

@@ -1,5 +1,5 @@
-// Another master at the worst moment: while the client is asking who the master is. The moment is too short for real Sentinels to
-// hit each time, so the Sentinels here are fixtures; Redis is real.
+// A new master at the worst moment: while the client asks for the master. The moment is too short to hit with real
+// Sentinels each time, so the Sentinels here are fixtures; Redis is real.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseRedisUrl } from '../../src/config/redis-url.ts';

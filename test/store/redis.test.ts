@@ -83,7 +83,7 @@ describe('the keys of the redis store', () => {
     await store.records.save({ ...record, grant: 'g' });
     const row = await raw.hgetall('postern:record:AccessToken:k');
     await store.records.revokeGrant('g', 3600);
-    // What a save does that passed the index before the tombstone came.
+    // A save that had passed the index before the tombstone was written.
     await raw.hset('postern:record:AccessToken:k', row);
     expect(await store.records.find('AccessToken', 'k')).toBeUndefined();
     expect(await store.records.consume('AccessToken', 'k')).toBe('gone');
@@ -185,7 +185,7 @@ describe('the redis store in an outage', () => {
     };
   });
 
-  // INFO alone is answered before the connection is ready: a ping made of it came too early.
+  // Only INFO is answered before the connection is ready: a ping that uses INFO would succeed too early.
   it('is not called ready by a ping before it answers everything else', async () => {
     for (let round = 0; round < 5; round++) {
       await server.kill();
@@ -282,7 +282,7 @@ describe('opening the redis store', () => {
     expect(await store.documents.list('c')).toHaveLength(1);
     await store.counters.increment('n', 1, 1000);
     await store.close();
-    // The same with confirmation: nobody confirms, but it is allowed to ask.
+    // The same with confirmation: no replica confirms, but the command is allowed.
     const confirmed = await openRedis({ url: `${url}?wait=1`, now: Date.now });
     const error: unknown = await confirmed.records.revokeGrant('h', 60).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ message: 'the store rejects writes: one of its replicas is missing' });
