@@ -1,4 +1,4 @@
-// What the audit trail has of a rotation: each change of the keys by which this process signs or verifies.
+// Audit records of a rotation: each change of the keys with which this process signs or verifies.
 import { decodeProtectedHeader } from 'jose';
 import { expect, it } from 'vitest';
 import { compromiseKey, rotateByHand } from '../../src/keys/ring-actions.ts';
@@ -17,7 +17,7 @@ eachStore(
     standingClock();
     const kidOf = async () => decodeProtectedHeader(await machineToken(world())).kid ?? '';
 
-    /** The records that come of `act` and the next look at the ring. */
+    /** The records of `act` and of the next check of the ring. */
     async function recordsOf(act: () => unknown) {
       const before = world().recorded.audit('keys_changed').length;
       await act();

@@ -1,4 +1,4 @@
-// `postern keys`, as an operator runs it, beside a running service on the embedded store.
+// `postern keys`, as an administrator runs it, beside a running service on the embedded store.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyReport } from '../../src/cli/keys.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
@@ -45,7 +45,7 @@ describe('postern keys', () => {
   });
 
   it('list: says what each key is, what comes next, and when', async () => {
-    // Once as a process, as all verbs start.
+    // Once in a separate process, as all verbs start.
     const { code, stdout, stderr } = await runCli(['keys', 'list', '--config', configFile]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [head = '', ...rows] = stdout.trimEnd().split('\n');

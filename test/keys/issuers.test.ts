@@ -1,5 +1,5 @@
-// Whose store it is: the issuer that started on it first. Another one is refused; on one Redis each of several issuers may have a
-// prefix of its own.
+// The issuer of a store: the one that started on it first. Any other is refused; on one Redis each of several issuers may have its
+// own prefix.
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';

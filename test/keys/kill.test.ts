@@ -1,4 +1,4 @@
-// kill -9 in the middle of a step, in a process of its own, on both real stores: what the next process finds.
+// kill -9 during a step, in a separate process, on both real stores: the state that the next process finds.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -27,11 +27,11 @@ import { toStoreConfig } from './store-config.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
 const STEP = path.join(import.meta.dirname, 'fixtures', 'step.ts');
-/** Four have each store, with and without ES256, at the first step of a kind and at the second. */
+/** Four runs cover each store, with and without ES256, at the first and at the second step of a kind. */
 const RUNS = rounds(20, 4);
 const FAMILIES = ['RS256', 'ES256', 'EdDSA'] as const;
 const RS256 = ['RS256'] as const;
-/** Which due step has each moment in it. */
+/** The due step that contains each moment. */
 const STEP_OF: Readonly<Record<Moment, Step['kind']>> = {
   generate: 'activate',
   persist: 'activate',
@@ -52,7 +52,7 @@ async function runStep(orders: Orders): Promise<NodeJS.Signals | number | null> 
 const nextStep = (ring: Ring, algorithms: readonly Algorithm[], now: number) =>
   nextFamilyStep(ring, algorithms, now, TIMING);
 
-/** One installation: its store, its clock, and what its keys have signed. */
+/** One installation: its store, its clock, and the use of its keys. */
 class Installation {
   readonly #store: Store;
   readonly #keyStore: KeyStore;
@@ -65,7 +65,7 @@ class Installation {
     this.#clock = clock;
   }
 
-  /** A process that starts: nothing is remembered but what is stored. */
+  /** Opens it like a new process, which has only the stored state. */
   static async open(
     location: string,
     encryptionKeys: readonly string[],
@@ -99,7 +99,7 @@ class Installation {
     return this.#clock.now;
   }
 
-  /** kid -> when it signed last. */
+  /** kid -> time of its last signature. */
   get signed(): ReadonlyMap<string, number> {
     return this.#signed;
   }
@@ -116,7 +116,7 @@ class Installation {
     return ring;
   }
 
-  /** Lives until a step of this kind is due for the `count`th time, and leaves it undone. */
+  /** Runs until a step of this kind is due for the `count`th time, but doesn't perform it. */
   async liveUntil(kind: Step['kind'], count: number): Promise<void> {
     for (let met = 0; ;) {
       const ring = await this.sign();
@@ -140,7 +140,7 @@ class Installation {
   }
 }
 
-/** One active key of each family, one in reserve, and every key published that has signed something alive. */
+/** Expects one active and one reserve key of each family, and every key published that has signed a live token. */
 function expectSound(
   ring: Ring,
   algorithms: readonly Algorithm[],
@@ -172,7 +172,7 @@ describe('a process that is killed with SIGKILL', () => {
     );
     await writeFile(poolFile, JSON.stringify(pool));
     redis = await startRedis({ settings: ['--databases', '200'] });
-    // It leaves what it has compiled to those that are killed.
+    // Its compiled code speeds up the processes that are killed.
     const store = freshStore();
     await (await Installation.open(store, encryptionKeys, pool, START)).close();
     expect(
@@ -182,7 +182,7 @@ describe('a process that is killed with SIGKILL', () => {
   afterAll(() => redis.stop());
 
   let used = 0;
-  /** lmdb and Redis in turn, each empty. */
+  /** A new store: lmdb and Redis in turn, each empty. */
   function freshStore(): string {
     used += 1;
     return used % 2 === 0 ? `lmdb:${path.join(folder, String(used))}` : `${redis.url}/${used}`;
@@ -190,7 +190,7 @@ describe('a process that is killed with SIGKILL', () => {
 
   async function killOnce(name: Moment, run: number): Promise<void> {
     const store = freshStore();
-    // Of several that are due the first is taken: each family is killed in some run.
+    // The first of several due steps is taken first: each family is killed in some run.
     const algorithms = FAMILIES.filter((alg) => alg !== 'ES256' || run % 2 === 0);
     const open = (now: number) => Installation.open(store, encryptionKeys, pool, now, algorithms);
     const first = await open(START);
@@ -203,7 +203,7 @@ describe('a process that is killed with SIGKILL', () => {
 
     const second = await open(now);
     expectSound(await second.sign(signed), algorithms, now, signed);
-    // The next run ends what was begun: nothing is due at this moment any more.
+    // The next run finishes the interrupted step: nothing else is due at this moment.
     const ring = await second.runDue();
     expectSound(ring, algorithms, now, signed);
     expect(nextStep(ring, algorithms, now)?.at).toBeGreaterThan(now);
@@ -257,7 +257,7 @@ describe('a process that is killed with SIGKILL', () => {
       const kids = await kidOf(encryptionKeys);
       const pepper = await pepperOf(encryptionKeys);
 
-      // The ring is written, the pepper isn't.
+      // The ring has been written, the pepper hasn't.
       const orders: Orders = {
         store,
         now: START,

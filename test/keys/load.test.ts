@@ -1,5 +1,5 @@
 // Keys under load: the key set comes from memory, an unknown kid costs nothing, and a new engine instance is swapped in
-// under traffic without any request noticing.
+// under load without a failed request.
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { Redis } from 'ioredis';
@@ -19,13 +19,13 @@ const JWKS = '/oauth/jwks.json';
 const CALLS = rounds(10_000, 2000);
 const [FLOWS, SWAPS] = [rounds(40, 20), 10] as const;
 
-/** How records and documents are read, but for `hmget`, which scripts use too. */
+/** Commands that read records and documents, except `hmget`, which scripts use too. */
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
 const READS = new Set(['get', 'mget', 'hget', 'hgetall', 'exists', 'hexists', 'zrange']);
 
 type Sent = { readonly status: number; readonly text: string };
 
-/** As many at once as `agent` allows. */
+/** Sends as many requests at once as `agent` allows. */
 function sendAndTime(
   agent: Agent,
   url: string,
@@ -53,7 +53,7 @@ describe('the store behind many requests', () => {
   beforeAll(async () => {
     redis = await startRedis();
     client = new Redis(redis.url);
-    // Its rotation job turns only by hand, so that every command is some request's.
+    // Its rotation job runs only by hand, so that every command belongs to a request.
     node = await startNode({ store: redis.url, config: GENEROUS });
   });
   afterAll(async () => {
@@ -94,7 +94,7 @@ describe('the store behind many requests', () => {
       );
       expect(answers.every((answer) => answer.status === 200 && answer.text === text)).toBe(true);
     });
-    // What readiness asks by itself, every few seconds.
+    // Includes the commands of readiness, every few seconds.
     expect(sum(Object.values(commands))).toBeLessThan(500);
   });
 
@@ -117,10 +117,10 @@ describe('the store behind many requests', () => {
       );
       for (const { status, text } of answers) seen.add(`${status} ${status === 200 ? text : ''}`);
     });
-    // Who introspects tokens that were never ours is limited, at some point.
+    // A caller that introspects unknown tokens is limited eventually.
     seen.delete('429 ');
     expect([...seen].toSorted()).toEqual(['200 {"active":false}', '401 ']);
-    // The limits read their counters inside scripts; the few other reads are readiness and a counter's first look.
+    // The limits read their counters inside scripts; the few other reads belong to readiness and to a counter's first use.
     const reads = Object.entries(commands).filter(([name]) => READS.has(name));
     const outsideScripts = (commands['hmget'] ?? 0) - (commands['evalsha'] ?? 0);
     expect(sum(reads.map(([, count]) => count)) + Math.max(0, outsideScripts)).toBeLessThan(500);
@@ -131,7 +131,7 @@ describe('a new key set', () => {
   standingClock();
   let node: Node;
   beforeAll(async () => {
-    // No Redis, which on a busy machine may answer a request too late: that would be 503.
+    // Without Redis, which on a busy machine may answer a request too late: that would be a 503.
     node = await startNode({ config: GENEROUS });
   });
   afterAll(() => node.stop());
@@ -147,11 +147,11 @@ describe('a new key set', () => {
     async function swapOften(): Promise<void> {
       await withKeys(node, async ({ keyStore }) => {
         while (!over.signal.aborted) {
-          // The same keys in a new generation: a new engine all the same.
+          // The same keys in a new generation still need a new engine.
           await keyStore.update((ring) => ({ ...ring }));
           await node.turn();
           swaps += 1;
-          // Between two engines: the tokens with which each is tested live for a minute.
+          // Between two engines: the tokens that test each of them live for a minute.
           moveClock(secondsToPass);
           secondsToPass = 0;
         }
@@ -168,7 +168,7 @@ describe('a new key set', () => {
     }
     try {
       expect(await half()).toBe(true);
-      // The next key becomes the one that signs; no flow is open, because a code lives for a minute.
+      // The next key becomes the signing key; no flow is open, because a code lives for a minute.
       secondsToPass = 136;
       await expect.poll(() => secondsToPass).toBe(0);
       expect(await half()).toBe(true);

@@ -1,5 +1,5 @@
-// A store that lost its keys, in whole or in part, or has another installation's: what a start refuses and names, what running
-// nodes say.
+// A store that lost its keys, in whole or in part, or has those of another installation: the refusal of a start, and the reports of
+// running nodes.
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -40,7 +40,7 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
   });
   afterEach(() => redis?.stop());
 
-  /** Of the first installation, or of another one with the same encryption key. */
+  /** The store of the first installation, or of another one with the same encryption key. */
   const placeOf = (which: 'own' | 'other') =>
     which === 'own' ? store : `${store}${redis ? '/1' : '-other'}`;
 
@@ -49,7 +49,7 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
     return configFile;
   }
 
-  /** As a first start leaves it. */
+  /** Fills the store as a first start does. */
   async function fill(which: 'own' | 'other' = 'own'): Promise<void> {
     await seedStore(await write(which));
   }
@@ -59,7 +59,7 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
     const { code, stdout, stderr }: Ended = await runCli(['serve', '--config', await write()]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(await documents()).toEqual(before);
-    // On Redis, warnings about its settings stand beside it, in either order.
+    // On Redis, warnings about its settings are there, too, before or after it.
     return stderr;
   }
 
@@ -128,7 +128,7 @@ eachStore(
       for (const id of [RING_ID, PEPPER_ID]) await remove(documents, id);
       const other = keyStoreOf(world().openedStore);
       await other.ensure();
-      // However often that one has rotated.
+      // Works however often the other installation has rotated.
       const kids = (await rotateByHand(other, Date.now)).keys.map(({ kid }) => kid);
       await turns.turn();
       expect(await readiness(world())).toEqual({
@@ -175,7 +175,7 @@ describe('nodes whose Redis is emptied', () => {
     await first.turn();
     expect(await publishedKids(first)).toHaveLength(3);
     await nodes.pop()?.stop();
-    // What was written after the snapshot is gone with the process.
+    // Writes after the snapshot are lost with the process.
     await redis.kill();
     await redis.restart();
     nodes.push(await startNode({ store: redis.url, issuer: first.issuer }));

@@ -1,5 +1,5 @@
-// Nodes of one installation inside the test's own process: each a whole service with its own clock, its own listeners and a
-// rotation job that turns when the test says so.
+// Nodes of one installation inside the test's own process: each is a whole service with its own clock, its own listeners and a
+// rotation job that runs when the test says so.
 import { loadConfig } from '../../src/config/load.ts';
 import type { KeyStore } from '../../src/keys/key-store.ts';
 import { keyStoreFor } from '../../src/keys/open-keys.ts';
@@ -10,7 +10,7 @@ import { createTurns } from '../world/turns.ts';
 import { type OpenWorld, startWorld, type World, WORLD_ENV, type WorldOptions } from '../world/world.ts';
 
 export type Node = OpenWorld & {
-  /** One turn of the rotation job, as its timer does it. */
+  /** Runs the rotation job once, as its timer does. */
   turn(): Promise<void>;
 };
 
@@ -25,7 +25,7 @@ export async function startNode(options: WorldOptions = {}): Promise<Node> {
 
 export type StoredKeys = { readonly store: Store; readonly keyStore: KeyStore };
 
-/** The key ring of a node, as the command line changes it: in the store that a running node has open, or one opened for it. */
+/** Runs with the key ring of a node, as the command line changes it: in the open store of a running node, or in one opened for it. */
 export async function withKeys<Result>(
   node: World & Partial<Pick<OpenWorld, 'openedStore'>>,
   use: (keys: StoredKeys) => Promise<Result>,

@@ -1,4 +1,4 @@
-// What a node does with its keys when it can't read the ring, was asleep, or has a clock that is off.
+// The behavior of a node that can't read the ring, was suspended, or has a clock that is off.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
@@ -127,7 +127,7 @@ describe('a node whose clock is two minutes ahead', () => {
     moveClock(1);
     await fast.turn();
     expect(kidOf(await machineToken(fast))).toBe(next);
-    // 3615 s after publication: more than the hour that verifiers cache.
+    // 3615 s after publication: longer than the hour that verifiers cache.
     expect(appointment - ahead).toBeGreaterThanOrEqual(3600 + 15);
     expect(kidOf(await machineToken(exact))).toBe(first);
     expect(await publishedKids(exact)).toContain(next);

@@ -1,4 +1,4 @@
-// A rotation that stands still: the step that nobody takes stays where it was due, so that the alert rule sees it.
+// A stalled rotation: the overdue step keeps its due time, so that the alert rule fires.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -8,7 +8,7 @@ import { type Node, startNode } from './nodes.ts';
 
 type Rules = { readonly groups: readonly { readonly rules: readonly { alert: string; expr: string }[] }[] };
 
-/** What the rule in deploy/ asks for: `time() - METRIC > SECONDS`. */
+/** The expression of the rule in deploy/: `time() - METRIC > SECONDS`. */
 function readRule(): { readonly metric: string; readonly seconds: number } {
   const { groups } = parse(readFileSync('deploy/prometheus/alerts.yaml', 'utf8')) as Rules;
   const rule = groups.flatMap(({ rules }) => rules).find(({ alert }) => alert === 'PosternSigningKeyOverdue');

@@ -1,4 +1,4 @@
-// Nodes that are processes of their own, on one Redis: what they agree on, and how fast.
+// Nodes in separate processes, on one Redis: their agreement on keys, and how fast they reach it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyReport } from '../../src/cli/keys.ts';
 import { MACHINE_MS } from '../world/clock.ts';
@@ -29,7 +29,7 @@ const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 /** Seconds from now, by the real clock. */
 const until = (iso: string) => (Date.parse(iso) - Date.now()) / 1000;
 
-/** Beyond what a slow machine makes of a poll. */
+/** Longer than a poll takes on a slow machine. */
 const PATIENCE = { timeout: 10_000 + MACHINE_MS, interval: 50 };
 
 describe('four processes on one Redis', () => {
@@ -75,7 +75,7 @@ describe('four processes on one Redis', () => {
     await expect.poll(async () => kidOf(await machineToken(first, 'reports.read')), PATIENCE).toBe(newKid);
     expect((await list(first)).generation).toBe(2);
 
-    // The private part goes: one step, found due by three processes at once.
+    // The private part is removed: one step, found due by three processes at once.
     await processes.setClock(until(retireAt) + 125);
     await expect.poll(async () => (await list(first)).generation, PATIENCE).toBe(3);
     await sleep(1000);
@@ -85,7 +85,7 @@ describe('four processes on one Redis', () => {
     await expect.poll(() => publishedKids(first), PATIENCE).not.toContain(oldKid);
     expect((await list(first)).generation).toBe(4);
 
-    // These wait in the stopped process's socket, and are the first that it sees.
+    // These requests wait in the stopped process's socket; it sees them first when it continues.
     const answers = Array.from({ length: 20 }, () => clientCredentials(zombie, { scope: 'reports.read' }));
     await sleep(200);
     zombie.resume();
@@ -107,7 +107,7 @@ describe('four processes on one Redis', () => {
       .errors()
       .split('\n')
       .filter((line) => line !== '');
-    // What a stopped process was asking when it was stopped has no answer in time.
+    // The store call of a process that was just then suspended gets no answer in time.
     const expected = /signing keys were not confirmed|can't reach the store/;
     expect(errors.filter((line) => !expected.test(line))).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe('a key that leaked', () => {
   let processes: Processes;
   let nodes: readonly NodeProcess[];
   beforeAll(async () => {
-    // As often as a node looks by itself.
+    // The nodes check only at their own intervals.
     processes = await startProcesses(2, { pollMs: Infinity });
     nodes = processes.nodes;
   });

@@ -1,4 +1,4 @@
-// Several node processes on one Redis, behind one issuer. Owns starting and ending them, and their common clock.
+// Several node processes on one Redis, behind one issuer. Starts and ends them, and sets their common clock.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -61,7 +61,7 @@ export async function startProcesses(
     };
   }
 
-  /** In one step: a node that reads a half-written file would see its clock jump back. */
+  /** Replaces the file in one step: a node that reads a half-written file would see its clock jump back. */
   async function setClock(seconds: number): Promise<void> {
     await writeFile(`${clockFile}.next`, String(seconds));
     await rename(`${clockFile}.next`, clockFile);

@@ -1,5 +1,5 @@
-// A day in which the keys rotate three times, on two nodes, under traffic, with verifiers that cache as real ones do; then
-// a leaked key. The clock is moved from one appointment to the next and never jumps over one.
+// A day in which the keys rotate three times, on two nodes, under load, with verifiers that cache like real ones; then
+// a leaked key. The clock moves from one appointment to the next and never skips one.
 import { compactVerify, decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { activeKey } from '../../src/keys/ring.ts';
@@ -19,7 +19,7 @@ const JWKS = '/oauth/jwks.json';
 const [TOKEN_LIFE, CACHE, PROPAGATION, SKEW] = [HOUR, HOUR, 15, 2 * MINUTE] as const;
 const seconds = () => Date.now() / 1000;
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'] as const;
-/** Each client, the node that it asks, and what its ID tokens are signed with. */
+/** Each client, the node that it uses, and the algorithm of its ID tokens. */
 const APPS = [
   ['web', 0, 'ES256'],
   ['web2', 1, 'EdDSA'],
@@ -27,7 +27,7 @@ const APPS = [
 
 type LiveToken = { readonly jwt: string; readonly until: number };
 
-/** What an outsider sees of the keys: since when a kid is published on each node, when it signs, when it is gone. */
+/** The keys as an outsider sees them: since when each node publishes a kid, when it signs, when it is gone. */
 class Watch {
   readonly publishedAt = new Map<string, number>();
   readonly firstSignedAt = new Map<string, number>();
@@ -67,7 +67,7 @@ class Watch {
     this.lastSignedAt.set(kid, seconds());
   }
 
-  /** In the order in which they signed first. */
+  /** Kids in the order of their first signature. */
   signers(alg: string): readonly string[] {
     return [...this.firstSignedAt.keys()].filter((kid) => this.algOf.get(kid) === alg);
   }
@@ -133,14 +133,14 @@ describe('three rotations of three algorithms under traffic', () => {
     }
   }
 
-  /** Moves the clock by at most `most` seconds, and to no point beyond the next appointment. */
+  /** Moves the clock by at most `most` seconds, and never beyond the next appointment. */
   async function advance(most: number): Promise<void> {
     const ring = await withKeys(nodes[0], ({ keyStore }) => keyStore.load());
     const times = ring.keys.flatMap(({ activateAt, retireAt, removeAt }) =>
       [activateAt, retireAt, removeAt].flatMap((at) => (at !== undefined && at > Date.now() ? at : [])),
     );
     moveClock(Math.min(most, ...times.map((at) => (at - Date.now()) / 1000)));
-    // One after the other: for a moment the nodes don't have the same ring.
+    // One after the other: for a moment the nodes have different rings.
     for (const node of nodes) {
       await node.turn();
       await watch.look(nodes);
@@ -161,7 +161,7 @@ describe('three rotations of three algorithms under traffic', () => {
       await advance(20 * MINUTE);
     }
     expect(ALGORITHMS.map((alg) => watch.signers(alg).length)).toEqual([4, 4, 4]);
-    // Twice by hand, with caches just filled: the second finds a reserve that nobody has fetched yet.
+    // Twice by hand, right after caches were filled: the second time the reserve is a key that no verifier has fetched yet.
     for (const count of [5, 6]) {
       await traffic();
       await withKeys(nodes[0], ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
@@ -176,7 +176,7 @@ describe('three rotations of three algorithms under traffic', () => {
   });
 
   it('KY-04: publishes a key on every node long before it signs anywhere', () => {
-    // The first of each signs at once.
+    // The first key of each algorithm signs at once.
     const successors = ALGORITHMS.flatMap((alg) => watch.signers(alg).slice(1));
     expect(successors).toHaveLength(5 * ALGORITHMS.length);
     for (const kid of successors) {
@@ -253,7 +253,7 @@ describe('three rotations of three algorithms under traffic', () => {
     const heir = activeKey(ring, Date.now())?.kid;
     expect(kidOf(await machineToken(nodes[0], 'reports.read'))).toBe(heir);
 
-    // The runbook: a key that nobody has seen signs soon, which empties caches that never expire.
+    // The runbook: a key that no verifier knows signs soon, which refreshes caches that never expire.
     await withKeys(nodes[0], ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
     const refusedAfter = new Map<string, number>();
     while (refusedAfter.size < verifiers.length && seconds() < leakedAt + 2 * HOUR) {
@@ -266,7 +266,7 @@ describe('three rotations of three algorithms under traffic', () => {
         );
         if (!isTaken && !refusedAfter.has(name)) refusedAfter.set(name, seconds() - leakedAt);
       }
-      // Looks at each full minute, whatever appointment comes between.
+      // Checks at each full minute, whatever appointment comes in between.
       await advance(MINUTE - (Math.round(seconds() - leakedAt) % MINUTE));
     }
     expect(refusedAfter.get('five minutes')).toBeLessThanOrEqual(5 * MINUTE);
@@ -275,7 +275,7 @@ describe('three rotations of three algorithms under traffic', () => {
     expect(refusedAfter.get('go-oidc')).toBeLessThanOrEqual(CACHE + PROPAGATION + SKEW);
   });
 
-  /** The reserve is known to everybody, and all caches are as fresh as can be: the worst moment for a leak. */
+  /** Makes the reserve known to all verifiers and all caches as fresh as possible: the worst moment for a leak. */
   async function fillCaches(): Promise<void> {
     for (let step = 0; step < 4; step += 1) await advance(20 * MINUTE);
     verifiers = createVerifiers(nodes.map(({ base }) => `${base}${JWKS}`));

@@ -1,5 +1,5 @@
-// The keys at rest, and the keys that protect them: what a start refuses, what the store shows, and how encryption and
-// cookie keys are replaced without anybody noticing. Real processes where a process must refuse or be replaced.
+// The keys at rest, and the keys that protect them: when a start is refused, what the store contains, and how encryption and
+// cookie keys are replaced without an interruption. Separate processes where a process must refuse or be replaced.
 import { randomBytes } from 'node:crypto';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -38,13 +38,13 @@ beforeAll(async () => {
 beforeEach(() => void (folder = testFolder()));
 afterEach(() => stop());
 
-/** A store as a first start leaves it, and its configuration file. */
+/** A store after a first start, and its configuration file. */
 async function copyStore(): Promise<string> {
   await cp(path.join(sample, 'data'), path.join(folder, 'data'), { recursive: true });
   return (await writeWorldConfig(folder, {}, ports)).configFile;
 }
 
-/** Ends what runs, and starts the same installation with these settings. */
+/** Ends the running service, and starts the same installation with these settings. */
 async function restart(config: Readonly<Record<string, unknown>> = {}): Promise<World> {
   await stop();
   const written = await writeWorldConfig(folder, { config }, ports);
@@ -65,7 +65,7 @@ async function startFails(config: Readonly<Record<string, unknown>> = {}): Promi
   return stderr;
 }
 
-/** A file with a key, as a reference. */
+/** A reference to a file with a new key. */
 async function keyFile(name: string): Promise<string> {
   const file = path.join(folder, `${name}.key`);
   await writeFile(file, randomBytes(32).toString('base64url'), { mode: 0o600 });
@@ -124,11 +124,11 @@ it('KY-18: the files of the store hold no private part in the clear, nor any enc
     ({ privateJwk: { d, p, q, dp, dq, qi } }) =>
       [d, p, q, dp, dq, qi].filter((member) => member !== undefined),
   );
-  // Three of RSA, and one each of the two curves.
+  // Three RSA keys, and one key of each of the two curves.
   expect(secrets).toHaveLength(3 * 6 + 2);
   for (const secret of [...secrets, WORLD_ENV.TEST_ENCRYPTION_KEY]) {
     expect(secret.length).toBeGreaterThan(40);
-    // Also as bytes, and when lmdb cut the text into pages.
+    // Also as bytes, in case lmdb split the text into pages.
     expect(bytes).not.toContain(secret.slice(0, 40));
     expect(bytes).not.toContain(Buffer.from(secret, 'base64url').toString('latin1').slice(0, 24));
   }
@@ -172,7 +172,7 @@ it('KY-17: a change of the encryption key keeps sessions, tokens, kids and authe
   const sealed = alice.oneTimeCode?.sealed ?? '';
   expect(new Vault([await kekOf(fresh)]).open(sealed, sealedFor(PEOPLE.alice))).toEqual(secret);
 
-  // What a key still opens is named until it is gone: that of bob, and what another node sealed meanwhile.
+  // A key that still opens something is listed until nothing is left: bob's factor, and what another node sealed meanwhile.
   const seal = async (id: string, reference: string) => {
     const again = new Vault([await kekOf(reference)]).seal(secret, sealedFor(id));
     await withFactors((factors) =>
@@ -222,7 +222,7 @@ it('a change of the cookie key signs with the first and takes all: nobody is sig
 
   world = await restart({ cookie_keys: [fresh] });
   expect(await getsCode(world, later)).toBe(true);
-  // A browser that never came by meanwhile has only what the old key signed.
+  // A browser that made no request meanwhile has only cookies signed with the old key.
   const asleep = await restart({ cookie_keys: [old] });
   const { browser: away } = await signIn(asleep, { scope: 'openid' });
   world = await restart({ cookie_keys: [fresh] });

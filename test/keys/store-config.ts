@@ -1,4 +1,4 @@
-// Where a test's store is, in the two forms that name it: the configuration file's and the resolved one.
+// The location of a test's store in its two forms: the configuration file's and the resolved one.
 import type { StoreConfig } from '../../src/config/config.ts';
 
 export function toStoreConfig(store: string): StoreConfig {

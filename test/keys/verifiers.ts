@@ -1,5 +1,5 @@
-// Four resource servers that verify offline, each with the caching rule of a real one. Owns those rules; none of them
-// knows anything of the service but the address of its key set.
+// Four resource servers that verify offline, each with the caching rule of a real one. They know
+// only the address of the service's key set.
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -16,21 +16,21 @@ export type Verifier = {
 
 const MINUTE = 60_000;
 
-/** In the order: jose, five minutes, never expiring, one hour. `urls`: where each of them fetches, in turn. */
+/** In this order: jose, five minutes, never expiring, one hour. `urls`: the address that each of them fetches, in turn. */
 export function createVerifiers(urls: readonly string[]): readonly Verifier[] {
   const urlOf = (index: number) => urls[index % urls.length] ?? '';
   return [
     { name: 'jose', getKey: createRemoteJWKSet(new URL(urlOf(0))) },
     { name: 'five minutes', getKey: cached(urlOf(1), { maxAge: 5 * MINUTE, refetchesUnknown: true }) },
     { name: 'go-oidc', getKey: cached(urlOf(2), { maxAge: Infinity, refetchesUnknown: true }) },
-    // The strictest: a gateway that doesn't look again for a kid it doesn't know.
+    // The strictest one: a gateway that doesn't fetch again for an unknown kid.
     { name: 'one hour', getKey: cached(urlOf(3), { maxAge: 60 * MINUTE, refetchesUnknown: false }) },
   ];
 }
 
 type Rule = {
   readonly maxAge: number;
-  /** An unknown kid makes it fetch once more. */
+  /** Whether an unknown kid makes it fetch again. */
   readonly refetchesUnknown: boolean;
 };
 
