@@ -1,4 +1,4 @@
-// Debian's Apache as a process of its own, with what a program of this folder wants of it. Knows no module's settings.
+// Debian's Apache as a separate process, with the configuration that a client program passes. Independent of any module.
 import { spawn } from 'node:child_process';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,9 +10,9 @@ const READY_MS = 15_000;
 
 export type Apache = { stop(): Promise<void> };
 
-/** `configuration` may name CERTIFICATE, which is the file with the service's. */
+/** `configuration` may contain CERTIFICATE, which becomes the file with the service's certificate. */
 export async function startApache(modules: readonly string[], configuration: string): Promise<Apache> {
-  // Not in the run's own folder, which the user that Apache changes to may not read.
+  // Not in the run's own folder, which Apache's user may not read.
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-apache-'));
   await chmod(folder, 0o755);
   const certificate = path.join(folder, 'tls.crt');
@@ -56,7 +56,7 @@ export async function startApache(modules: readonly string[], configuration: str
   const stop = async () => {
     child.kill('SIGTERM');
     await ended;
-    // For those who read a failure; a socket can't be its ErrorLog.
+    // Shown to explain a failure; a socket can't be its ErrorLog.
     process.stderr.write(await readFile(path.join(folder, 'error.log'), 'utf8').catch(() => ''));
     await rm(folder, { recursive: true, force: true });
   };
@@ -74,7 +74,7 @@ export async function startApache(modules: readonly string[], configuration: str
   }
 }
 
-/** What dpkg calls the version of an installed package. */
+/** The version of an installed package, according to dpkg. */
 export async function debianVersion(name: string): Promise<string> {
   const status = await readFile('/var/lib/dpkg/status', 'utf8');
   return new RegExp(`^Package: ${name}\n(?:.+\n)*?Version: (.+)$`, 'm').exec(status)?.[1] ?? '';

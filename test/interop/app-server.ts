@@ -1,4 +1,4 @@
-// A client that is a server in a language of its own: runs until the test has seen enough.
+// A client that is a server in its own language: runs until the test ends it.
 import { spawn } from 'node:child_process';
 import { settings } from './report.ts';
 
@@ -6,7 +6,7 @@ const READY_MS = 120_000;
 
 export type AppServer = { stop(): Promise<void> };
 
-/** Resolves when `readyPath` of the app, or another URL, answers, whatever it answers. */
+/** Resolves when `readyPath` of the app, or another URL, answers with any status. */
 export async function startApp(
   command: readonly string[],
   folder: string,

@@ -1,5 +1,5 @@
-// The authenticator app of a fixture person, put into the store of the running service as the browser that enrolled it leaves it:
-// signed in by the password, with codes from now on.
+// The authenticator app of a fixture user, put into the store of the running service as an enrolment in the browser does:
+// the user signed in with the password, and needs codes from now on.
 import { createHmac, randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { Vault } from '../../src/keys/vault.ts';
@@ -9,7 +9,7 @@ import { sealedFor } from '../../src/users/factors.ts';
 import { settings } from './report.ts';
 import { KEYS } from './stage.ts';
 
-/** RFC 6238 with the settings that all apps have. */
+/** A code of RFC 6238 with the settings that all apps use. */
 function codeOf(secret: Buffer): string {
   const step = Buffer.alloc(8);
   step.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
@@ -18,7 +18,7 @@ function codeOf(secret: Buffer): string {
   return String(number % 1_000_000).padStart(6, '0');
 }
 
-/** What the app shows. */
+/** Enrols the user; the resolved function returns the current code. */
 export async function giveCodes(accountId: string): Promise<() => string> {
   const secret = randomBytes(20);
   const vault = new Vault([Buffer.from(KEYS.TEST_ENCRYPTION_KEY, 'base64url')]);

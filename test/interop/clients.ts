@@ -1,8 +1,8 @@
-// Which clients `npm run interop` tries, and what each needs to be there. One program each, in the files beside.
+// The clients that `npm run interop` tries, and their requirements. One program each, in the files beside.
 import { homedir } from 'node:os';
 import path from 'node:path';
 
-/** What is built or downloaded stays here from one run to the next. */
+/** Results of builds and downloads stay here from one run to the next. */
 export const CACHE = path.join(homedir(), '.cache/postern-interop');
 
 export type Client = {
@@ -12,14 +12,14 @@ export type Client = {
   readonly command: readonly string[];
   /** Where the commands run, below this folder. */
   readonly folder?: string;
-  /** Runs before the service starts, and may take minutes the first time. It puts what it makes into CACHE. */
+  /** Runs before the service starts, and may take minutes the first time. Its results go to CACHE. */
   readonly build?: readonly string[];
-  /** The port in postern.yaml where the client's own app is. */
+  /** The port of the client's own app in postern.yaml. */
   readonly port?: number;
   readonly tls?: true;
-  /** Where the app is again, on another site. */
+  /** The port of a second instance of the app, on another site. */
   readonly otherPort?: number;
-  /** Runs in a network of its own, where it has a document. Elsewhere it is tried without. */
+  /** Runs in a separate network, where it has a client ID metadata document; elsewhere it is tried without one. */
   readonly documents?: true;
   /** Debian packages, each with a file that tells whether it is there. */
   readonly needs?: readonly Need[];
@@ -36,7 +36,7 @@ const pythonModule = (debian: string, name: string): Need => ({
   debian,
   file: `/usr/lib/python3/dist-packages/${name}/__init__.py`,
 });
-// Debian's packages belong to Debian's Python, whatever else is in the path.
+// Debian's packages belong to Debian's Python, whatever else is in the PATH.
 const python = (file: string) => ['/usr/bin/python3', file];
 const DOVECOT: Need = { debian: 'dovecot-imapd', file: '/usr/lib/dovecot/imap' };
 const DJANGO = {
@@ -58,7 +58,7 @@ const goProgram = (folder: string) => ({
   command: [path.join(CACHE, folder)],
   needs: [{ debian: 'golang-go', file: 'go' }],
 });
-/** `go install` would ask for the list of versions, which not every module proxy has. */
+/** `go install` would request the list of versions, which not every module proxy has. */
 const goModule = (name: string, module: string, version: string) => [
   'sh',
   '-c',

@@ -1,5 +1,5 @@
-// A migration as docs/import.md has it: an app (go-oidc) whose user is signed in at a real Dex, then at Postern, of which it knows the
-// issuer alone.
+// A migration as in docs/import.md: an app (go-oidc) whose user signs in at a real Dex, then at Postern, of which it knows only
+// the issuer.
 import { execFile, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -38,7 +38,7 @@ const file = path.join(folder, 'dex.yaml');
 const moved = path.join(folder, 'moved');
 const config = ['--config', path.join(moved, 'postern.yaml')];
 
-/** What the app has tried, at an issuer: it begins with the subject that the user has there. */
+/** Signs in at an issuer and returns what the app has tried, beginning with the user's subject there. */
 async function signIn(issuer: string, subject: string): Promise<string> {
   const [env, cwd] = [{ ISSUER: issuer, CLIENT_ID: 'wiki', CLIENT_SECRET: secret, APP: app }, 'go-oidc'];
   const child = spawn('sh', ['run.sh'], {

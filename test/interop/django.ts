@@ -1,4 +1,4 @@
-// The Python that Django and its apps were installed into, see django/build.sh.
+// The Python with Django and its apps, see django/build.sh.
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-// Debian's Dovecot as a process of its own: IMAP with access tokens, which it introspects.
+// Debian's Dovecot as a separate process: IMAP with access tokens, which it introspects.
 import { spawn } from 'node:child_process';
 import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -10,7 +10,7 @@ const READY_MS = 15_000;
 
 export type Dovecot = { stop(): Promise<void> };
 
-/** Needs root, as Dovecot does for its users. */
+/** Starts Dovecot. Needs root, because Dovecot changes to its own users. */
 export async function startDovecot(port: number): Promise<Dovecot> {
   // Not in the run's own folder, which Dovecot's users may not read.
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-dovecot-'));

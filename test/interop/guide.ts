@@ -1,8 +1,8 @@
-// The programs that a guide prints: blocks whose first line is a comment with the name of a file.
+// The programs in a guide: blocks whose first line is a comment with the name of a file.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Writes them as printed into the folder; returns their names. */
+/** Writes them unchanged into the folder; returns their names. */
 export async function writeFilesOf(guide: string, folder: string): Promise<readonly string[]> {
   const text = await readFile(path.join(import.meta.dirname, '../../docs/apps', guide), 'utf8');
   const blocks = [...text.matchAll(/^```\w+\n((?:\/\/|#) ([\w.[\]/-]+\.(?:jsx?|py))\n[^]*?)^```$/gm)];

@@ -1,4 +1,4 @@
-// A machine token for the API of postern.yaml, for programs that verify tokens, and what they must refuse.
+// A machine token for the API of postern.yaml, for programs that verify tokens, and a forged one that they must refuse.
 import { settings } from './report.ts';
 
 const { issuer, clientSecret } = settings;
@@ -23,7 +23,7 @@ export function forge(token: string): string {
   return [header, payload, first + signature.slice(1)].join('.');
 }
 
-/** Whether `verify` refuses; a verifier that accepts everything is none. */
+/** Whether `verify` refuses; a verifier that accepts everything verifies nothing. */
 export async function refuses(verify: () => unknown): Promise<boolean> {
   try {
     await verify();

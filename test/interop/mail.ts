@@ -49,10 +49,10 @@ async function startPostfix() {
   await writeFile(path.join(folder, 'main.cf'), MAIN);
   const services = (await readFile('/usr/share/postfix/master.cf.dist', 'utf8'))
     .replace(/^smtp +inet/m, `127.0.0.1:${port} inet`)
-    // No service in a folder without libraries.
+    // No service runs in a chroot: the folder has no libraries.
     .replaceAll(/^(\S+ +\S+ +\S+ +\S+ +)y/gm, '$1n');
   await writeFile(path.join(folder, 'master.cf'), services);
-  // It can't open a socket as its /dev/stdout.
+  // Postfix can't open a socket as its /dev/stdout.
   const command = `/usr/sbin/postfix -c ${folder} start-fg | cat`;
   return startUntil('daemon started', ['sh', '-c', command], place);
 }
@@ -88,7 +88,7 @@ try {
   };
   if (name === 'postfix') {
     await fails('nobody@acme.example', 'refused', 'refuses an unknown mailbox');
-    // Its answer is 454 4.7.1, as of a server that is busy.
+    // Postfix answers 454 4.7.1, like a server that is busy.
     await fails('anna@other.example', 'busy', 'email to elsewhere waits while the relay is denied');
   } else {
     const right = await readFile(world.configFile, 'utf8');

@@ -1,11 +1,11 @@
-// A person at a browser without JavaScript: keeps cookies of every host, follows redirects from app to service and back,
-// signs in, consents and signs out where asked. Knows the fixture people and the forms of the built-in pages.
+// A user with a browser without JavaScript: keeps cookies of every host, follows redirects from app to service and back,
+// signs in, consents and signs out where asked. Knows the fixture users and the forms of the built-in pages.
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { formOf, type Page } from '../world/browser.ts';
 
 const MAX_STEPS = 30;
-/** What browsers send with a page that a person opens. */
+/** Headers of browsers for a page that a user opens. */
 const NAVIGATION = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 const FIXTURE_PASSWORD = 'fixture-password-of-ida';
 
@@ -13,14 +13,14 @@ export class Person {
   readonly #cookies = new Map<string, { readonly value: string; readonly path: string }>();
   readonly #username: string;
 
-  /** Of an authenticator app. */
+  /** The current code of an authenticator app. */
   code: (() => string) | undefined;
 
   constructor(username: 'ida' | 'ida@example.com' | 'otto' | 'nora' | 'nils' = 'ida') {
     this.#username = username;
   }
 
-  /** Ends on a page that asks nothing, or, without requesting it, on the first address that begins with `stopAt`. */
+  /** Ends on a page without a form to answer, or, without requesting it, on the first address that begins with `stopAt`. */
   async open(address: string, stopAt?: string): Promise<Page> {
     let page = await this.#request(address);
     for (let step = 0; step < MAX_STEPS; step += 1) {
@@ -54,7 +54,7 @@ export class Person {
     if (page.status !== 200) return undefined;
     if (page.text.includes('name="again"'))
       return fill(new URL(page.url).pathname, { password: FIXTURE_PASSWORD, again: FIXTURE_PASSWORD });
-    // Of Dex.
+    // A page of Dex.
     if (page.text.includes('name="login"'))
       return this.#post(page.url, { login: this.#username, password: FIXTURE_PASSWORD });
     if (page.text.includes('name="password"')) {
@@ -63,7 +63,7 @@ export class Person {
     if (page.text.includes('/code"') && this.code !== undefined) return fill('/code', { code: this.code() });
     if (page.text.includes('/consent"')) return fill('/consent');
     if (page.text.includes('name="confirm"')) return fill('/device', { confirm: 'yes' });
-    // It is looked up after a sign-in.
+    // The page for the user code comes after a sign-in.
     const userCode = new URL(page.url).searchParams.get('user_code');
     if (userCode !== null) return fill('/device', { user_code: userCode });
     if (page.text.includes('/oauth/logout/confirm"')) return fill('/oauth/logout/confirm', { logout: 'yes' });
@@ -89,7 +89,7 @@ export class Person {
     return page;
   }
 
-  /** By host and port: the apps and the service share `localhost`, and must not hang together by that. */
+  /** By host and port: the apps and the service share `localhost`, and must not share cookies. */
   #keep(header: string, host: string): void {
     const [pair = '', ...attributes] = header.split(/; */);
     const [name, value] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)];
@@ -111,7 +111,7 @@ type Sent = {
   readonly body: string | undefined;
 };
 
-/** Not fetch, which says of itself that it is a script; some apps then answer 401 instead of asking for a sign-in. */
+/** Doesn't use fetch, which identifies itself as a script; some apps then answer 401 instead of redirecting to a sign-in. */
 function send(url: string, { method, headers, body }: Sent): Promise<Page> {
   const request = url.startsWith('https:') ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// Installs what the clients need and this machine lacks: npm packages into this folder, Debian packages where the run is
-// root on Debian; elsewhere it says which are missing.
+// Installs missing requirements of the clients: npm packages into this folder, Debian packages if the run is
+// root on Debian; elsewhere it names the missing ones.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -22,7 +22,7 @@ export async function prepare(clients: readonly Client[]): Promise<void> {
   if (missing.length > 0) await install(missing);
 }
 
-/** Why the client can't be built on this machine, or undefined when it was. */
+/** The reason why the client can't be built on this machine, or undefined if it was built. */
 export async function build({ build: command, folder = '.' }: Client): Promise<string | undefined> {
   if (command === undefined) return undefined;
   mkdirSync(CACHE, { recursive: true });

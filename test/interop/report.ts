@@ -1,4 +1,4 @@
-// What a client program of this folder gets to know, and how it says what it tried: lines on standard output, which run.ts
+// The inputs of a client program in this folder, and how it reports what it tried: lines on standard output, which run.ts
 // reads. Programs in other languages print the same lines.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -9,18 +9,18 @@ function setting(name: string): string {
   return value;
 }
 
-/** Where the service is, who this client is, and where its own app listens. */
+/** The address of the service, the client's credentials, and the address of its own app. */
 export const settings = {
   issuer: setting('ISSUER'),
   clientId: setting('CLIENT_ID'),
   clientSecret: setting('CLIENT_SECRET'),
   app: setting('APP'),
   api: setting('API'),
-  /** For files of this run: certificate, Apache configuration. */
+  /** Folder for files of this run: certificate, Apache configuration. */
   folder: setting('FOLDER'),
 };
 
-/** The version of a package that this folder or the service has installed. */
+/** The installed version of a package, in this folder or in the service. */
 export function versionOf(name: string): string {
   const own = new URL(`node_modules/${name}/package.json`, import.meta.url);
   const shared = new URL(`../../node_modules/${name}/package.json`, import.meta.url);
@@ -38,12 +38,12 @@ export function version(text: string): void {
   process.stdout.write(`version ${text}\n`);
 }
 
-/** One thing that was tried and worked. */
+/** Reports one thing that was tried and worked. */
 export function ok(what: string): void {
   process.stdout.write(`ok ${what}\n`);
 }
 
-/** Throws unless `is`. `seen` is for those who read the failure. */
+/** Throws unless `is`. `seen` is shown to explain a failure. */
 export function check(is: boolean, what: string, seen?: unknown): void {
   assert.ok(is, `${what}: ${typeof seen === 'string' ? seen : JSON.stringify(seen)}`);
   ok(what);

@@ -1,4 +1,4 @@
-// go-oidc with one key set through three rotations of three algorithms: of a service of its own, whose clock is moved.
+// go-oidc with one key set through three rotations of three algorithms, against a separate service whose clock is moved.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -38,14 +38,14 @@ const goOidc = spawn('sh', ['run.sh', 'verify'], {
 const said = createInterface({ input: goOidc.stdout })[Symbol.asyncIterator]();
 const hear = async () => String((await said.next()).value);
 
-/** What go-oidc says of an ID token. */
+/** The result of go-oidc for an ID token. */
 async function verify(idToken: string): Promise<string> {
   goOidc.stdin.write(`${idToken}\n`);
   return hear();
 }
 
 const refreshTokens = new Map<string, string | undefined>();
-/** Undefined while the service has yet to read its keys, after a leap of its clock. */
+/** A new ID token; undefined while the service has yet to read its keys after its clock was moved. */
 async function fresh(client: (typeof APPS)[number][0]): Promise<string | undefined> {
   if (node === undefined) throw new Error('no node');
   const { status, body } = await refresh(node, refreshTokens.get(client), {}, client);
@@ -63,7 +63,7 @@ async function until<T>(what: string, find: () => Promise<T | undefined>): Promi
   throw new Error(`waited in vain: ${what}`);
 }
 
-/** ID tokens of every app, once their keys are others than `before`. */
+/** ID tokens of every app, once their keys differ from `before`. */
 const freshAfter = (before: readonly string[]) =>
   until('other keys', async () => {
     const tokens: string[] = [];
@@ -81,7 +81,7 @@ try {
   for (let rotation = 0; rotation <= 3; rotation += 1) {
     if (rotation > 0) {
       await service.setClock((8 * rotation - 1.5) * HOUR);
-      // Of each the one that signs, the next one, which has its appointment then, and the one after it.
+      // Three keys of each algorithm: the active one, the next one, which then has its appointment, and the one after it.
       await until('appointments', async () => {
         const kids = await publishedKids(node);
         return (kids.length === 9 && kids.filter((kid) => seen.includes(kid)).length === 3) || undefined;

@@ -1,6 +1,6 @@
-// `npm run interop`: real clients against the real service, one program after the other; prints a table and ends with 1
-// when anything failed. Arguments name clients to try, without any it is all; --odd-secret, --markdown: see below. A client
-// that this machine can't build is named with the reason and fails nothing.
+// `npm run interop`: real clients against the real service, one program after the other; prints a table and exits with 1
+// if anything failed. Arguments name the clients to try (default: all); --odd-secret, --markdown: see below. A client
+// that can't be built on this machine is listed with the reason and doesn't fail the run.
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureDist } from '../setup.ts';
@@ -11,7 +11,7 @@ import type { Inside } from './mcp/inside.ts';
 import { build, prepare } from './prepare.ts';
 import { type Row, tryAll } from './try-all.ts';
 
-/** Tells who form-encodes Basic credentials (RFC 6749 §2.3.1) and who doesn't. Not part of the usual run. */
+/** Shows which clients form-encode Basic credentials (RFC 6749 §2.3.1) and which don't. Not part of the usual run. */
 const ODD_SECRET = 'odd+fixture/Qm3v%41=T8xZ:5kN1&rB7y~L9wC2 sD6fH4jP0a';
 
 const { values, positionals } = parseArgs({
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   process.exitCode = count('FAILED') > 0 ? 1 : 0;
 }
 
-/** In a network of its own, where documents of clients are published at an address that looks public. */
+/** Tries clients in a separate network, where client ID metadata documents have an address that looks public. */
 async function tryApart(clients: readonly Client[]): ReturnType<typeof tryAll> {
   if (clients.length === 0) return { rows: [], log: '' };
   const network = await enterNamespace<Inside>({
@@ -81,7 +81,7 @@ function toTable(rows: readonly Row[]): string {
     .join('\n');
 }
 
-/** For docs/apps/results.md. */
+/** The table of docs/apps/results.md. */
 function toMarkdown(rows: readonly Row[]): string {
   const results = { ok: 'works', FAILED: '**fails**', 'not built': 'not built' };
   const lines = rows.map(

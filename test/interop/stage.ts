@@ -1,5 +1,5 @@
-// The service that the real clients meet: the built one as a process of its own, behind nginx with TLS, configured by
-// postern.yaml beside. Owns ports and the certificate; knows no client.
+// The service for the real clients: the built one as a separate process, behind nginx with TLS, configured by
+// postern.yaml beside. Manages ports and the certificate; knows no client.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,22 +10,22 @@ import { makeCertificate } from '../world/certificate.ts';
 
 const HERE = import.meta.dirname;
 const READY_MS = 30_000;
-/** Fixtures, which the references of postern.yaml name. */
+/** Fixture values for the references of postern.yaml. */
 export const KEYS = {
   TEST_ENCRYPTION_KEY: 'qY7cX2vLr0Zt5nUeKf9hJ4mPwB1sDgA8oC6iE3xTzRk',
   TEST_COOKIE_KEY: 'cookie-Ab3Cd5Ef7Gh9Ij1KlMn0Op2Qr4St6Uv8Wx',
 };
 const PROXY = 8443;
-/** The one that all clients of postern.yaml have. */
+/** The secret that all clients of postern.yaml share. */
 const SECRET = 'interop-fixture-Qm3vT8xZ5kN1rB7yL9wC2sD6fH4jP0a';
 
 export type Stage = {
   readonly issuer: string;
   readonly clientSecret: string;
   readonly folder: string;
-  /** The free port that stands for one of postern.yaml. */
+  /** The free port that replaces one of postern.yaml. */
   readonly portFor: (port: number) => number;
-  /** For client programs: they must trust the certificate, each in the way of its platform. */
+  /** For client programs: makes them trust the certificate, each in the way of its platform. */
   readonly env: Readonly<Record<string, string>>;
   readonly log: () => string;
   stop(): Promise<void>;
@@ -65,7 +65,7 @@ export async function startStage(clientSecret: string = SECRET): Promise<Stage> 
   };
 }
 
-/** The file of what the service trusts besides: the apps, and hosts of documents where there are any. */
+/** The file of additional trusted certificates: those of the apps, and of hosts of documents if there are any. */
 async function trustedBy(folder: string, certificate: string): Promise<string> {
   const before = process.env['NODE_EXTRA_CA_CERTS'];
   const files = [certificate, ...(before === undefined ? [] : [before])];
@@ -74,7 +74,7 @@ async function trustedBy(folder: string, certificate: string): Promise<string> {
   return trusted;
 }
 
-/** As an operator starts it. What the run needs of src/ is dist/ alone. */
+/** Starts the service as an administrator does. The run needs only dist/, not src/. */
 function startService(configFile: string, trusted: string) {
   const child = spawn(process.execPath, [path.resolve('dist/main.js'), 'serve', '--config', configFile], {
     env: {
@@ -101,7 +101,7 @@ function startService(configFile: string, trusted: string) {
   };
 }
 
-/** The fixture with a free port for each port that it names. */
+/** Writes the fixture with a free port for each port that it names. */
 async function writeConfig(folder: string, clientSecret: string): Promise<(port: number) => number> {
   const fixture = await readFile(path.join(HERE, 'postern.yaml'), 'utf8');
   const ports = new Map<string, number>();
@@ -152,7 +152,7 @@ async function untilReady(url: string, ended: Promise<void>): Promise<void> {
   let isOver = false;
   void ended.then(() => (isOver = true));
   while (!isOver && Date.now() < deadline) {
-    // The proxy says 502 until the service is there.
+    // The proxy answers 502 until the service is up.
     if (
       await fetch(url).then(
         ({ ok }) => ok,

@@ -15,11 +15,11 @@ export type Row = {
   readonly tried: readonly string[];
   readonly seconds: number;
   readonly result: 'ok' | 'FAILED' | 'not built';
-  /** What it said, unless it worked. */
+  /** The output of the client if it failed. */
   readonly reason: string;
 };
 
-/** Ends with what the service said, where a client failed. */
+/** Tries all clients; `log` is the service's output if one failed. */
 export async function tryAll(
   clients: readonly Client[],
   secret?: string,
@@ -39,7 +39,7 @@ export async function tryAll(
   }
 }
 
-/** Runs one client program. It prints `version V`, `ok WHAT`, and `visit URL` when a person should go there. */
+/** Runs one client program. It prints `version V`, `ok WHAT`, and `visit URL` when a user should open that URL. */
 async function tryOut(client: Client, stage: Stage): Promise<Row> {
   const started = performance.now();
   const [program = '', ...args] = client.command;
@@ -97,7 +97,7 @@ async function tryOut(client: Client, stage: Stage): Promise<Row> {
   };
 }
 
-/** Where the person ends up: on the way back to the app, or what stopped her. */
+/** The page on which the user ends: on the way back to the app, or the page that stopped her. */
 async function visit(person: Person, url: string, app: string): Promise<string> {
   try {
     return (await person.open(url, app)).url;

@@ -1,4 +1,4 @@
-// What runs in the network of its own: the service, the clients, and the host of their documents.
+// The processes in the separate network: the service, the clients, and the host of their documents.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import path from 'node:path';

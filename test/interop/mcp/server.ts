@@ -1,4 +1,4 @@
-// Starts the MCP servers of docs/mcp.md, and names the clients that postern.yaml has for them.
+// Starts the MCP servers of docs/mcp.md, and names their clients in postern.yaml.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { CACHE } from '../clients.ts';
@@ -17,7 +17,7 @@ export const SERVERS = {
   python: [path.join(CACHE, 'mcp/bin/python'), 'server.py'],
 } as const;
 
-/** Resolves what ends it, once it listens. */
+/** Starts a server; resolves the function that ends it, once it listens. */
 export async function startServer(
   [program, file]: readonly [string, string],
   { issuer, resource }: { readonly issuer: string; readonly resource: string },
