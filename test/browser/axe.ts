@@ -1,4 +1,4 @@
-// axe in the page itself, which hands over the faults alone: all that passed as well takes three times as long.
+// Runs axe in the page itself, which returns only the faults: with the passed checks it takes three times as long.
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
@@ -7,7 +7,7 @@ export const WCAG: axe.RunOptions = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 
 
 type Fault = { readonly id: string; readonly html: string; readonly isCertain: boolean };
 
-/** The page's policy would rightly stop this script, so its context needs `bypassCSP`. */
+/** Resolves the faults of the page. The page's policy rightly blocks this script, so its context needs `bypassCSP`. */
 export async function axeFaults(page: Page, options = WCAG, within?: string): Promise<readonly Fault[]> {
   if ((await page.evaluate('"axe" in window')) !== true) await page.evaluate(axe.source);
   return page.evaluate<Fault[]>(`(async () => {
@@ -21,7 +21,7 @@ export async function axeFaults(page: Page, options = WCAG, within?: string): Pr
   })()`);
 }
 
-/** Puts another page in the place of the one that was loaded, with its scripts: axe and the frame stay. */
+/** Replaces the loaded page by another one, including its scripts: axe and the frame stay. */
 export async function showInstead(page: Page, address: string): Promise<void> {
   await page.evaluate(`(async () => {
     const text = async (address) => (await fetch(address)).text();
@@ -30,7 +30,7 @@ export async function showInstead(page: Page, address: string): Promise<void> {
     document.documentElement.lang = shown.documentElement.lang;
     document.documentElement.dir = shown.documentElement.dir;
     document.body.replaceWith(shown.body);
-    // The page that sends its form by itself would be gone.
+    // The page that submits its form automatically would navigate away.
     for (const { src } of shown.scripts) if (!src.includes('/form-post.')) new Function(await text(src))();
   })()`);
 }

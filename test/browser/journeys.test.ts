@@ -1,5 +1,5 @@
-// Whole ways through the pages in a real browser: with JavaScript off, with the keyboard alone, with the back button and
-// a second tab, and with tabs that are opened together.
+// Complete flows through the pages in a real browser: with JavaScript off, with the keyboard only, with the back button and
+// a second tab, and with several tabs opened at once.
 import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { reopenChromium } from '../world/chromium.ts';
@@ -75,7 +75,7 @@ it('the keyboard alone goes from the app through sign-in and consent and back, a
   await typeIn(page, 'wrong');
   await page.keyboard.press('Enter');
   await page.getByRole('alert').waitFor();
-  // Where typing goes on, with the error as its description.
+  // The field for the next attempt, which the error describes.
   expect(await page.evaluate('document.activeElement.id')).toBe('password');
   expect(await page.evaluate('document.activeElement.getAttribute("aria-describedby")')).toContain(
     'sign-in-error',
@@ -95,7 +95,7 @@ it('the keyboard alone goes from the app through sign-in and consent and back, a
   expect((await atTheApp(page)).get('code')).not.toBeNull();
 });
 
-/** Signs in and allows what is still to be allowed. */
+/** Signs in and gives the consent that is still missing. */
 async function comeToTheApp(page: Page): Promise<string | null> {
   await fillSignIn(page, 'alice');
   const allow = page.getByRole('button', { name: 'Allow', exact: true });
@@ -114,14 +114,14 @@ describe('tabs that are opened together', () => {
     await Promise.all(
       tabs.map(async (tab, index) => {
         await tab.waitForTimeout((index * 170) % 401);
-        // Its users aren't asked to allow anything.
+        // This client asks its users for no consent.
         await tab.goto(urlAtHome({ client_id: 'first-party' }));
       }),
     );
     expect(await ownCookies(context)).toHaveLength(Math.min(count, 10));
     const over: Page[] = [];
     for (const tab of tabs) {
-      // A page that was pushed out after it was shown says so when it is sent, or shown again.
+      // A page whose sign-in was displaced later says so when it is submitted or reloaded.
       await tab.reload();
       if ((await headingOf(tab)) === 'Sign in') expect(await comeToTheApp(tab)).not.toBeNull();
       else over.push(tab);
@@ -145,7 +145,7 @@ describe('tabs that are opened together', () => {
     }
     await before.close();
     const after = await reopenChromium(profile);
-    // One begins anew, as an app does that is restored.
+    // One of the tabs starts again, like an app that is restored.
     const tabs = await Promise.all(Array.from({ length: 3 }, () => after.newPage()));
     await Promise.all(tabs.map((tab, index) => tab.goto(urls[index] ?? urlAtHome())));
     for (const tab of tabs) expect(await comeToTheApp(tab)).not.toBeNull();

@@ -1,13 +1,13 @@
-// What a person does who has the keyboard alone.
+// The actions of a user who has only a keyboard.
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** What the thing that has the focus is called: by what names it, and by its words. */
+/** The names of the focused element: from its labels and from its text. */
 const NAMES = `(({ ariaLabel, ariaLabelledByElements, labels, textContent }) =>
   [ariaLabel, ...[ariaLabelledByElements, labels].map((by) => [...(by ?? [])].map((one) => one.textContent).join(' ')), textContent]
     .map((name) => (name ?? '').trim().replaceAll(/\\s+/g, ' ')))(document.activeElement)`;
 
-/** Goes on with Tab until the focus, which shows, is on what says `text`, or matches it. */
+/** Presses Tab until the visible focus is on the element with the name `text`, or one that matches it. */
 export async function tabTo(page: Page, text: string | RegExp): Promise<void> {
   for (let step = 0; step < 40; step += 1) {
     await page.keyboard.press('Tab');
@@ -21,12 +21,12 @@ export async function tabTo(page: Page, text: string | RegExp): Promise<void> {
   throw new Error(`the keyboard finds no ${String(text)}`);
 }
 
-/** Types into what has the focus. Chromium drops keys until a page's first frame, as no person would press them before. */
+/** Types into the focused element. Chromium drops keys before a page's first frame; no user would press any so early. */
 export async function typeIn(page: Page, text: string): Promise<void> {
   const frame = page.evaluate(
     'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
   );
-  // Where scripts are off, it is never called.
+  // With scripts off, the callback never runs.
   await Promise.race([frame.catch(() => undefined), page.waitForTimeout(500)]);
   await page.keyboard.type(text);
   expect(await page.evaluate('document.activeElement.value')).toBe(text);

@@ -1,5 +1,5 @@
-// Makes the pictures of README.md: sign-in, consent and account page of a running service and what `plan` prints, light and dark. Run it
-// with `npm run pictures` after a change of the pages' look. Debian's fonts-inter makes them as on a machine that has such a font.
+// Creates the pictures of README.md: sign-in, consent and account page of a running service and the output of `plan`, light and dark. Run
+// `npm run pictures` after a change of the pages' look. It needs Debian's fonts-inter to match a machine that has such a font.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -79,7 +79,7 @@ async function takeTerminal(text: string): Promise<void> {
   await screen.screenshot({ path: path.join(FOLDER, 'plan.png') });
 }
 
-/** What `plan` says of a change that takes an app away from a user. */
+/** The output of `plan` for a change that removes a user's access to an app. */
 async function runPlan(): Promise<string> {
   const command = ['plan', '--config', 'now/postern.yaml', 'next/postern.yaml'];
   const service = (port: number) => `issuer: http://localhost:3000

@@ -1,4 +1,4 @@
-// What a person is asked to allow, in which words, and for how long it is remembered.
+// What a user is asked to allow, in which words, and for how long it is remembered.
 import { describe, expect, it } from 'vitest';
 import type { NewRecord } from '../../src/store/store.ts';
 import { exchange, signIn, takeCode } from '../world/app.ts';
@@ -240,7 +240,7 @@ eachStore(
   },
   {
     config: OWN,
-    // Grants that an earlier version made don't say who allowed them.
+    // Grants of an earlier version don't record who allowed them.
     handStore: (store) => {
       const { exchange: _none, ...records } = store.records;
       return { ...store, records: { ...records, save: (record) => records.save(asMade(record)) } };

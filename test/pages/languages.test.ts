@@ -1,4 +1,4 @@
-// Which language a page is in: what the app asks for, what the person chose, what the browser says.
+// The language of a page: the app's request, the user's choice, the browser's preference.
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
 import { begin, newBrowser, signInAs, titleOf } from '../world/person.ts';
@@ -47,7 +47,7 @@ describe('the language of a page', () => {
       headers: { 'accept-language': 'fr' },
     });
     expect(titleOf(out)).toBe('Abmelden?');
-    // It is remembered, before what an app and the browser ask for.
+    // The choice is remembered, and comes before the requests of an app and the browser.
     const names = browser.cookies
       .filter(({ name }) => name.startsWith('postern_language'))
       .map(({ name }) => name);
@@ -82,7 +82,7 @@ describe('the language of a page', () => {
     expect(titleOf(await browser.open(`${world().issuer}/oauth/logout`))).toBe('Sie sind bereits abgemeldet');
     const out = await browser.open(`${world().issuer}/oauth/logout/success?client_id=web`);
     expect(hrefOf(out.text)).toBe('?client_id=web&amp;lang=de');
-    // No page repeats what a request sent.
+    // No page repeats input of the request.
     for (const path of [
       '/nothing?x=evil',
       '/oauth/logout?client_id=%3Cevil%3E',

@@ -1,5 +1,5 @@
-// One-time links that an operator hands out: a first password, a new one, a trusted browser. Each is for one purpose, works once,
-// and signs nobody in.
+// One-time links from an administrator: a first password, a new one, a trusted browser. Each has one purpose, works once,
+// and signs no user in.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ async function linkOf(
 const tokenOf = (link: string) => link.slice(-43);
 const chosen = (password = PASSWORD) => ({ password, again: password });
 
-/** Opens a link and sends its form. */
+/** Opens a link and submits its form. */
 async function follow(
   world: World,
   link: string,
@@ -44,7 +44,7 @@ async function follow(
 
 const isIn = (page: Page) => page.status === 200 && titleOf(page).includes('wants access to your account');
 const isTrusted = ({ cookies }: Browser) => cookies.some(({ name }) => name === 'postern_device');
-/** Without what names the address that was asked for. */
+/** The text of the page without the link's token. */
 const wordsOf = ({ text }: Page, link: string) => text.replaceAll(tokenOf(link), '').replaceAll(/\s+/g, ' ');
 
 describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s', (store) => {
@@ -57,7 +57,7 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
   });
   afterAll(() => two.stop());
 
-  /** The same page as for a link that was made up, on both nodes. */
+  /** Expects the same page as for an invented link, on both nodes. */
   async function expectDead(link: string): Promise<void> {
     const madeUp = `${world.issuer}/interaction/link/${'A'.repeat(43)}`;
     for (const node of two.nodes) {
@@ -79,7 +79,7 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     expect([done.code, done.stderr]).toEqual([1, expect.stringContaining('unknown group')]);
     const link = await linkOf(world, ['invite', 'Carol', '--claim', 'email=carol@example.com']);
     expect(link).toMatch(/\/interaction\/link\/[\w-]{43}$/);
-    // Nobody can sign in as somebody without a password, and the page doesn't say why.
+    // A user without a password can't sign in, and the page doesn't reveal why.
     const [invited, nobody] = [
       await tryPassword(world, 'carol', PASSWORD),
       await tryPassword(world, 'carla', PASSWORD),
@@ -242,7 +242,7 @@ eachStore(
       const url = await link('invite', 'mia');
       const browser = newBrowser(world());
       const open = await browser.open(url);
-      // The command line goes by the machine's own clock, which runs on meanwhile.
+      // The command line uses the machine's own clock, which continues meanwhile.
       moveClock(DAY - 20 * MINUTE);
       expect((await newBrowser(world()).open(url)).status).toBe(200);
       moveClock(40 * MINUTE);
@@ -250,7 +250,7 @@ eachStore(
       moveClock(MINUTE);
       expect((await browser.submit(open, tokenOf(url), chosen())).status).toBe(410);
       expect(used().at(-1)).toMatchObject({ outcome: 'failure', reason: 'unknown' });
-      // The audit trail has the next one, too.
+      // The audit trail gets the next failure, too.
       moveClock(MINUTE);
     });
 
@@ -290,7 +290,7 @@ eachStore(
   },
 );
 
-/** Runs while a link is being used, after it was found to work. */
+/** Runs while a link is being used, after it was found valid. */
 let meanwhile: () => Promise<unknown> = () => Promise.resolve();
 
 anyStore(

@@ -1,4 +1,4 @@
-// How passwords are kept: at the cost of the policy, also when it rises, and in one form however they are typed.
+// How passwords are stored: at the policy's cost, also after it is raised, and in one form however they are typed.
 import { hash } from '@node-rs/argon2';
 import { expect, it } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
@@ -33,7 +33,7 @@ anyStore('the hash of a person of the store', (world) => {
     expect(first.answer.status).toBe(200);
     const renewed = await stored();
     expect(renewed).toMatch(POLICY);
-    // Still signed in: it is the same password.
+    // The user is still signed in: the password is the same.
     await first.browser.submit(first.answer, '/consent');
     expect(await silently(world(), first.browser, { scope: 'openid' })).not.toBe('login_required');
     expect((await submit(world(), 'olga', PASSWORD)).answer.status).toBe(200);
@@ -56,7 +56,7 @@ anyStore('the hash of a person of the store', (world) => {
       expect((await submit(world(), 'rene', typed)).answer.status, typed).toBe(200);
     }
     expect((await submit(world(), 'rene', 'cafe river fish 47')).answer.status).toBe(401);
-    // A hash from elsewhere may be of what was typed, as it was.
+    // An imported hash may be of the password exactly as it was typed.
     await addPerson(world(), 'sven', await hash('cafe\u0301 river fish 47', WEAK));
     expect((await submit(world(), 'sven', 'cafe\u0301 river fish 47')).answer.status).toBe(200);
   });

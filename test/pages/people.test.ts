@@ -1,4 +1,4 @@
-// People whom the command line adds to the store: they are people like those of the file, on every process, at once.
+// Users that the command line adds to the store: they work like those of the file, on every process, at once.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -26,12 +26,12 @@ async function add(world: World, username: string, ...claims: string[]): Promise
   return String(result['id']);
 }
 
-/** Signs in as a person of the store and gets tokens, as an app does. */
+/** Signs in as a user of the store and gets tokens, as an app does. */
 async function tokensOfUser(world: World, username: string, password = PASSWORD) {
   const { browser, page: login } = await begin(world);
   const page = await browser.submit(login, '/login', { username, password });
   expect(titleOf(page)).toContain('wants access to your account');
-  // The session is there, and the flow of every other test goes on with it.
+  // The session exists now; the rest is the same flow as in other tests.
   const signedIn = await signIn(world, { browser });
   return { browser, tokens: signedIn.tokens };
 }
@@ -87,7 +87,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
 
   it('LG-33: have a login name that nobody else has, in either source and in any spelling', async () => {
     const names = ['dora', 'DORA', ' Dora', 'ｄｏｒａ'];
-    // At once, so in processes of their own: LMDB forbids one process to open a folder twice.
+    // Simultaneously, so in separate processes: LMDB forbids one process to open a folder twice.
     const added = await Promise.all(names.map((name) => userVerb(world, ['add', name], PASSWORD, runCli)));
     expect(added.filter(({ code }) => code === 0)).toHaveLength(1);
     expect(added.filter(({ code }) => code === 1)).toHaveLength(3);
@@ -182,7 +182,7 @@ describe('a login name that the file has as well', () => {
     const world = await startWorld({ store: redis.url, issuer, config: { users_from: users } });
     try {
       expect((await tryPassword(world, 'ivan', PASSWORD)).status).toBe(401);
-      // The id is the file's, and the old name with the old password leads nowhere.
+      // The id is now the file's, and the old name with the old password doesn't work.
       expect((await tryPassword(world, 'Judy', PASSWORD)).status).toBe(401);
       expect((await tokensOfUser(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
       const { result: list } = await userVerb(world, ['list']);
@@ -195,7 +195,7 @@ describe('a login name that the file has as well', () => {
           expect.objectContaining({ id: renamed, username: 'Judy', source: 'store', shadowed: true }),
         ]),
       );
-      // By id the one in the store can still be dealt with.
+      // The user in the store can still be managed by id.
       expect((await userVerb(world, ['delete', id])).code).toBe(0);
       expect((await tokensOfUser(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
     } finally {

@@ -1,4 +1,4 @@
-// Each reference that an error page shows leads to a line of the log, at the level that a service has by default.
+// Each reference on an error page leads to a line of the log, at a service's default level.
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';

@@ -1,4 +1,4 @@
-// What an operator ends, and what a person begins right afterwards, while the clock of the service stands still.
+// What an administrator ends, and what a user begins right afterwards, while the clock of the service stands still.
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ async function changeUser(
   expect([done.code, done.stderr]).toEqual([0, '']);
 }
 
-/** Ends everything of a person, and resolves the password that is right from then on. */
+/** Ends everything of a user, and resolves the password that is valid from then on. */
 type Act = (world: OpenWorld) => Promise<string>;
 
 const signOut: Act = async (world) => {
@@ -44,7 +44,7 @@ const setPasswordOfStore: Act = async (world) => {
   return SECOND;
 };
 let filePasswords = 0;
-/** Unlike the command line, it goes by the standing clock. */
+/** Uses the standing clock, unlike the command line. */
 const setPasswordOfFile: Act = async (world) => {
   filePasswords += 1;
   const password = `${SECOND} ${filePasswords}`;
@@ -56,7 +56,7 @@ const setPasswordOfFile: Act = async (world) => {
 
 type Parameters = Readonly<Record<string, string>>;
 
-/** To the app and back. `wasAsked`: the person had to consent. */
+/** Goes to the app and back. `wasAsked`: the user had to consent. */
 async function enterApp(world: OpenWorld, browser: Browser, person: User, parameters: Parameters = {}) {
   let page = await browser.open(authorizationUrl(world, parameters));
   if (page.text.includes('name="password"')) page = await browser.submit(page, '/login', { ...person });
@@ -67,7 +67,7 @@ async function enterApp(world: OpenWorld, browser: Browser, person: User, parame
   return { code: code ?? '', wasAsked };
 }
 
-/** A session, an access token, a refresh token, a consent, and a code that waits. */
+/** Creates a session, an access token, a refresh token, a consent, and an unused code. */
 async function beginAll(world: OpenWorld, person: User, browser = newBrowser(world)) {
   const { code, wasAsked } = await enterApp(world, browser, person);
   const { body } = await redeem(world, { code });
@@ -130,10 +130,10 @@ eachStore(
       expect(await outcomes(world(), before)).toEqual(DEAD);
 
       const after = await beginAll(world(), person);
-      // The consent of before has ended too; the new one counts from now on.
+      // The earlier consent has ended too; the new one counts from now on.
       expect(after.wasAsked).toBe(true);
       expect((await enterApp(world(), newBrowser(world()), person)).wasAsked).toBe(false);
-      // The browser of before can be signed in again, and brings nothing back.
+      // The earlier browser can sign in again, which restores nothing.
       expect(await outcomes(world(), await beginAll(world(), person, before.browser))).toEqual(ALIVE);
       expect(await outcomes(world(), before)).toMatchObject({ userinfo: 401, introspection: false });
       expect(await outcomes(world(), after)).toEqual(ALIVE);

@@ -1,4 +1,4 @@
-// Signing in as people do it: the right page at the right time, one account or another, and never a dead end.
+// Signing in as users do it: the right page at the right time, one account or another, and never a dead end.
 import { describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
@@ -126,7 +126,7 @@ describe('choosing an account', () => {
     expect(titleOf(next)).toBe('Web app wants access to your account');
     expect(next.text).toContain('<bdi>bob</bdi>');
     expect((await browser.submit(next, '/consent')).url).toContain(`${CALLBACK}?code=`);
-    // LG-12: the consent that alice was asked for can't be given any more.
+    // LG-12: the consent page of alice can't be submitted any more.
     expect((await browser.submit(consent, '/consent')).status).toBe(400);
   });
 

@@ -1,4 +1,4 @@
-// The operator's folder of views on a running service.
+// The administrator's folder of views on a running service.
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ describe('a folder of views, while the service runs', () => {
   });
   afterAll(() => world.stop());
 
-  /** As after SIGHUP. */
+  /** Writes a view and reloads the views, as after SIGHUP. */
   async function put(name: string, text: string): Promise<void> {
     putFile(path.join(folder, 'views', name), text);
     await world.server.reloadViews();

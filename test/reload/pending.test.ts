@@ -1,4 +1,4 @@
-// Settings that wait for a restart: /readyz says which; check says whether they would stop the next start.
+// Settings that need a restart: /readyz lists them; check reports whether they would stop the next start.
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';

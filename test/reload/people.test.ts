@@ -1,4 +1,4 @@
-// What a change of the users file means for what people have: an entry that goes and returns, and a login name that it takes from a person of
+// The effect of a changed users file on what users have: an entry that is removed and returns, and a username that it takes from a user of
 // the store.
 import { expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
@@ -13,11 +13,11 @@ import { startRedis } from '../world/servers.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, startWorld } from '../world/world.ts';
 
-/** The entry of Alice isn't there. */
+/** Without the entry of Alice. */
 const GONE = { alice: { id: 'usr_zoe00000000000000003', username: 'zoe' } };
 const CONFIG = { ...GENEROUS, sign_in: { passkeys: true } };
 
-/** What of a sign-in still works. */
+/** The parts of a sign-in that still work. */
 async function alive(world: OpenWorld, { browser, tokens }: Awaited<ReturnType<typeof signIn>>) {
   const { access_token: token, refresh_token: refreshToken } = tokens;
   return {
@@ -93,7 +93,7 @@ it('F1-20: an entry that one of two nodes lacks ends nothing by that, and everyt
   const startOlder = async (people: object) => startWorld({ store: redis.url, issuer, people });
   let older = await startOlder(GONE);
   try {
-    // Each is asked once: a second use of a refresh token ends its family.
+    // Each one is used once: a second use of a refresh token ends its family.
     const [one, two] = [await signIn(first), await signIn(first)];
     expect(await introspect(older, one.tokens.access_token, 'web')).toEqual({ active: false });
     await first.reload({ branding: { name: 'Other' } });

@@ -1,5 +1,5 @@
-// The configuration changes under two running processes that share one Redis: what is new binds on both within five
-// seconds of the file being there, and what is broken changes nothing.
+// The configuration changes under two running processes that share one Redis: a valid file takes effect on both within five
+// seconds, and a broken one changes nothing.
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,9 +17,9 @@ import type { AuditRecord } from '../world/recorded-telemetry.ts';
 import { useEnvironment } from '../world/terminal.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
-/** The contract: in force on every process five seconds after the file is there; two of them load it at once. */
+/** The contract: in force on every process five seconds after the file is there; two processes load it at once. Milliseconds. */
 const DEADLINE_MS = 5000 + 2 * MACHINE_MS;
-/** Between two requests of a client that asks all the time: it must not take the machine from what it watches. */
+/** Pause between requests of a client that sends them all the time: it must not slow down the processes that it observes. Milliseconds. */
 const PAUSE_MS = 10;
 
 type File = {
@@ -34,7 +34,7 @@ describe('a changed configuration', () => {
   let worlds: World[];
   let services: ServiceProcess[];
   let original: File;
-  /** The hash of `original` on each node. */
+  /** The configuration hash of `original` on each node. */
   let baseline: string[];
   beforeAll(async () => {
     redis = await startRedis();
@@ -75,7 +75,7 @@ describe('a changed configuration', () => {
     await Promise.all(worlds.map(untilRead));
   });
 
-  /** What a process has written to its audit trail before has arrived here. */
+  /** Resolves when everything that a process has written to its audit trail so far has been read here. */
   async function untilRead(world: World): Promise<void> {
     const refused = () => auditOf(world, 'client_authentication').length;
     const before = refused();
@@ -83,7 +83,7 @@ describe('a changed configuration', () => {
     await expect.poll(refused).toBeGreaterThan(before);
   }
 
-  /** Each node has its own file, as from a deployment; replaced by rename, as editors do. */
+  /** Each node has its own file, as in a deployment; it is replaced by rename, as editors do. */
   async function change(edit: (file: File) => File): Promise<void> {
     for (const world of worlds) {
       const port = Number(new URL(world.base).port);
@@ -108,7 +108,7 @@ describe('a changed configuration', () => {
     return service;
   }
 
-  /** What a process has written to its audit trail, oldest first. */
+  /** The audit records of a process, oldest first. */
   function auditOf(world: World, event: string): readonly AuditRecord[] {
     return serviceOf(world)
       .stdout()
@@ -120,7 +120,7 @@ describe('a changed configuration', () => {
 
   const changesOf = (world: World) => auditOf(world, 'configuration_changed');
 
-  /** How often a process has said, in each place, that it did not take a configuration over. */
+  /** How often a process has reported a refused configuration, in each place. */
   async function refusals(world: World) {
     return {
       logged:
@@ -130,7 +130,7 @@ describe('a changed configuration', () => {
     };
   }
 
-  /** Holds on both processes within the deadline. */
+  /** Expects `check` to hold on both processes within the deadline. */
   async function everywhere(check: (world: World) => Promise<void>): Promise<void> {
     const until = Date.now() + DEADLINE_MS;
     for (const world of worlds) {
@@ -156,7 +156,7 @@ describe('a changed configuration', () => {
   });
 
   let asked = 0;
-  /** Each from an address of its own: wrong secrets are limited. */
+  /** Each request has its own address: wrong secrets are limited. */
   function tokenAnswer(world: World, secret: string) {
     const form = { grant_type: 'client_credentials', scope: 'reports.read' };
     asked += 1;
@@ -222,7 +222,7 @@ describe('a changed configuration', () => {
     await change(withSecrets(a, b));
     await everywhere(async (node) => expect((await tokenAnswer(node, b)).status).toBe(200));
     current = b;
-    // What was on its way with the old secret arrives.
+    // Waits for the answers to requests that are in flight with the old secret.
     const arrived = statuses.map(({ length }) => length);
     await expect.poll(() => statuses.every(({ length }, index) => length > (arrived[index] ?? 0))).toBe(true);
     await change(withSecrets(b));
@@ -298,7 +298,7 @@ describe('a changed configuration', () => {
       const text = `{ "issuer": "${world.issuer}",\n  "cookie_keys": ["${secret}"],\n  "clients": [ { `;
       await writeFile(world.configFile, text);
     }
-    // By the watch, which says it once.
+    // The file watch finds it, and reports it once.
     await everywhere(async (node) => {
       expect((await status(node)).problem).toContain(`${node.configFile}:3:`);
     });

@@ -1,4 +1,4 @@
-// What a replacement keeps and what a failed one changes, inside this process: the whole is reload.test.ts and rotation.test.ts.
+// What a replacement keeps and what a failed one changes, inside this process; reload.test.ts and rotation.test.ts test the whole.
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -20,7 +20,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** A store whose documents can't be read for a while. */
+/** A store whose documents temporarily can't be read. */
 const outage = (store: Store): Store => ({
   ...store,
   documents: {
@@ -119,7 +119,7 @@ describe('a replacement that succeeds', () => {
       headers: {
         authorization: basic('svc'),
         'content-type': 'application/x-www-form-urlencoded',
-        // The answer to it says that the request has reached the application.
+        // The interim answer shows that the request has reached the application.
         expect: '100-continue',
       },
     });
