@@ -1,17 +1,17 @@
 // LG-19: does a refused sign-in take as long for who exists, in the file or in the store, as for who doesn't? Statistics over real requests, so it is a
-// script of its own (`npm run timing`) and no test: a busy machine would make it lie.
+// script (`npm run timing`) and not a test: on a busy machine it would give wrong results.
 import { hashPassword } from '../../src/users/passwords.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { begin } from '../world/person.ts';
 import { startWorld } from '../world/world.ts';
 
 const SAMPLES = 300;
-/** What cases.md allows: not told apart by Mann-Whitney, or medians within 5 %. */
+/** The limits in cases.md: not distinguishable by Mann-Whitney, or medians within 5 %. */
 const MIN_P = 0.01;
 const MAX_DIFFERENCE = 0.05;
 
 const world = await startWorld({
-  // Everything is counted as ever, and nothing is refused: all of them get as far as the comparison.
+  // Everything is counted as usual, but nothing is refused: all attempts reach the comparison.
   config: { rate_limits: { sign_in: '1000000/1m', authorization: '1000000/1m' } },
 });
 await createStoredUsers(world.openedStore).add({
@@ -34,7 +34,7 @@ const stored: number[] = [];
 const unknown: number[] = [];
 for (let warm = 0; warm < 20; warm += 1) await measure('alice');
 for (let sample = 0; sample < SAMPLES; sample += 1) {
-  // In turns, and in either order: whatever drifts drifts for both.
+  // Alternating, and in either order: any drift affects both.
   const three = [
     () => measure('alice').then((ms) => known.push(ms)),
     () => measure('mallo').then((ms) => unknown.push(ms)),
@@ -64,7 +64,7 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Two-sided p by the normal approximation, which is exact enough from a few dozen samples on. */
+/** Two-sided p by the normal approximation, which is exact enough from a few dozen samples. */
 function mannWhitney(left: readonly number[], right: readonly number[]): number {
   const all = [...left.map((ms) => ({ ms, isLeft: true })), ...right.map((ms) => ({ ms, isLeft: false }))];
   const ranks = all.toSorted((one, other) => one.ms - other.ms);

@@ -1,4 +1,4 @@
-// Real shells read the script and complete what is typed.
+// Real shells load the script and complete typed words.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -21,9 +21,9 @@ const CASES = {
   }),
 };
 
-/** Each prints a line for each of its arguments. */
+/** Each shell prints a line for each of its arguments. */
 const SHELLS: Readonly<Record<string, string>> = {
-  // As readline does: the function that is registered for the last part of a path gets the words and the one to complete.
+  // As readline does: passes the words and the one to complete to the function that is registered for the last part of a path.
   bash: `source "$0"; complete -p postern > /dev/null || exit; compopt() { :; }
 for typed; do
   COMP_WORDS=(./postern $typed); case $typed in *' ') COMP_WORDS+=('') ;; esac

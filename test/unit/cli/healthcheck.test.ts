@@ -1,4 +1,4 @@
-// `postern healthcheck`: what containers and service managers go by. Against the service, and against what else may be at
+// `postern healthcheck`, which containers and service managers rely on: against the service, and against other programs on
 // that port.
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -29,7 +29,7 @@ async function askAt(url: string) {
 
 describe('postern healthcheck', () => {
   it('is 0 for a service that is ready, with nothing of its secrets at hand', async () => {
-    // The references of this file lead to an environment that only the service has.
+    // The references of this file name variables that only the service has.
     expect(process.env['TEST_ENCRYPTION_KEY']).toBeUndefined();
     const ended = await postern(['healthcheck', '--config', world.configFile]);
     expect(ended).toEqual({ code: 0, stdout: 'ready\n', stderr: '' });

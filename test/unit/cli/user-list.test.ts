@@ -1,4 +1,4 @@
-// `postern user list`: both sources in one order, what is said of each user, and each filter.
+// `postern user list`: both sources in one order, the data of each user, and each filter.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// What verbs have in common.
+// Rules that all verbs share.
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -65,7 +65,7 @@ describe('verbs', () => {
   });
   afterAll(() => redis.stop());
 
-  // Those of features that are there.
+  // Commands of the features that this source has.
   const there = COMMANDS.filter((command) => verbs.some(isOf(command)));
   it.each(there)('%s prints JSON with --json, and nothing else', async (command) => {
     const { stdout: kids } = await postern(['keys', 'list', '-c', configFile, '-o', 'name']);
@@ -75,7 +75,7 @@ describe('verbs', () => {
       .map((word) => word.replace(/[A-Z]+/, (name) => Object(values)[name] ?? name));
     const config = /^(schema|client secret)/.test(command) ? [] : ['--config', configFile];
     const { code, stdout, stderr } = await postern([...args, ...config, '--json'], 'seven wet umbrellas\n');
-    // No service runs here, for the last two.
+    // The last two need a service, and none runs here.
     expect([code, stderr]).toEqual([/^(healthcheck|doctor)$/.test(command) ? 1 : 0, '']);
     expect(JSON.parse(stdout)).toBeInstanceOf(Object);
   });

@@ -49,7 +49,7 @@ describe('the algorithm of its ID tokens', () => {
 
   it('is one that the service has keys for', async () => {
     expect(await problems('RS256, ES256', 'ES256')).toEqual([]);
-    // The same when the algorithm is dropped while a client names it.
+    // The same if the algorithm is removed while a client names it.
     expect(await problems('RS256', 'ES256')).toEqual([
       expect.stringMatching(
         /clients\[0\]\.id_token_signed_response_alg: "ES256" is off: add it to signing_keys\.algorithms/,

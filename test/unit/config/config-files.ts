@@ -1,4 +1,4 @@
-// Writes configurations into a folder of their own and loads them. Owns the folder; what is expected is in the tests.
+// Writes configurations into a new folder and loads them. Manages the folder; the tests have the expectations.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,7 +15,7 @@ let count = 0;
 /** Noon of 1 January 2026. */
 export const NOW = Date.UTC(2026, 0, 1, 12) / 1000;
 
-/** As random as what a machine makes. */
+/** As random as a generated secret. */
 export const SECRET = 'q7Zr2Wk9Lx4Tn8Vb3Mh6Yc1Pd5Js0Fg-aUeRoQiZwKt';
 export const OTHER_SECRET = 'B9n_4tXw7Qk2Rz6Lc8Hv3Mj1Yp5Ds0Gf-oEiUaTzRyWq';
 export const ENCRYPTION_KEY = 'u5Jw0cYb8mQkX2tRz7LhN4vPd1GsE9aF6iKo3yTqBxM';
@@ -27,7 +27,7 @@ export const ENV: NodeJS.ProcessEnv = {
   COOKIE_KEY: 'Kp4Tz8Wm1Xc6Rv2Nb9Ls5Hd7Gj3Fq0Yy-iUoEaQrMtZx',
 };
 
-/** What every issuer that isn't this machine must say. */
+/** Settings that every issuer needs unless it is on this machine. */
 export const PUBLIC = `issuer: https://id.example
 encryption_keys: [env:ENCRYPTION_KEY]
 cookie_keys: [env:COOKIE_KEY]
@@ -43,7 +43,7 @@ export function write(main: string | Uint8Array, files: Record<string, string> =
   writeFileSync(file, main);
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
-    // As files with secrets have to be, which some of them are.
+    // The mode that files with secrets need; some of these have secrets.
     writeFileSync(join(folder, name), content, { mode: 0o600 });
   }
   return file;

@@ -13,7 +13,7 @@ const errorOf = (loading: Promise<unknown>) => loading.catch((error: unknown) =>
 describe('a configuration that is loaded in a thread', () => {
   it('is the same as one that is loaded directly, key by key and type by type', async () => {
     const file = write(`${HEAD}${RESOURCES}clients:\n${client({ client_secret: SECRET })}`);
-    // The first one generates the keys, and says so.
+    // The first load generates the keys, and logs that.
     await loadConfigWithSources(file);
     const direct = await loadConfigWithSources(file);
     const posted = await loadInThread(file);
@@ -32,7 +32,7 @@ describe('a configuration that is loaded in a thread', () => {
 
   it('is refused where it needs more memory than a process may spend on it, and the process goes on', async () => {
     const file = write(`${HEAD}users_from: users.json\n`);
-    // A comma is missing, so that it isn't JSON: the YAML parser says where, with a large tree.
+    // A missing comma makes it invalid JSON: the YAML parser reports the place, with a large tree.
     const users = Array.from({ length: 16_000 }, (_, index) =>
       JSON.stringify({ id: 'usr_a', username: index }),
     );

@@ -212,7 +212,7 @@ clients:
   });
 
   it("of a data folder that can't be written name it, and the key that chooses it", async () => {
-    // The kernel's own folder: nobody may make another one in it.
+    // A folder of the kernel, in which no user can create another one.
     const [problem] = await problemsOf(`${LOCAL}store: lmdb:/sys/postern\n`);
     expect(problem).toMatch(/^postern\.yaml:2:8 store: .* in \/sys\/postern: E/);
   });

@@ -1,4 +1,4 @@
-// The notation of a Redis store, and that what is wrong with it is said without repeating it.
+// The notation of a Redis store; error messages about it don't repeat its value.
 import { describe, expect, it } from 'vitest';
 import { parseRedisUrl, RedisUrlError } from '../../../src/config/redis-url.ts';
 

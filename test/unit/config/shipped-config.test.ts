@@ -15,7 +15,7 @@ describe('the shipped configuration', () => {
     const config = await loadConfig(FILE, { env: {}, writeKeys: false });
     expect(config.issuer).toBe('http://localhost:3000');
     expect(config.store).toEqual({ engine: 'lmdb', folder: expect.stringMatching(/\/data$/) });
-    // An operator who adds a client of their own has not broken anything.
+    // An administrator may add clients without breaking this test.
     expect(config.clients.map(({ clientId }) => clientId)).toEqual(
       expect.arrayContaining([demo.DEMO_CLIENT_ID, 'demo-service']),
     );
@@ -80,7 +80,7 @@ type SchemaNode = {
   readonly items?: SchemaNode;
 };
 
-/** The default of a key, with those of the keys inside it. */
+/** The default of a key, including those of its nested keys. */
 function defaultOf(node: SchemaNode | undefined): unknown {
   const inner = Object.entries(node?.properties ?? {}).map(
     ([key, child]) => [key, defaultOf(child)] as const,

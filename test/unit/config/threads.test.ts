@@ -1,4 +1,4 @@
-// The priority of threads. Those of passwords: test/unit/users/passwords.test.ts.
+// The priority of threads. For password threads: test/unit/users/passwords.test.ts.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

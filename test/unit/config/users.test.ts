@@ -61,7 +61,7 @@ describe('people', () => {
     [{ username: '42' }, 'put it in quotes'],
     [{ password_hash: 'hunter2' }, 'must be an argon2id hash'],
     [{ password_hash: HASH.replace('m=19456', 'm=64') }, 'must be an argon2id hash'],
-    // Nobody could sign in beside one that can't be decoded.
+    // A single hash that can't be decoded would make every sign-in fail.
     [{ password_hash: HASH.slice(0, -1) }, 'must be an argon2id hash'],
     [{ password_hash: HASH.replace('wbzKQ$', 'wbzKR$') }, 'must be an argon2id hash'],
     [{ password_hash: HASH.replace('m=19456', 'm=019456') }, 'must be an argon2id hash'],
@@ -110,7 +110,7 @@ describe('people', () => {
     expect(await usersOf(nobody, withPasskeys)).toMatchObject([
       { username: 'alice', passwordHash: undefined },
     ]);
-    // What is wrong with it is said once.
+    // Its problem is reported once.
     expect(await userProblems(nobody, `${PUBLIC}sign_in: { passkeys: maybe }\n`)).toEqual([
       expect.stringContaining('sign_in.passkeys'),
     ]);

@@ -20,9 +20,9 @@ import { type ConfigWatch, watchConfig } from '../../../src/config/watch.ts';
 import { client, ENV, OTHER_SECRET, PUBLIC, SECRET, write } from './config-files.ts';
 
 const SETTLE_MS = 200;
-/** Ends what would never come. */
+/** Ends a wait for an event that never comes. */
 const PATIENCE = { timeout: 60_000, interval: 20 };
-/** Longer than any change takes that is taken over at all. */
+/** Longer than it takes to load any change. */
 const QUIET_MS = SETTLE_MS + 1200;
 
 let running: ConfigWatch | undefined;
@@ -86,7 +86,7 @@ const person = (name: string) =>
 
 const handles = () => process.getActiveResourcesInfo().length;
 
-/** As an editor does: a new file takes the name of the old one. */
+/** Replaces the file like an editor: a new file takes the name of the old one. */
 function replace(file: string, content: string): void {
   writeFileSync(`${file}.tmp`, content);
   renameSync(`${file}.tmp`, file);
@@ -152,7 +152,7 @@ describe('a changed configuration', () => {
   it('that says the same changes nothing', async () => {
     const file = write(withClients('a'));
     const { configs, loads, watch } = await watched(file);
-    // A file that is as young as the load is looked at once more.
+    // A file that is as young as the load is checked once more.
     watch.reload();
     await delay(QUIET_MS);
     const first = loads();
@@ -219,7 +219,7 @@ describe('CF-03: a half-written file', () => {
     const { configs, broken, clientIds } = await watched(file);
     const final = withClients(...ids, 'g');
     const handle = openSync(file, 'w');
-    // Each part alone is a configuration without a problem.
+    // Each part alone is a valid configuration.
     for (const part of final.split(/(?= {2}-\n)/)) {
       writeSync(handle, part);
       await delay(SETTLE_MS * 0.6);

@@ -1,5 +1,5 @@
-// Several nodes on one store, each with a clock of its own, for the histories of ring-history.test.ts. It observes what a
-// verifier would see of every node, and throws as soon as one of the promises of signing keys is broken.
+// Several nodes on one store, each with its own clock, for the histories of ring-history.test.ts. It observes every node like
+// a verifier, and throws as soon as a guarantee of signing keys is broken.
 import { expect } from 'vitest';
 import { type Algorithm, ALGORITHMS } from '../../../src/config/signing-algorithms.ts';
 import { familyOf, nextFamilyStep } from '../../../src/keys/families.ts';
@@ -37,7 +37,7 @@ class Node {
   isCut = false;
   cutAt = -Infinity;
   killAt: Moment | undefined;
-  /** kid -> since when this node publishes it, true time. */
+  /** kid -> since when this node has published it, true time. */
   readonly publishedSince = new Map<string, number>();
   readonly states = new Map<string, KeyState>();
 
@@ -72,7 +72,7 @@ class Node {
     }
   }
 
-  /** The time up to which this node follows its ring, as rotation.ts has it. */
+  /** The time up to which this node follows its ring, as in rotation.ts. */
   get seenTime(): number {
     return Math.min(this.now(), this.confirmedAt + LEASE);
   }
@@ -88,13 +88,13 @@ export class Cluster {
   /** kid -> when the last token that it signed expires, true time. */
   readonly #liveUntil = new Map<string, number>();
   readonly #signed = new Set<string>();
-  /** Kids that sign without having been published for long: the first key, and heirs of a compromised one. */
+  /** Kids that may sign without having been published for long: the first key, and successors of a compromised one. */
   readonly #exempt = new Set<string>();
   readonly #compromised = new Map<string, number>();
   #generation = 0;
   rotations = 0;
 
-  /** What the file of every node names. */
+  /** The algorithms in the file of every node. */
   algorithms: readonly Algorithm[];
 
   /** `skews` in milliseconds. */
@@ -111,12 +111,12 @@ export class Cluster {
     this.#observe();
   }
 
-  /** Lets time pass. Nothing happens between the moments that this visits: the ring says when something will. */
+  /** Lets time pass. It stops at each moment that the ring names; nothing happens in between. */
   async advance(duration: number, isAtOnce: boolean): Promise<void> {
     const end = this.#world.clock.now + duration;
     while (this.#world.clock.now < end) {
       this.#world.clock.now = Math.min(end, this.#nextMoment());
-      // All the polls on the way here found what the last one did.
+      // All polls on the way found the same as the last one.
       for (const node of this.nodes) if (!node.isCut) node.confirmedAt = node.now();
       this.#observe();
       await this.#pollAll(isAtOnce);
@@ -148,7 +148,7 @@ export class Cluster {
     await this.#pollAll(false);
   }
 
-  /** All nodes read another file. */
+  /** Gives all nodes another file. */
   async name(algorithms: readonly Algorithm[]): Promise<void> {
     this.algorithms = algorithms;
     for (const { keyStore } of this.nodes) keyStore.change({ algorithms });
@@ -173,7 +173,7 @@ export class Cluster {
     this.#node(index).killAt = moment;
   }
 
-  /** Rounds of polls until nothing changes any more: at one moment, or each node at its own within the poll interval. */
+  /** Polls in rounds until nothing changes: all at one moment, or each node at its own moment within the poll interval. */
   async #pollAll(isAtOnce: boolean): Promise<void> {
     for (let round = 0; round < 50; round += 1) {
       const before = this.#stored();
@@ -234,7 +234,7 @@ export class Cluster {
       if (alg !== 'RS256' && !canSign(family, now)) continue;
       const active = family.keys.filter((key) => stateOf(key, now) === 'active');
       expect(active.length, 'exactly one key of a family is active').toBe(1);
-      // Another family gets one with its next step, and none while it is dropped.
+      // Another family gets one with its next step, and none while its algorithm is removed from the file.
       if (alg === 'RS256')
         expect(reserveKeys(family).length, 'one key is in reserve').toBeGreaterThanOrEqual(1);
       expect(scheduledKeys(family, now).length, 'one appointment at most').toBeLessThanOrEqual(2);
@@ -274,7 +274,7 @@ export class Cluster {
 
   #signWith({ kid, activateAt = 0, publishedAt }: RingKey, node: Node): void {
     const { now } = this.#world.clock;
-    // The first key of a family, which begins at once.
+    // The first key of a family signs at once.
     if (activateAt < publishedAt) this.#exempt.add(kid);
     const compromisedAt = this.#compromised.get(kid);
     if (compromisedAt !== undefined && !node.isCut) {

@@ -19,7 +19,7 @@ function stored({ documents }: World): { value: string; version: number } {
   return document;
 }
 
-/** What only somebody with the encryption key could write. */
+/** A ring that only a holder of the encryption key could write. */
 function withSwappedPrivateParts(ring: Ring): Ring {
   const [a, b] = ring.keys;
   if (a === undefined || b === undefined) throw new Error('too few keys');

@@ -1,4 +1,4 @@
-// What the tests of keys share: a clock that a test moves, real RSA keys made once, and keys that are only names for the
+// Fixtures of the key tests: a clock that a test moves, real RSA keys generated once, and keys that are only names, for
 // tests in which nothing is signed.
 import { createHash, randomBytes } from 'node:crypto';
 import type { Algorithm } from '../../../src/config/signing-algorithms.ts';
@@ -15,7 +15,7 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 export const START = Date.UTC(2026, 0, 1);
 
-/** The shipped configuration, in seconds. */
+/** Times of the shipped configuration, in seconds. */
 export const TIMES = {
   accessToken: 600,
   rotateEvery: 30 * 86_400,
@@ -23,7 +23,7 @@ export const TIMES = {
 } as const;
 export const TIMING = toTiming(TIMES);
 
-/** Named keys: the ring sees no difference, and a property test makes thousands. */
+/** A key that is only a name: the ring sees no difference, and a property test creates thousands. */
 export function namedKey(name: string, alg: Algorithm = 'RS256'): KeyMaterial {
   const text = createHash('sha256').update(name).digest('base64url');
   const publicJwk = toNamedJwk(name, text, alg);

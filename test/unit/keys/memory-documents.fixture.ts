@@ -1,5 +1,5 @@
-// A DocumentStore in memory, for the unit tests of keys only: it keeps the contract of the port, shows what is stored, and
-// lets a test put bytes there behind everybody's back. The real stores are tested in test/store/.
+// A DocumentStore in memory, only for the unit tests of keys: it keeps the contract, shows the stored data, and
+// lets a test write bytes behind the back of the code. test/store/ tests the real stores.
 import {
   StoreUnavailable,
   type DocumentStore,
@@ -9,7 +9,7 @@ import {
 
 export class MemoryDocuments implements DocumentStore {
   readonly #documents = new Map<string, StoredDocument>();
-  /** While true, every call fails as a store that can't be reached. */
+  /** While true, every call fails like that of an unreachable store. */
   isDown = false;
   reads = 0;
 
@@ -58,7 +58,7 @@ export class MemoryDocuments implements DocumentStore {
     return this.#documents.get(`${collection}/${id}`);
   }
 
-  /** What somebody with access to the store's files could do. */
+  /** Writes like an attacker with access to the store's files. */
   force(collection: string, id: string, value: string, version: number): void {
     this.#documents.set(`${collection}/${id}`, { id, value, version });
   }

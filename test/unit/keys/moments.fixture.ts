@@ -1,5 +1,5 @@
-// A store that fails at one moment of a key's life: calls back after a key is made and after each write of the ring, with what
-// that write changed, so that a test can throw there or end the process.
+// A store that fails at one moment of a key's life: calls back after a key is generated and after each write of the ring, with the
+// changes of that write, so that a test can throw there or end the process.
 import type { KeyStoreOptions } from '../../../src/keys/key-store.ts';
 import type { Ring, RingKey } from '../../../src/keys/ring.ts';
 import { KEYS_COLLECTION, RING_ID } from '../../../src/keys/ring-document.ts';

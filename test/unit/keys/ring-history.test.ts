@@ -1,4 +1,4 @@
-// Random histories of a cluster: what must hold at every moment is checked in cluster.fixture.ts.
+// Random histories of a cluster: cluster.fixture.ts checks the guarantees at every moment.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rounds } from '../../world/rounds.ts';
@@ -71,7 +71,7 @@ describe('a history of several nodes on one ring', () => {
       ),
       {
         numRuns: rounds(300, 20),
-        // A family that ends and begins within the difference of two clocks.
+        // A family that ends and starts again within the difference of two clocks.
         examples: [
           [
             [0, -7 * SECOND, 0],

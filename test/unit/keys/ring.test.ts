@@ -18,13 +18,13 @@ const states = (ring: Ring, now: number) =>
   Object.fromEntries(ring.keys.map((key) => [key.kid, stateOf(key, now)]));
 const signs = (ring: Ring, now: number) => activeKey(ring, now)?.kid;
 
-/** What is due by then. */
+/** The ring after its next step, if that is due by `now`. */
 function step(ring: Ring, now: number, timing: typeof TIMING, key: NewKey): Ring {
   const due = nextFamilyStep(ring, ['RS256'], now, timing);
   return due === undefined || due.at > now ? ring : due.take(key);
 }
 
-/** The planned life of a ring up to `until`, looked at every minute around its own moments. */
+/** The planned life of a ring up to `until`, checked every minute around its own moments. */
 function live(ring: Ring, from: number, until: number, timing = TIMING): Ring {
   let now = from;
   let made = 1;

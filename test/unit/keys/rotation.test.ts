@@ -9,12 +9,12 @@ import { withMoments } from './moments.fixture.ts';
 
 type Job = {
   readonly rotation: Rotation;
-  /** What the service was given. */
+  /** The key sets that the service received. */
   readonly sets: KeySet[];
   readonly errors: unknown[];
   readonly timers: { fire: () => void; delayMs: number; isCancelled: boolean }[];
   failSwap: boolean;
-  /** As the service starts it: the keys are opened before. */
+  /** Starts the rotation like the service, after opening the keys. */
   start(): Promise<void>;
   /** Fires the timer, and waits until the next one is set. */
   turn(): Promise<void>;
@@ -172,7 +172,7 @@ describe('the lease on signing', () => {
     expect(job.errors).toEqual([]);
     expect(job.current().published.map((key) => key.kid)).toEqual(['k2', 'k3']);
     expect(job.rotation.signingAllowed()).toBe(true);
-    // A request that the process had begun signs with the key that is gone.
+    // A request that had already begun would sign with the removed key.
     expect(job.rotation.signingAllowed(before)).toBe(false);
   });
 

@@ -12,7 +12,7 @@ function openingFailure(run: () => unknown): VaultError {
   throw new Error('it opened');
 }
 
-/** `text` with one bit of one of its base64url characters turned over. */
+/** `text` with one bit of one of its base64url characters flipped. */
 function flip(text: string, position: number, bit: number): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const index = alphabet.indexOf(text.charAt(position));

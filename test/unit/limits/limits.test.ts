@@ -19,7 +19,7 @@ const RATES: RateLimits = {
   logout: rate(2),
   signIn: rate(2),
 };
-/** As they are shipped: ordinary callers stay far below. */
+/** The shipped limits: ordinary callers stay far below. */
 const SHIPPED: Partial<RateLimits> = { token: rate(6000) };
 const HERE = '192.0.2.1';
 const THERE = '198.51.100.1';
@@ -47,7 +47,7 @@ beforeAll(async () => {
   store = await openLmdb({ folder, now: () => Date.now() });
 });
 afterAll(async () => {
-  // A limit that isn't in the list has no series before it is hit.
+  // A limit that isn't in the list has no series before it is first exceeded.
   expect([...named].filter((limit) => !LIMIT_NAMES.includes(limit))).toEqual([]);
   await store.close();
 });
@@ -74,7 +74,7 @@ function newLimits(change: Partial<RateLimits> = {}, counters: CounterStore = st
   })({ ...RATES, ...change });
 }
 
-/** How many of `count` requests pass. */
+/** The number of requests, out of `count`, that pass. */
 async function passing(count: number, take: () => Promise<unknown>): Promise<number> {
   const results = await Promise.allSettled(Array.from({ length: count }, take));
   for (const result of results) {
@@ -83,13 +83,13 @@ async function passing(count: number, take: () => Promise<unknown>): Promise<num
   return results.filter(({ status }) => status === 'fulfilled').length;
 }
 
-/** A comparison that is right or wrong after a moment, and how often it ran. */
+/** A comparison that succeeds or fails after a moment, and counts its runs. */
 function secretThatIs(isRight: boolean) {
   const compare = vi.fn(() => isRight);
   return compare;
 }
 
-/** The counters, and how often they were asked; `awaited` is how often while somebody waited. */
+/** The counters with the number of calls; `awaited` counts only calls that a caller waited for. */
 function counted(counters: CounterStore = store.counters) {
   const asked: number[] = [];
   const increment: CounterStore['increment'] = async (key, by, windowMs) => {
@@ -120,7 +120,7 @@ it('shares of a limit are asked for with nobody waiting, and rarely', async () =
     await limits.takeClient('token', client('svc'), HERE);
     if (count === 0) await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  // 6000 a minute: a hundredth of what is left each time.
+  // 6000 a minute: each share is a hundredth of the rest.
   expect(asked.length).toBeLessThanOrEqual(12);
   expect(Math.max(...asked)).toBe(60);
 });
@@ -211,7 +211,7 @@ describe('a second factor', () => {
     const limits = newLimits();
     const fromLaptop = of('alice', HERE, 'laptop');
     for (let count = 0; count < 10; count += 1) (await limits.takeSignInAttempt(fromLaptop)).keepPending();
-    // The ten of this browser are used up: the eleventh is one of an unknown place.
+    // The ten attempts of this browser are used up: the eleventh counts like one of an unknown browser.
     expect((await limits.takeSignInAttempt(fromLaptop)).failures).toBeGreaterThan(0);
     await limits.finishSignIn(fromLaptop);
     expect((await limits.takeSignInAttempt(fromLaptop)).failures).toBe(0);

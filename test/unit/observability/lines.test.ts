@@ -30,7 +30,7 @@ describe('lines in a file', () => {
 });
 
 it('RD-32: a disk that is full holds nobody up: what has no room is dropped, and closing ends', async () => {
-  // The kernel's own full disk.
+  // The kernel's device that acts as a full disk.
   const lines = new Lines('/dev/full');
   for (let count = 0; count < 3000; count += 1) lines.write(`${'x'.repeat(1023)}\n`);
   expect(lines.waitingBytes).toBe(1_048_576);
@@ -48,7 +48,7 @@ it('a file that a full disk cut off has every record whole on a line of its own,
     setTimeout(() => {}, 600);
   `;
   writeFileSync(script, code);
-  // Its last write is cut off after 6 KiB: in the middle of a record.
+  // The last write is cut off after 6 KiB, in the middle of a record.
   execFileSync('bash', ['-c', `ulimit -f 6; exec ${process.execPath} --no-warnings ${script}`]);
   expect(readFileSync(to, 'utf8').endsWith('\n')).toBe(false);
   const lines = new Lines(to);
@@ -96,7 +96,7 @@ it.each(['is full', 'is closed'])(
     const script = path.join(folder, 'writer.ts');
     const code = `
     import { Lines } from ${JSON.stringify(path.resolve('src/observability/lines.ts'))};
-    // As in the service, this makes a full pipe answer EAGAIN.
+    // As in the service: with this, a full pipe answers EAGAIN.
     void process.stdout.isTTY;
     const lines = new Lines(1);
     for (let round = 1; round <= 2; round += 1) {
@@ -108,7 +108,7 @@ it.each(['is full', 'is closed'])(
     writeFileSync(script, code);
     const child = spawn(process.execPath, ['--no-warnings', script]);
     onTestFinished(() => void child.kill('SIGKILL'));
-    // Unread, it is full once the kernel's buffer is.
+    // The pipe isn't read, so it is full once the kernel's buffer is.
     if (state === 'is closed') child.stdout.destroy();
     let stderr = '';
     child.stderr.on('data', (chunk) => (stderr += String(chunk)));

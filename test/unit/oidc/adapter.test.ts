@@ -1,4 +1,4 @@
-// What requests can't bring about; what the store holds after each flow is test/flow/stored-data.test.ts.
+// Cases that no request can cause; test/flow/stored-data.test.ts checks the contents of the store after each flow.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdapterParts, createAdapter } from '../../../src/oidc/adapter.ts';
@@ -43,7 +43,7 @@ describe('a stored record', () => {
     const place = { kind: 'Interaction', key: recordKey(hash, 'Interaction', id) };
     const stored = (await store.records.find(place.kind, place.key))?.payload ?? '';
     expect(JSON.stringify(JSON.parse(stored))).not.toContain(id);
-    // What an earlier version wrote.
+    // The form of an earlier version.
     const old = JSON.stringify({ ...payload, v: 1 }).replaceAll(id, '\u0001');
     await store.records.save({ ...place, payload: old, ttlSeconds: 60 });
     expect(await adapter.find(id)).toEqual(payload);
@@ -76,7 +76,7 @@ it('a session that ended stays ended, no matter who saves it later, and a replic
     expect(await sessions.find(id)).toBeUndefined();
   });
   expect(saved.at(-1)).toMatchObject({ kind: 'Session', isConsumed: true, isConfirmed: true });
-  // A request that was in flight saves it at its end.
+  // A request in flight saves it at its end.
   await sessions.upsert(id, { jti: id, uid, accountId: 'usr_1' }, 60);
   expect(await sessions.find(id)).toBeUndefined();
   expect(await sessions.findByUid(uid)).toBeUndefined();

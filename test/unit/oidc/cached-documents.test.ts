@@ -1,4 +1,4 @@
-// When a document is kept, for how long, and what of it is the engine's.
+// When a document is cached, for how long, and which parts of it come from the engine.
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
 import { createCachedDocuments } from '../../../src/oidc/cached-documents.ts';

@@ -1,4 +1,4 @@
-// Which secret of a client was right; that a right one is, is test/flow/client-authentication.test.ts.
+// Which of a client's secrets matched; test/flow/client-authentication.test.ts checks that a correct one does.
 import { expect, it } from 'vitest';
 import type { ClientSecret } from '../../../src/config/config.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';

@@ -1,9 +1,9 @@
-// A real record store that writes down what it was asked, as `AccessToken.save`.
+// A real record store that notes its calls, such as `AccessToken.save`.
 import type { RecordStore } from '../../../src/store/store.ts';
 
 export type CountingRecords = {
   readonly records: RecordStore;
-  /** In the order of the calls; `calls.length = 0` forgets them. */
+  /** Calls in their order; `calls.length = 0` clears them. */
   readonly calls: string[];
 };
 

@@ -1,5 +1,5 @@
-// What the seam believes of the engine's classes. Fails when an upgrade of the engine changes it: then src/oidc/seam/
-// is to be read anew, before anything else.
+// The seam's assumptions about the engine's classes. Fails when an upgrade of the engine changes them: then review
+// src/oidc/seam/ before anything else.
 import Provider from 'oidc-provider';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { signIn } from '../../world/app.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
     });
   }
   bare = new Provider('https://id.example');
-  printed.length = 0; // it warns of its own defaults, which ours has none of
+  printed.length = 0; // the engine warns about its own defaults; ours uses none of them
   world = await startWorld();
 });
 afterAll(async () => {

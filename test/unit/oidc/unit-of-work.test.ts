@@ -1,4 +1,4 @@
-// An answer that uses something up and signs somebody in, over real stores: no page of today does both.
+// An answer that uses something up and signs a user in, over real stores: no page does both today.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
@@ -14,7 +14,7 @@ const ONCE = { kind: 'Interaction', payload: '{}', ttlSeconds: 60 };
 const SESSION = { kind: 'Session', payload: '{}', ttlSeconds: 60 };
 
 eachStore('an answer that uses something up and signs somebody in', (running) => {
-  /** What a browser gets for so many requests at once that do `work`, which name the session of their cookie. */
+  /** The answers to this many simultaneous requests that do `work`, and name the session of their cookie. */
   async function answersTo(work: (records: UnitOfWork) => Promise<unknown>, requests = 1) {
     const { openedStore: store } = running();
     const records = createUnitOfWork(store, store.clock.now);
@@ -22,7 +22,7 @@ eachStore('an answer that uses something up and signs somebody in', (running) =>
     const config = { issuer: 'http://id.example', signIn: undefined };
     const factors = { get: () => Promise.reject(new TypeError('not asked')) };
     const app = new Koa();
-    // As http/errors.ts has it.
+    // The same as in http/errors.ts.
     app.use((ctx, next) =>
       next().catch((error: unknown) => {
         ctx.status = error instanceof Refusal ? error.status : 500;
@@ -86,7 +86,7 @@ eachStore('an answer that uses something up and signs somebody in', (running) =>
         await use(records, key, error);
         const session = { ...SESSION, key: `${key} ${(turn += 1)}` };
         await records.save(session);
-        // What nobody has read is asked of the store, with everything that was saved before.
+        // A record that wasn't read before is looked up in the store, together with all saves so far.
         await records.find(SESSION.kind, session.key);
       }, 5);
       expect(answers).toEqual([[200, 1], ...Array.from({ length: 4 }, () => [400, 0])]);
@@ -105,7 +105,7 @@ eachStore('an answer that uses something up and signs somebody in', (running) =>
       await records.save({ ...SESSION, key: 'late' });
       await store.consume(ONCE.kind, 'late');
     });
-    // Redis has no transactions: there it was used at once, and this request was first.
+    // Redis has no transactions: there the record was used up at once, and this request was first.
     expect(answers).toEqual([running().openedStore.records.exchange === undefined ? [200, 1] : [400, 0]]);
   });
 });

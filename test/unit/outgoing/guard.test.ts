@@ -1,4 +1,4 @@
-// The one way out, against real TLS servers on this machine, which stand for everything that must not be called.
+// The guard of outbound requests, against real TLS servers on this machine, which stand for all addresses that must not be called.
 import { once } from 'node:events';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ const OPTIONS = { maxBytes: 1000, deadlineMs: 2000 };
 let answer: RequestListener;
 const server = await startTlsServer((request, response) => answer(request, response));
 const trusted = getCACertificates('default');
-/** The same without TLS. */
+/** The same server without TLS. */
 const plain = createServer((request, response) => answer(request, response)).listen(0);
 await once(plain, 'listening');
 const plainOrigin = `http://localhost:${(plain.address() as AddressInfo).port}`;
@@ -27,7 +27,7 @@ let plainConnections = 0;
 plain.on('connection', () => (plainConnections += 1));
 const allConnections = () => server.connections() + plainConnections;
 let earlier = 0;
-/** In this test. */
+/** The number of connections in this test. */
 const connections = () => allConnections() - earlier;
 
 beforeEach(() => {
@@ -105,7 +105,7 @@ it.each([
   expect(kinds.filter(([, is]) => is).map(([name]) => name)).toEqual(kind === 'special' ? [] : [kind]);
 });
 
-// The two seconds of a request are real ones. A machine that is too busy for them has another try.
+// The two-second timeout of a request is in real time, so a busy machine gets another try.
 describe('what is called', { retry: 2 }, () => {
   it.each('127.0.0.1 [::1] 2130706433 0x7f.1 127.1 0177.0.0.1 [::ffff:127.0.0.1] 0.0.0.0 [::]'.split(' '))(
     'MC-01: is not this machine: %s sees no connection',

@@ -1,4 +1,4 @@
-// What is stored, read back: a JSON object or damaged.
+// A stored text when it is read: a JSON object, or damaged.
 import { expect, it } from 'vitest';
 import { parseForm, readForm } from '../../../src/store/form.ts';
 

@@ -47,9 +47,9 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   let made: Made;
   const jobsOf = ({ documents }: Store) => createJobs(documents, () => now, FORM);
   const senders: ReturnType<typeof createOutbox<Letter>>[] = [];
-  /** What was posted, by which sender. */
+  /** The posts, each with its sender. */
   let posted: { readonly name: string; readonly by: number }[] = [];
-  /** What was told of the jobs: `web0 done`. */
+  /** The reported results of jobs: `web0 done`. */
   let told: string[] = [];
 
   beforeAll(async () => {
@@ -60,7 +60,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     [posted, told] = [[], []];
   });
 
-  /** A process that serves; `call` answers its posts. */
+  /** A process with a sender; `call` answers its posts. */
   function serve(
     by: number,
     call: (name: string) => Promise<'done' | JobFailure>,
@@ -130,7 +130,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     serve(1, async (name) => (name === 'web0' ? hang.promise : 'done'));
     await until(() => expect(posted).toHaveLength(1));
     serve(2, DONE);
-    // Somebody else's job is not due.
+    // A job that another process has taken is not due.
     await jobsOf(made.store).add(jobs(1, 'web2'));
     await until(() => expect(posted.map(({ name }) => name)).toContain('web20'));
     expect(posted.filter(({ name }) => name === 'web0')).toEqual([{ name: 'web0', by: 1 }]);
@@ -144,7 +144,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   it('F1-01: give a job up that ended the process at each of its four tries', async () => {
     const hang = Promise.withResolvers<'done'>();
     await jobsOf(made.store).add(jobs(1));
-    // What doesn't come back is what a process that ended looks like to the others.
+    // A post without an answer looks to other processes like one of a process that has ended.
     for (const [tries, wait] of WAITS_MS.entries()) {
       serve(tries, () => hang.promise);
       await until(async () => {
@@ -220,7 +220,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
       await stored.add(jobs(100, `t${target}-`));
       now += 1;
     }
-    // Each look takes the jobs of two targets, and each target has four under way.
+    // Each round takes the jobs of two targets, and each target has four in progress.
     let looks = 0;
     const list = async () => {
       const underWay = 8 * Math.min(looks, 5);

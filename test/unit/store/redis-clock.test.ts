@@ -1,4 +1,4 @@
-// The clock of a Redis server as a machine follows it, by reports as INFO gives them.
+// How a machine follows the clock of a Redis server, by reports as in INFO.
 import { describe, expect, it } from 'vitest';
 import { createServerClock } from '../../../src/store/redis/clock.ts';
 import type { ServerReport } from '../../../src/store/redis/connection.ts';
@@ -15,7 +15,7 @@ function clockOff(offSeconds: number) {
   const clock = createServerClock(() => own);
   return {
     clock,
-    /** As INFO that was under way for that long, the server having answered in the middle. */
+    /** Simulates an INFO that took this long, answered by the server halfway. */
     hear: (awayMs = 10, off = offSeconds) => {
       const askedAt = own;
       own += awayMs;

@@ -1,4 +1,4 @@
-// Writes that the replicas of a master must have, sent at the same time.
+// Simultaneous writes that the replicas of a master must confirm.
 import { expect, it } from 'vitest';
 import { createConfirm } from '../../../src/store/redis/ha/confirm.ts';
 import { failingAs, type StoreUnavailable } from '../../../src/store/store.ts';

@@ -1,4 +1,4 @@
-// What one request saves, and what it asks for a second time, over a real store that writes down what it was asked.
+// The saves of one request, and its repeated reads, over a real store that notes its calls.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
@@ -50,7 +50,7 @@ describe('in one request', () => {
     await store.records.consume('Session', `k${next}`);
     await records.run(async () => {
       await records.save(session('unread'));
-      // Nobody has read what is there.
+      // The stored record wasn't read before.
       expect(await records.find('Session', `k${next}`)).toMatchObject({
         payload: 'unread',
         consumedAt: NOW / 1000,

@@ -1,4 +1,4 @@
-// What an access token says, and what is remembered of one that was verified. Forged ones are test/attack/jwt-forgery.test.ts.
+// The content of an access token, and the cache of verified tokens. Forged ones are in test/attack/jwt-forgery.test.ts.
 import { decodeJwt } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { KeySet } from '../../../src/keys/key-set.ts';

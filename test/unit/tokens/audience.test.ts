@@ -3,7 +3,7 @@ import { createAudienceRules } from '../../../src/tokens/audience.ts';
 
 const ISSUER = 'https://id.example';
 const REPORTS = 'https://api.example/reports';
-/** Which audience a token has is tried with every scope and resource in test/attack/resources.test.ts. */
+/** test/attack/resources.test.ts checks the audience of a token with every scope and resource. */
 const api = (resource: string, accessToken?: number) => ({
   resource,
   scopes: [],

@@ -31,7 +31,7 @@ describe('passwords', () => {
     };
     await cost(hash);
     const [somebody, nobody] = [await cost(hash), await cost(undefined)];
-    // A skipped hash would be a hundred times cheaper; the statistics are made elsewhere.
+    // A skipped hash would be a hundred times cheaper; the statistics are in test/timing.
     expect(nobody).toBeGreaterThan(somebody / 4);
   });
 });
@@ -63,7 +63,7 @@ describe('the queue of passwords', () => {
     await Promise.all([noted('trusted browser'), noted('trusted browser')]);
     const refused = (await Promise.allSettled(crowd)).filter(({ status }) => status === 'rejected');
     expect(refused).toHaveLength(2);
-    // The crowd came first, and has had no more than every second turn since.
+    // The crowd came first, but since then has had at most every second turn.
     expect(order.filter((share) => share === 'unknown browser').length).toBeLessThanOrEqual(3);
     await expect(
       Promise.all(Array.from({ length: 4 }, () => passwords.verify(hash, 'x', 'trusted browser'))),
@@ -85,7 +85,7 @@ describe('the threads of passwords', () => {
       );
       return threads.filter((_thread, index) => load(stats[index] ?? '') > 0);
     };
-    // Of earlier tests, which may end meanwhile.
+    // Threads of earlier tests, which may end meanwhile.
     const before = await niceThreads();
     const own = async () => (await niceThreads()).filter((thread) => !before.includes(thread));
     await Promise.all([passwords.verify(hash, 'correct horse'), passwords.verify(hash, 'wrong')]);
@@ -100,7 +100,7 @@ it('a thread of passwords that ended leaves no verification without an answer: n
   const hash = await hashPassword('correct horse');
   const asked = [1, 2, 3].map(() => passwords.verify(hash, 'correct horse'));
   const answers = Promise.allSettled(asked);
-  // The first is in its thread, which takes longer to start than this.
+  // The first one is in its thread, whose start takes longer than this.
   await new Promise((resolve) => setImmediate(resolve));
   await passwords.close();
   for (const answer of await answers) {

@@ -1,5 +1,5 @@
-// What one attempt to sign in costs, no matter who is meant, and whom a refusal names. Real store, real hashes; what is verified
-// is noted on the way.
+// The cost of one sign-in attempt, the same for every username, and the user that a refusal names. Real store, real hashes; each
+// verification is recorded.
 import { hash } from '@node-rs/argon2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccounts, openUsers } from '../../../src/users/accounts.ts';
@@ -17,7 +17,7 @@ import { tempFolder } from '../../world/temp-folder.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const FILE_PASSWORD = 'quiet lantern moss 12';
-/** Another cost than the policy's, and cheap. */
+/** A cheap cost that differs from the policy's. */
 const OTHER = { memoryCost: 8192, timeCost: 1, parallelism: 1 } as const;
 const IDS = {
   file: 'usr_file00000000000000001',
@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 type Setting = {
-  /** Hashes of the people of the file; the first is of the one named `filed`. */
+  /** Hashes of the users in the file; the first belongs to `filed`. */
   readonly ofFile?: readonly string[];
   readonly countAttempt?: CountAttempt;
   readonly passwords?: ReturnType<typeof createPasswords>;

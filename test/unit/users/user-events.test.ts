@@ -1,4 +1,4 @@
-// How the end of a user's sessions is delivered, and what is logged where it can't be.
+// How the end of a user's sessions is delivered, and the log line if it can't be.
 import { expect, it } from 'vitest';
 import { createLog } from '../../../src/observability/log.ts';
 import { createUserEventDelivery, createUserEvents, newUserEvent } from '../../../src/users/user-events.ts';

@@ -1,4 +1,4 @@
-// The users of the store in order: what becomes of entries and documents of which only one is there, and how a store from before the index
+// The users of the store in order: what happens to entries and documents without their counterpart, and how a store from before the index
 // gets one, by several processes of which one is killed.
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -85,7 +85,7 @@ describe.each(['lmdb', 'redis'] as const)('the users of the store by name, on %s
     await people.remove(person('bob').id);
     const isLeft = async (sort: string) => (await entries()).includes(sort);
     expect(await isLeft('bob')).toBe(false);
-    // As after a kill between the two writes of each.
+    // As after a kill between the two writes of each operation.
     await store.index.put(USERNAMES, 'bob', person('bob').id);
     await store.index.put(USERNAMES, 'late', late.id);
     await store.index.put(USERNAMES, 'annie', person('Anna').id);
@@ -102,7 +102,7 @@ describe.each(['lmdb', 'redis'] as const)('the users of the store by name, on %s
   it('are found again within a day where an entry is missing, as those of an older version are', async () => {
     await store.index.remove(USERNAMES, 'anna', person('Anna').id);
     const anna = person('Anna');
-    // Of email, where it is shipped.
+    // The index of email addresses, if it is shipped.
     const indexed = 'mail-addresses' in fold('userIndexes') ? [anna.id] : [];
     const byAddress = async () =>
       (await createStoredUsers(store).findBySort('mail-addresses', 'anna@acme.example', 5)).map(
@@ -114,10 +114,10 @@ describe.each(['lmdb', 'redis'] as const)('the users of the store by name, on %s
     }));
     await store.index.remove('mail-addresses', 'anna@acme.example', anna.id);
     expect(await byAddress()).toEqual([]);
-    // A version before the index of addresses had been here.
+    // The mark of a version before the index of addresses.
     const mark = { v: 1, filledAt: clock.now() };
     await store.documents.put('index-marks', USERNAMES, JSON.stringify(mark), 0);
-    // What is damaged has no entry, and stops nothing.
+    // A damaged document gets no entry, and doesn't stop the others.
     await store.documents.put(USERNAMES, 'damaged', 'x'.repeat(3000), 0);
     const { telemetry, log } = listen();
     const indexing = createUsernameIndexing(store, telemetry.log, {
@@ -134,7 +134,7 @@ describe.each(['lmdb', 'redis'] as const)('the users of the store by name, on %s
     expect(await names()).not.toContain('Anna');
     clock.forward(2 * HOUR_MS);
     await vi.waitFor(async () => expect(await names()).toContain('Anna'), MACHINE_MS);
-    // The line is written after the last entry.
+    // The line is logged after the last entry.
     const lines = () => log.filter((line) => line.includes('index of usernames'));
     await vi.waitFor(() => expect(lines()).toHaveLength(2), MACHINE_MS);
     await indexing.stop();
@@ -155,7 +155,7 @@ describe.each(['lmdb', 'redis'] as const)('the users of the store by name, on %s
       }
       const mark = await store.documents.get('index-marks', USERNAMES);
       await store.documents.remove('index-marks', USERNAMES, mark?.version ?? 0);
-      // Of the clock of this test, which is ahead.
+      // By the clock of this test, which is ahead.
       await store.counters.remove('index:usernames');
       const before = (await entries()).length;
       const services: ServiceProcess[] = [];

@@ -1,4 +1,4 @@
-// Which files are served, under which names.
+// Which files are served, and under which names.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// The operator's colour: which forms count, and that text on it stays readable.
+// The administrator's colour: which notations are valid, and that text on it stays readable.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { brandingCss } from '../../../src/views/branding-css.ts';
