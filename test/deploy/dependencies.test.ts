@@ -1,4 +1,4 @@
-// What the lock file may hold.
+// Rules for the contents of the lock file.
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 
@@ -13,7 +13,7 @@ const readLock = async (): Promise<Lock> => JSON.parse(await readFile('package-l
 
 describe('the lock file', () => {
   it.each([
-    // ejs 3 takes options from the data that it renders, also one that is code (CVE-2022-29078).
+    // ejs 3 takes options from the data that it renders, including one that is code (CVE-2022-29078).
     ['ejs', 7],
     ['koa', 3],
   ])('IN-01: has no %s below %i, at any depth', async (name, least) => {

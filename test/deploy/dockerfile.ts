@@ -1,4 +1,4 @@
-// A Dockerfile as data: stages and their instructions. Knows what ours uses of the language, and refuses the rest.
+// A Dockerfile as data: stages and their instructions. Knows the parts of the language that ours uses, and throws on the rest.
 const KNOWN = new Set(
   'FROM WORKDIR COPY RUN ENV USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'.split(' '),
 );
@@ -30,7 +30,7 @@ export function parseDockerfile(source: string): readonly Stage[] {
   return stages;
 }
 
-/** What all instructions of this name say. */
+/** The texts of all instructions with this name. */
 export function textsOf({ instructions }: Stage, name: string): readonly string[] {
   return instructions.filter((instruction) => instruction.name === name).map(({ text }) => text);
 }

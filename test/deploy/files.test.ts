@@ -1,4 +1,4 @@
-// What can be said of the image, the compose files and their configurations by reading them.
+// Checks of the image, the compose files and their configurations that need only their text.
 import { execFile } from 'node:child_process';
 import { chmod, copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -45,7 +45,7 @@ type Compose = {
 
 const COMPOSE = { 'compose.yaml': 'postern.yaml', 'compose.redis.yaml': 'postern.redis.yaml' } as const;
 
-/** What the image sets POSTERN_CONFIG to. */
+/** The value of POSTERN_CONFIG in the image. */
 const IN_IMAGE = '/etc/postern/postern.yaml';
 
 const folder = tempFolder();
@@ -163,7 +163,7 @@ describe.each(Object.entries(COMPOSE))('%s', (name, configuration) => {
   });
 });
 
-/** A compose file where .env says nothing. */
+/** A compose file with an empty .env. */
 async function readCompose(name: string): Promise<Compose> {
   const text = await readFile(`deploy/${name}`, 'utf8');
   return parse(text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1'), { merge: true }) as Compose;

@@ -1,5 +1,5 @@
-// The Helm chart, linted and rendered over the three values files of deploy/helm/ci, with a real helm: that of the path, or the
-// one that .ci/helm makes. No cluster is asked.
+// The Helm chart, linted and rendered over the three values files of deploy/helm/ci, with a real helm: the one in the PATH, or the
+// one that .ci/helm builds. Needs no cluster.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { execForm, parseDockerfile, textsOf } from './dockerfile.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
 const CHART = 'deploy/helm';
-/** A helm that is made from its module names an old Kubernetes of its own accord. */
+/** A helm that is built from its module assumes an old Kubernetes by default. */
 const KUBERNETES = ['--kube-version', '1.31.0'];
 
 type Mount = { readonly name: string; readonly mountPath: string };

@@ -1,4 +1,4 @@
-// What a checkout runs on, and what of it goes into the package. test/fault/package installs that.
+// The Node.js that a checkout runs on, and the files that go into the package. test/fault/package installs the package.
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -28,7 +28,7 @@ async function pack(source: string): Promise<readonly string[]> {
 }
 
 describe('the packed package', () => {
-  // Where glibc isn't the libc, the brought one can't run: docs/upgrade.md.
+  // Without glibc, the included Node.js can't run: docs/upgrade.md.
   it.skipIf(process.platform !== 'linux')('leaves a checkout the Node.js that npm brings there', async () => {
     const { optionalDependencies } = JSON.parse(await readFile('tools/node/package.json', 'utf8')) as {
       optionalDependencies: Record<string, string>;

@@ -1,5 +1,5 @@
-// The image without Docker: the commands of the Dockerfile, executed in a folder of their own, and what they leave behind
-// started as its entry point starts it, as a user who owns nothing of it. And the same for the systemd unit.
+// The image without Docker: runs the commands of the Dockerfile in a new folder, and starts the result
+// like its entry point does, as a user who owns nothing in it. The same for the systemd unit.
 import { execFile, spawn } from 'node:child_process';
 import { chmod, chown, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { execForm, parseDockerfile, textsOf, type Stage } from './dockerfile.ts'
 import { tempFolder } from '../world/temp-folder.ts';
 
 const run = promisify(execFile);
-/** The user of the image: owns no file here but what it is given. */
+/** The user of the image: owns no file here except those that it is given. */
 const NOBODY = { uid: 10_001, gid: 10_001 } as const;
 const STARTS_MS = 20_000;
 
@@ -29,14 +29,14 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
     await assemble(stages.at(-1), path.join(root, 'opt'));
   }, 300_000);
 
-  /** `text` with the folders of the image where they are here. */
+  /** `text` with the folders of the image replaced by those here. */
   function inRoot(text: string): string {
     return text
       .replaceAll('/opt/postern', path.join(root, 'opt'))
       .replaceAll('/usr/local/bin', path.join(root, 'bin'));
   }
 
-  /** COPY and RUN, in their order. */
+  /** Runs COPY and RUN in their order. */
   async function build(stage: Stage | undefined, folder: string): Promise<void> {
     await mkdir(folder);
     for (const { name, text } of stage?.instructions ?? []) {
@@ -45,7 +45,7 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
     }
   }
 
-  /** What is copied into the last stage, and its RUN, but for the first, which is about the base image. */
+  /** Runs the COPY instructions of the last stage, and its RUN instructions except the first, which is about the base image. */
   async function assemble(stage: Stage | undefined, folder: string): Promise<void> {
     await mkdir(folder);
     await mkdir(path.join(root, 'bin'));
@@ -69,7 +69,7 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
     }
   }
 
-  /** What an operator's editor does, and where this machine has what the configuration names: own ports and folders. */
+  /** Edits the configuration as an administrator would, and sets this machine's ports and folders. */
   async function edit(config: string, secrets: string): Promise<Placed> {
     const data = path.join(path.dirname(config), '../data');
     await mkdir(data, { mode: 0o700 });
@@ -84,7 +84,7 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
     return { data, base: `http://127.0.0.1:${port}` };
   }
 
-  /** Of the fenced block that holds `word`, the commands that run without Docker, systemd and an editor. */
+  /** The commands in the fenced block with `word` that run without Docker, systemd and an editor. */
   async function commandsOf(document: string, word: string): Promise<readonly string[]> {
     const text = await readFile(document, 'utf8');
     const block = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].find(([, code = '']) =>
@@ -93,7 +93,7 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
     return (block?.[1] ?? '').split('\n');
   }
 
-  /** As nobody; `use` runs while it is up. */
+  /** Starts the service as `nobody`; `use` runs while it is up. */
   async function start(
     command: readonly string[],
     env: Readonly<Record<string, string>>,
@@ -185,7 +185,7 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
       await mkdir(path.join(debian, name), { recursive: true });
     const printed = (await commandsOf('deploy/debian.md', 'git archive'))
       .filter((line) => !/^(adduser|systemctl|\$EDITOR|postern healthcheck)/.test(line))
-      // What npm makes was made for the image above, and the Node.js of a checkout is this one.
+      // The image above has npm's output already, and the Node.js of a checkout is this one.
       .map((line) =>
         line.startsWith('npm ci')
           ? `cp -r ${root}/opt/dist ${root}/opt/node_modules . && mkdir node_modules/.bin && ln -s ${process.execPath} node_modules/.bin/node`
@@ -202,7 +202,7 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
     const credentials = path.join(debian, 'credentials');
     await mkdir(credentials);
     for (const [, name = '', source = ''] of unit.matchAll(/^LoadCredential=([\w.]+):(.*)$/gm)) {
-      // systemd gives the service an ACL for a file of root; in its mode that is the mask, so the group reads.
+      // systemd gives the service an ACL for a file of root; the group bits of its mode are the ACL's mask, so the group can read.
       await cp(here(source), path.join(credentials, name));
       await chown(path.join(credentials, name), 0, NOBODY.gid);
       await chmod(path.join(credentials, name), 0o440);

@@ -1,4 +1,4 @@
-// The systemd unit, as far as it can be judged without a systemd that runs: its syntax, and how much it leaves open.
+// The systemd unit, checked without a running systemd: its syntax, and its exposure.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { tempFolder } from '../world/temp-folder.ts';
 const UNIT = 'deploy/systemd/postern.service';
 const PROGRAM = '/opt/postern/current/node_modules/.bin/node';
 const ANALYZE = '/usr/bin/systemd-analyze';
-/** 10 is worst; below 2 systemd itself says OK. Without a network it could be 0. */
+/** 10 is worst; systemd itself calls values below 2 OK. Without a network it could be 0. */
 const MOST_EXPOSURE = 1.5;
 
 const hasSystemd = existsSync(ANALYZE);

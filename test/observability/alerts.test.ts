@@ -1,5 +1,5 @@
-// The shipped alert rules on series as the service makes them: each fires on its fault, from the first error on, and all of them
-// are silent on an hour of calm.
+// The shipped alert rules on series like those of the service: each fires on its fault, from the first error on, and all of them
+// are silent during an hour of calm.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,14 +14,14 @@ const RULES = path.resolve('deploy/prometheus/alerts.yaml');
 type Rules = { readonly groups: readonly { readonly rules: readonly { alert: string; expr: string }[] }[] };
 const rules = (parse(readFileSync(RULES, 'utf8')) as Rules).groups.flatMap((group) => group.rules);
 
-/** Series without job and instance -> values, one a minute, as promtool writes them. */
+/** Series without job and instance -> values, one a minute, in promtool's notation. */
 type Series = Readonly<Record<string, string>>;
 
 const COUNT = 'postern_http_request_duration_seconds_count';
 const BUCKET = 'postern_http_request_duration_seconds_bucket';
 const EVENTS = 'postern_security_events_total';
 
-/** An hour of a service that is fine: what happens now and then in it stands here as well. */
+/** An hour of a healthy service, including occasional events. */
 const CALM: Series = {
   up: '1x60',
   postern_ready: '1x60',
@@ -30,14 +30,14 @@ const CALM: Series = {
   [`${COUNT}{route="token",status="200"}`]: '0+6000x60',
   [`${COUNT}{route="token",status="503"}`]: '0x60',
   [`${COUNT}{route="interaction",status="200"}`]: '0+1x60',
-  // Strangers who name documents whose host doesn't answer, and a logout token that is being sent.
+  // Requests that name client documents on hosts which don't answer, and a logout token in delivery.
   [`${COUNT}{route="authorization",status="200"}`]: '0+1x60',
   [`${COUNT}{route="authorization",status="503",cause="client_document"}`]: '0+10x60',
   'postern_outgoing_calls{state="waiting"}': '1x60',
   'postern_outgoing_calls{state="failed"}': '0x20 1x2 0x38',
   [`${EVENTS}{event="app_logout",outcome="failure"}`]: '0x60',
   postern_mail_oldest_seconds: '0x20 300x40',
-  // One of few requests.
+  // One failure among few requests.
   [`${COUNT}{route="interaction",status="500"}`]: '0x30 1x30',
   [`${BUCKET}{route="token",le="0.5"}`]: '0+6000x60',
   [`${BUCKET}{route="token",le="1"}`]: '0+6000x60',
@@ -52,7 +52,7 @@ const CALM: Series = {
   [`${EVENTS}{event="sign_in",outcome="failure"}`]: '0+1x60',
   [`${EVENTS}{event="account_lock",outcome="failure"}`]: '0x60',
   'postern_limit_hits_total{limit="token.address"}': '0x30 5x30',
-  // One was replaced.
+  // One worker was replaced.
   postern_workers_ended_total: '0x30 1x30',
   postern_crashes_total: '0x60',
   process_start_time_seconds: '0x30 1800x30',
@@ -65,12 +65,12 @@ const CALM: Series = {
   postern_view_faults: '0x60',
 };
 
-/** What is different when something is wrong, from the half hour on. */
+/** The series that differ when something is wrong, from the half hour on. */
 const FAULTS: Readonly<Record<string, readonly Series[]>> = {
   PosternDown: [{ up: '1x30 0x30' }],
   PosternNotReady: [{ postern_ready: '1x30 0x30' }],
   PosternErrors: [
-    // No sign-in works, beside a hundred machine tokens a second; or the endpoint for tokens alone.
+    // No sign-in works, beside a hundred machine tokens a second; or only the token endpoint fails.
     {
       [`${COUNT}{route="interaction",status="200"}`]: '0x60',
       [`${COUNT}{route="interaction",status="503"}`]: '0x30 1+1x30',
@@ -78,7 +78,7 @@ const FAULTS: Readonly<Record<string, readonly Series[]>> = {
     { [`${COUNT}{route="token",status="503"}`]: '0x30 200+200x30' },
   ],
   PosternCrashLoop: [
-    // A worker that dies before it serves is never scraped: only the counter has it.
+    // A worker that dies before it serves is never scraped: only the counter shows it.
     { postern_workers_ended_total: '0x30 4+4x30' },
     { process_start_time_seconds: '0x30 1800+60x30' },
   ],
@@ -95,7 +95,7 @@ const FAULTS: Readonly<Record<string, readonly Series[]>> = {
     { 'postern_client_secret_expiry_timestamp_seconds{client_id="svc",secret="a"}': '604800x60' },
   ],
   PosternWrongClientSecrets: [
-    // Once in five minutes, by a job that goes on with the old one.
+    // Once in five minutes, from a job that still uses the old secret.
     {
       [`${EVENTS}{event="client_authentication",outcome="failure"}`]:
         '0x4 1x4 2x4 3x4 4x4 5x4 6x4 7x4 8x4 9x4 10x4 11x4',
@@ -128,7 +128,7 @@ function testOf(fault: Series, alert?: string): object {
       ...Object.entries(instances).flatMap(([instance, all]) =>
         Object.entries(all).map(([series, values]) => ({ series: withPlace(series, instance), values })),
       ),
-      // Another service, which is down, is somebody else's.
+      // The rules ignore another service that is down.
       { series: 'up{job="other",instance="other"}', values: '0x60' },
       { series: 'process_open_fds{job="other",instance="other"}', values: '99x60' },
       { series: 'process_max_fds{job="other",instance="other"}', values: '100x60' },

@@ -1,4 +1,4 @@
-// The audit trail in a file: of a service and of `postern user` together, over restarts, logrotate and a full disk.
+// The audit trail in a file that a service and `postern user` share, over restarts, logrotate and a full disk.
 import { execFileSync } from 'node:child_process';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -95,7 +95,7 @@ describe('CF-15: the audit trail in a file', () => {
       return Number(/^postern_lines_waiting_bytes\{to="audit"\} (\d+)/m.exec(metrics)?.[1]);
     };
     await vi.waitFor(async () => expect(await waiting()).toBe(0), MACHINE_MS);
-    // Every user may limit their own process; for a file it is as a full disk.
+    // A file-size limit, which every user may set on their own process, acts like a full disk.
     limitFiles('0');
     for (let count = 0; count < 3; count += 1) await machineToken(world);
     const failure = "the audit trail can't be written: records are buffered in memory";

@@ -1,4 +1,4 @@
-// The audit trail: who did what, when, from where, with which client, and how it ended.
+// The audit trail: who did what, when, from where, with which client, and the outcome.
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as oidc from 'openid-client';
@@ -19,7 +19,7 @@ import { listen, assertNoSecrets, type AuditRecord } from '../world/recorded-tel
 
 const world = useWorld();
 
-/** The records that `act` made. */
+/** The new records of `act`. */
 async function recordsOf(act: () => Promise<unknown>): Promise<AuditRecord[]> {
   const before = world().recorded.audit().length;
   await act();
@@ -82,13 +82,13 @@ describe('CF-15: the audit trail', () => {
     const form = { grant_type: 'client_credentials', scope: 'reports.read' };
     const { log } = world().recorded.telemetry;
     const before = log.level;
-    // As in production: at debug everything goes through the middleware.
+    // As in production: at level debug every request goes through the middleware.
     log.level = 'info';
     const [fast] = await recordsOf(() =>
       post(world(), '/oauth/token', form, { authorization: basic('svc') }),
     );
     log.level = before;
-    // A resource is the engine's business.
+    // The engine answers requests with a resource.
     const [engine] = await recordsOf(() =>
       post(
         world(),
@@ -282,7 +282,7 @@ describe('F1-24: the audit trail', () => {
 
 describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
   let canFinish = true;
-  /** What finishes an interaction, with all that it leads to, can fail. */
+  /** Makes the transaction that finishes an interaction fail, unless `canFinish`. */
   function fragile(store: Store): Store {
     const { exchange } = store.records;
     if (exchange === undefined) throw new TypeError('this store has no transactions');

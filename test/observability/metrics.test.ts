@@ -11,7 +11,7 @@ import { basic } from '../world/token-endpoint.ts';
 import { API, PASSWORDS, SECRETS, worldClients } from '../world/world.ts';
 
 const SOON = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+Z$/, 'Z');
-/** As many secrets as are shown, in front of the one that ends soon. */
+/** The maximum number of secrets that are shown, listed before the one that expires soon. */
 const LATER = Array.from({ length: 200 }, (_, index) => ({
   client_id: `later-${index}`,
   grant_types: ['client_credentials'],
@@ -39,7 +39,7 @@ async function scrape(management = world().management): Promise<string> {
   return answer.text();
 }
 
-/** The value of one series; 0 where it isn't there. */
+/** The value of one series; 0 if it is missing. */
 function valueOf(text: string, name: string, labels: Readonly<Record<string, string>> = {}): number {
   const line = text
     .split('\n')
@@ -109,7 +109,7 @@ describe('/metrics', () => {
     }
     const after = await scrape();
     expect(after).not.toContain('canary');
-    // The same series, but for a status or a limit that was met for the first time.
+    // The same series, except for a status or a limit that occurred for the first time.
     expect(lines(after) - lines(before)).toBeLessThan(60);
     const { tokens } = await signIn(world());
     const text = await scrape();

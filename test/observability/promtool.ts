@@ -1,4 +1,4 @@
-// Debian's promtool, without the server that it comes with: found on the path, or taken out of the package where there is apt.
+// Debian's promtool without its server: found in the PATH, or extracted from the package if there is apt.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const CACHE = path.resolve('node_modules/.cache/promtool');
 const UNPACKED = path.join(CACHE, 'usr/bin/promtool');
 
-/** The program, or why it can't be had here. */
+/** The program, or the reason why it isn't available here. */
 export async function findPromtool(): Promise<{ readonly program?: string; readonly missing?: string }> {
   for (const program of ['promtool', UNPACKED]) {
     const isThere = await run(program, ['--version']).then(
