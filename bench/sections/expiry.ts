@@ -24,7 +24,7 @@ export const expiry: Section = async (stage) => {
   const made: Subject[] = [];
   for (const name of [usual, beside]) {
     const configured = await stage.configure({ name, store: 'lmdb', people: PEOPLE });
-    // As many live grants in the reference service: a larger tree alone makes a refresh cost more.
+    // The reference service has as many live grants: a larger tree alone makes a refresh cost more.
     const agoMs = name === beside ? AGO_MS : 0;
     await seedGrants(configured.file, stage.isQuick ? GRANTS.quick : GRANTS.usual, agoMs);
     const service = await stage.run(configured);

@@ -30,7 +30,7 @@ export async function showInstead(page: Page, address: string): Promise<void> {
     document.documentElement.lang = shown.documentElement.lang;
     document.documentElement.dir = shown.documentElement.dir;
     document.body.replaceWith(shown.body);
-    // The page that submits its form automatically would navigate away.
+    // The page that sends its form by itself would be gone.
     for (const { src } of shown.scripts) if (!src.includes('/form-post.')) new Function(await text(src))();
   })()`);
 }

@@ -94,7 +94,7 @@ describe.each(SERVERS)('on %s', (server) => {
       ]);
       const seconds = (performance.now() - began) / 1000;
       const stale = history.stale();
-      // By then each old master is demoted: a revocation whose token is still active was lost.
+      // By then each old master is demoted: if a token is still active, its revocation was lost.
       if (stale.length > 0) await sleep(11_000);
       for (const { subject, family } of stale) await clients.introspect(subject, family);
       process.stdout.write(toTable({ title: `${server}, ${name}`, seconds, happened, history, balancer }));

@@ -96,7 +96,7 @@ it.each(['is full', 'is closed'])(
     const script = path.join(folder, 'writer.ts');
     const code = `
     import { Lines } from ${JSON.stringify(path.resolve('src/observability/lines.ts'))};
-    // As in the service: with this, a full pipe answers EAGAIN.
+    // As in the service, this makes a full pipe answer EAGAIN.
     void process.stdout.isTTY;
     const lines = new Lines(1);
     for (let round = 1; round <= 2; round += 1) {
