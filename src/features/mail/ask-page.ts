@@ -1,5 +1,5 @@
 // The pages where anyone can request email: for a forgotten password, and to sign up. They don't look up users: they store what was typed
-// as a job and respond in the same way to everyone.
+// and a job, and respond in the same way to everyone.
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { MAX_USERNAME_LENGTH } from '../../interaction/attempt.ts';
@@ -9,11 +9,11 @@ import type { Route } from '../../interaction/own-page.ts';
 import { networkOf } from '../../limits/network.ts';
 import { cookieName, cookieOptions } from '../../oidc/cookie-names.ts';
 import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
-import { type MailJobs, newJob } from './jobs.ts';
+import { type MailJobs, newJob, TYPED } from './jobs.ts';
 
 /** The name of the page is its path. */
 export function askPage(host: Host, jobs: MailJobs, page: 'forgot' | 'sign-up'): Route {
-  const { config, csrf, limits, pages } = host;
+  const { config, csrf, limits, pages, store } = host;
   const { issuer, mail } = config;
   const url = `${issuer}/${page}`;
   const domains = mail?.signUp?.domains === 'any' ? undefined : mail?.signUp?.domains;
@@ -38,7 +38,9 @@ export function askPage(host: Host, jobs: MailJobs, page: 'forgot' | 'sign-up'):
     const address = String(ctx.state['clientAddress']);
     const ofNetwork = limits.quotaOf('mail.network', networkOf(address));
     await limits.takeExactly({ address }, [limits.quotaOf('mail.address', address), ofNetwork]);
-    await jobs.add([newJob({ what: page, typed, locale: pageContextOf(ctx).locale, isAsked: true })]);
+    const job = newJob({ what: page, locale: pageContextOf(ctx).locale, isAsked: true });
+    await store.records.save({ ...TYPED, key: job.id, payload: JSON.stringify({ typed }) });
+    await jobs.add([job]);
     seeOther(ctx, `${url}/sent`);
   }
 

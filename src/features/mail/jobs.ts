@@ -10,11 +10,11 @@ export type MailJob = Readonly<{
   id: string;
   /** forgot, sign-up: what was typed isn't looked up yet. link: a reset, or an invitation for users without a password. */
   what: 'forgot' | 'sign-up' | 'link' | 'exists' | MailLink['purpose'] | (typeof NOTICES)[number];
-  typed?: string;
+  typed?: string | undefined;
   accountId?: string | undefined;
   /** Where it goes, if not to the user's current address. */
   to?: string;
-  link?: MailLink;
+  link?: MailLink | undefined;
   locale?: string | undefined;
   note?: Note | undefined;
   /** Requested by someone who isn't signed in. */
@@ -32,5 +32,8 @@ export type MailJobs = ReturnType<typeof createMailJobs>;
 
 export const createMailJobs = ({ documents, clock }: Pick<Store, 'documents' | 'clock'>) =>
   createJobs(documents, clock.now, FORM);
+
+/** What was typed isn't in the job, but in a record by its ID. The store deletes it, even if email is off. */
+export const TYPED = { kind: 'MailTyped', ttlSeconds: 1800, isAwaited: true };
 
 export const newJob = (job: Omit<MailJob, 'id'>): MailJob => ({ id: randomUUID(), ...job });

@@ -10,7 +10,7 @@ import { createOutbox, type JobFailure } from '../../store/outbox.ts';
 import { ifUnavailable } from '../../store/store.ts';
 import type { AddressLinks } from './address.ts';
 import { mailAddress, mailboxOf, type MailSettings } from './feature.ts';
-import type { MailJob, MailJobs } from './jobs.ts';
+import { type MailJob, type MailJobs, TYPED } from './jobs.ts';
 import { composeLetter, kindOf, toModel } from './letter.ts';
 import { canSignUp, findByAddress, isBarred, newcomer } from './sign-up.ts';
 import type { MailState, MailStates } from './state.ts';
@@ -66,15 +66,17 @@ async function lettersFor({ app, settings }: Parts, { id, what, typed = '' }: Ma
 }
 
 /** Adds a job for each email, unless its mailbox has had too many. */
-async function addLetters(parts: Parts, job: MailJob): Promise<void> {
-  const { locale } = job;
-  for (const letter of await lettersFor(parts, job)) {
-    const reader = await findReader(parts, letter);
+async function addLetters(parts: Parts, job: MailJob & { since: number }): Promise<void> {
+  for (const { link, ...letter } of await lettersFor(parts, job)) {
+    const reader = await findReader(parts, { ...letter, link });
     if (reader === undefined) continue;
     // Sign-up emails must not use up the limit of password resets.
     const subject = `${job.what} ${mailboxOf(reader.address)}`;
     const mayHave = await take(parts.app, subject, ['recipient', 'recipient_day']);
-    if (mayHave) await parts.jobs.add([{ ...letter, locale, isAsked: true }]);
+    const ttlSeconds = Math.max(1, Math.ceil((job.since + LIFE_MS.asked - parts.app.storeNow()) / 1000));
+    const typed = { ...TYPED, ttlSeconds, key: letter.id, payload: JSON.stringify({ link }) };
+    if (mayHave && link) await parts.app.store.records.save(typed);
+    if (mayHave) await parts.jobs.add([{ ...letter, locale: job.locale, isAsked: true }]);
     else record(parts, letter.what, letter.accountId, 'limited');
   }
 }
@@ -142,7 +144,9 @@ export function createSender(given: SenderParts): Job {
   const outbox = createOutbox(jobs, now, {
     targetOf: laneOf,
     waitsMs: WAITS_MS,
-    async run(job) {
+    async run(stored) {
+      const typed = await app.store.records.find(TYPED.kind, stored.id);
+      const job = { ...stored, ...(typed && (JSON.parse(typed.payload) as object)) };
       if (now() - job.since > LIFE_MS[laneOf(job)]) return { reason: 'expired', mayPass: false };
       if (job.what !== 'forgot' && job.what !== 'sign-up') return sendLetter(parts, job);
       await addLetters(parts, job);

@@ -1,9 +1,9 @@
 // Sign-up over HTTP and SMTP: one answer for every address, and a user only after the link that verifies it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../../../src/store/store.ts';
+import { type NewRecord, type Store, StoreUnavailable } from '../../../src/store/store.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
-import { until } from '../../world/clock.ts';
+import { MINUTE, moveClock, standingClock, until } from '../../world/clock.ts';
 import { eachStore, useWorld } from '../../world/each-store.ts';
 import { untilTold } from '../../world/expect-act.ts';
 import { begin, newBrowser, silently, tryPassword } from '../../world/person.ts';
@@ -191,19 +191,19 @@ eachStore(
   { config },
 );
 
+let broken = '';
+const saved: NewRecord[] = [];
+const handStore = (store: Store) => {
+  const { records, documents } = store;
+  const [save, put] = [records.save.bind(records), documents.put.bind(documents)];
+  const refuse = async (what: string) => broken === what && Promise.reject(new StoreUnavailable());
+  records.save = async (one) => (saved.push(one), await refuse(one.kind), save(one));
+  documents.put = async (...write) => (await refuse(write[0]), put(...write));
+  return store;
+};
+
 describe('an outage', () => {
-  let isBroken = false;
-  const world = useWorld({
-    config,
-    handStore: (store) => {
-      const { documents } = store;
-      const put: typeof documents.put = (collection, ...write) =>
-        isBroken && collection === 'usernames'
-          ? Promise.reject(new StoreUnavailable())
-          : documents.put(collection, ...write);
-      return Object.assign(store, { documents: { ...documents, put } });
-    },
-  });
+  const world = useWorld({ config, handStore });
 
   it.each(['free', 'taken'])('at the username spends no link, if the name is %s then', async (then) => {
     const email = `outage${(addresses += 1)}@acme.example`;
@@ -213,9 +213,9 @@ describe('an outage', () => {
     const browser = newBrowser(world());
     const csrf = fieldOf((await browser.request(link)).text, 'csrf');
     const choose = async (username: string) => (await browser.post(link, { csrf, username })).status;
-    isBroken = true;
+    broken = 'usernames';
     expect(await choose(`first${addresses}`)).toBe(503);
-    isBroken = false;
+    broken = '';
     if (then === 'taken') {
       const other = { id: idOfStored('other'), username: `first${addresses}`, passwordHash: undefined };
       await createStoredUsers(world().openedStore).add({ ...other, claims: {} });
@@ -224,6 +224,37 @@ describe('an outage', () => {
     expect(await choose(`later${addresses}`)).toBe(303);
   });
 });
+
+eachStore(
+  'what a visitor typed (ML-18)',
+  (world) => {
+    standingClock();
+    const waiting = async () => JSON.stringify(await world().openedStore.documents.list('mail'));
+    const ask = async (page: 'forgot' | 'sign-up') =>
+      (await askFor(world(), 'typed@acme.example', { ...fromElsewhere(), page })).status;
+    const askBoth = async () => [await ask('forgot'), await ask('sign-up')];
+    it('waits in no job, and is gone after 30 minutes, if email is turned off; a 503 leaves nothing', async () => {
+      for (broken of ['MailTyped', 'mail'])
+        expect([await askBoth(), await waiting()]).toEqual([[503, 503], '[]']);
+      server.faults.auth = '535 rotated';
+      broken = '';
+      expect(await askBoth()).toEqual([303, 303]);
+      await until(async () => expect(await waiting()).toMatch(/new_user.*isHeld\\":false/));
+      expect(await waiting()).not.toContain('typed@');
+      await world().reload({ trusted_proxies: ['127.0.0.1'] });
+      moveClock(30 * MINUTE);
+      expect(saved.map(({ kind }) => kind)).toContain('MailTyped');
+      const typed = saved.filter(({ kind, payload }) => kind !== 'MailLink' && payload.includes('typed@'));
+      for (const { kind, key } of typed)
+        expect(await world().openedStore.records.find(kind, key)).toBeUndefined();
+      delete server.faults.auth;
+      await world().reload(config);
+      await until(async () => expect(await waiting()).toBe('[]'));
+      expect(server.sentTo('typed@acme.example')).toEqual([]);
+    });
+  },
+  { config, handStore },
+);
 
 it('needs domains, or any, and groups that are defined', async () => {
   const mail = { from: 'no-reply@acme.example', server: 'folder:mail' };
