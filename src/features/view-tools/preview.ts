@@ -47,7 +47,14 @@ export async function startPreview(config: Config, port: number): Promise<Server
     else response.end();
   });
   await once(server.listen(port, '127.0.0.1'), 'listening');
-  const look = () => stateOf(config.viewsFolder ?? BUILT_IN_FOLDER);
+  const look = () => {
+    try {
+      return stateOf(config.viewsFolder ?? BUILT_IN_FOLDER);
+    } catch (error) {
+      // The pages say what can't be read.
+      return String(error);
+    }
+  };
   let seen = look();
   setInterval(() => {
     const before = seen;
