@@ -1,6 +1,6 @@
 // The commands and output in the fenced blocks of documents.
 import { expect } from 'vitest';
-import { postern } from './terminal.ts';
+import { runVerb } from './command-line.ts';
 
 export function blocksOf(text: string, language: string): readonly string[] {
   const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)];
@@ -15,7 +15,7 @@ export async function runPrinted(
   const commands = (block ?? '').split('\n').filter((line) => line !== '');
   for (const command of commands) {
     const [, ...args] = command.replace(/\balice\b/, 'amelie').split(' ');
-    const { code, stderr } = await postern([...args, '--config', configFile], 'seven wet umbrellas\n');
+    const { code, stderr } = await runVerb([...args, '--config', configFile], 'seven wet umbrellas\n');
     expect([command, code, stderr]).toEqual([command, 0, expect.any(String)]);
   }
   return commands.length;
