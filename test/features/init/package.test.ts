@@ -88,8 +88,7 @@ describe('the packed package, installed for the whole machine', () => {
 
   beforeAll(() => npm('install', '--global', '--no-audit', '--no-fund', tarball), 240_000);
 
-  // The app that signs in is the demo app.
-  it.skipIf(!isShipped('try-out')).each([process.versions.node, '22.18.0'])(
+  it.each([process.versions.node, '22.18.0'])(
     'on Node.js %s: init, a start and a sign-in',
     async (version) => {
       const own = version === process.versions.node ? `${path.dirname(process.execPath)}:/bin` : undefined;
@@ -102,12 +101,7 @@ describe('the packed package, installed for the whole machine', () => {
         PATH,
       });
       try {
-        const app = new Browser(`http://localhost:${port + 1}`);
-        const user = new Browser(issuer);
-        const page = await user.open((await app.open(`http://localhost:${port + 1}/try/start`)).url);
-        const consent = await user.submit(page, '/login', { username: 'alice', password: stdout.trim() });
-        const { url } = await user.submit(consent, '/consent');
-        expect((await app.open(url)).text).toContain('The demo app signed you in and verified both tokens.');
+        if (isShipped('try-out')) await signInToDemo(issuer, port + 1, stdout.trim());
         expect((await run(await readlink(`/proc/${service.pid}/exe`), ['--version'])).stdout).toBe(
           `v${version}\n`,
         );
@@ -211,4 +205,14 @@ async function nodeVersionBelow(pid: number): Promise<string> {
   }
   const program = await readlink(`/proc/${last}/exe`);
   return (await run(program, ['--version'])).stdout;
+}
+
+/** The app that signs in is the one to try out. */
+async function signInToDemo(issuer: string, managementPort: number, password: string) {
+  const demo = `http://localhost:${managementPort}`;
+  const [app, user] = [new Browser(demo), new Browser(issuer)];
+  const page = await user.open((await app.open(`${demo}/try/start`)).url);
+  const consent = await user.submit(page, '/login', { username: 'alice', password });
+  const { url } = await user.submit(consent, '/consent');
+  expect((await app.open(url)).text).toContain('The demo app signed you in and verified both tokens.');
 }
