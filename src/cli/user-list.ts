@@ -27,7 +27,7 @@ const FILTERS: Readonly<Record<string, (row: Row, given: string) => boolean>> = 
   withoutFactor: ({ factors }) => factors.passkeys === 0 && !factors.one_time_codes,
   neverSignedIn: (row) => row.last_sign_in === undefined,
 };
-/** Users of the store per page. */
+/** Users in the store per page. */
 const PAGE = 200;
 
 export function registerList(user: Command, io: CliIo): void {
@@ -102,14 +102,14 @@ const compare = (one: string, other: string) =>
 
 const byName = (one: User, other: User) => compare(one.username, other.username);
 
-/** Reads users of the file and the store, page by page. */
+/** Reads users in the file and the store, page by page. */
 async function* inOrder({ config, storedUsers }: UserContext, after: string, atOnce: number, io: CliIo) {
   let left: readonly User[] = config.users
     .map(userOfFile)
     .filter(({ username }) => compare(username, after) > 0);
   for await (const page of storedUsers.byName({ after, atOnce }, warnTo(io))) {
     const last = page.at(-1)?.username ?? '';
-    // The sort is stable: a user of the file comes before the user that they shadow.
+    // The sort is stable: a user in the file comes before the user that they shadow.
     yield [...left.filter(({ username }) => compare(username, last) <= 0), ...page].toSorted(byName);
     left = left.filter(({ username }) => compare(username, last) > 0);
   }

@@ -2,7 +2,7 @@
 import { isUrlClient } from './client-id-url.ts';
 import type { AccessSettings } from './config.ts';
 
-/** A user of the store may have groups that the file doesn't define. These give no access. */
+/** A user in the store may have groups that the file doesn't define. These give no access. */
 export type Grouped = { readonly groups: readonly string[] };
 
 type OfClient = { readonly clientId: string };

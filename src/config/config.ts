@@ -51,10 +51,10 @@ export type UserEntry = Readonly<{
   /** The `sub` of this user, which never changes: `usr_` and at least 16 random characters. */
   id: string;
   username: string;
-  /** argon2id, PHC string. Undefined for a user of the file who has a passkey, and for an invited user of the store. */
+  /** argon2id, PHC string. Undefined for a user in the file who has a passkey, and for an invited user in the store. */
   passwordHash: string | undefined;
   disabled: boolean;
-  /** Sorted, without duplicates. Users of the store may have groups that the file doesn't define; these give no access. */
+  /** Sorted, without duplicates. Users in the store may have groups that the file doesn't define; these give no access. */
   groups: readonly string[];
   claims: Readonly<Record<string, unknown>>;
 }>;

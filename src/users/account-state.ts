@@ -1,4 +1,4 @@
-// The state of a user that can change at runtime, for users of the file, too: whether the user is disabled, and since when sessions
+// The state of a user that can change at runtime, for users in the file, too: whether the user is disabled, and since when sessions
 // and tokens are valid. Each request reads it, so a change takes effect on all nodes at once.
 import { changeDocument, readDocuments, type OnUnreadable } from '../store/documents.ts';
 import { FORM_VERSION, NewerForm, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';

@@ -78,7 +78,7 @@ export function createAccounts(parts: AccountsParts) {
   const byId = new Map(declared.map((user) => [user.id, user]));
   const byUsername = new Map(declared.map((user) => [canonicalUsername(user.username), user]));
 
-  /** The file wins: a user of the store is hidden while the file has the same id or username. */
+  /** The file wins: a user in the store is hidden while the file has the same id or username. */
   const isShadowed = ({ id, username, source }: User) =>
     source === 'store' && (byId.has(id) || byUsername.has(canonicalUsername(username)));
   function choose(ofFile: User | undefined, ofStore: User | undefined): User | undefined {
@@ -116,7 +116,7 @@ export function createAccounts(parts: AccountsParts) {
     /** Makes the same store calls for every name. Throws StoreUnavailable. */
     async findByUsername(typed: string): Promise<Found> {
       const ofFile = byUsername.get(canonicalUsername(typed));
-      // Users of the file are looked up in the store, too, so that the time doesn't reveal the source of a user.
+      // Users in the file are looked up in the store, too, so that the time doesn't reveal the source of a user.
       const [storedId = NOBODY, costs] = await Promise.all([
         remembered.storedUsers.idOf(typed),
         importedCosts.get(),
@@ -163,7 +163,7 @@ function createComparisons(users: readonly UserEntry[]) {
 
   return ({ user, costs }: Found): readonly Comparison[] => {
     const hash = user?.passwordHash;
-    // The hash of a user of the store may have the cost of an earlier policy.
+    // The hash of a user in the store may have the cost of an earlier policy.
     for (const cost of [...costs, costOf(hash)])
       if (placeOf(cost) < 0 && decoys.length < MAX_COSTS) decoys.unshift(decoyOf(cost));
     const others = decoys.map((decoy) => ({ hash: decoy, isOwn: false }));

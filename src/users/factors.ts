@@ -1,4 +1,4 @@
-// What users can sign in with besides a password, for users of the file and of the store: one document for each user, under their id.
+// What users can sign in with besides a password, for users in the file and of the store: one document for each user, under their id.
 import type { SignInSettings } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';

@@ -19,7 +19,7 @@ export const oneTimeLinkUrl = (issuer: string, token: string) => `${issuer}/inte
 export type OneTimeLink = Readonly<{
   purpose: LinkPurpose;
   accountId: string;
-  /** The user's `validAfter` when the link was created; 0 for a user of the file. */
+  /** The user's `validAfter` when the link was created; 0 for a user in the file. */
   passwordSince: number;
   /** The `validAfter` of the user's state at that time. */
   stateSince: number;

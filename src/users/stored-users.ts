@@ -1,4 +1,4 @@
-// Users of the store, in two documents each: one for the user, by id, and one for the username, which
+// Users in the store, in two documents each: one for the user, by id, and one for the username, which
 // leads to the id.
 //
 // Indexes list the users by name, and by the values that features look them up by (username-index.ts).
@@ -164,7 +164,7 @@ export function createStoredUsers(store: IndexedStore) {
     findById,
     /** Finds a user by typed name. Makes the same store calls whether the name exists or not. */
     findByUsername: async (typed: string) => findById((await idOf(typed)) ?? NOBODY),
-    /** Adds a user. Resolves false if another user of the store has the username, undefined if the id is or was in use. */
+    /** Adds a user. Resolves false if another user in the store has the username, undefined if the id is or was in use. */
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean | undefined> {
       const entries = indexEntriesOf(id, { username, claims });
       const begun = await documents.get(PEOPLE, id);

@@ -2,9 +2,9 @@
 import type { UserEntry } from '../config/config.ts';
 
 export type User = UserEntry & {
-  /** The data of a user of the file is changed in the file only. */
+  /** The data of a user in the file is changed in the file only. */
   readonly source: 'file' | 'store';
-  /** Like the one of AccountState, but changes with each password that is set here. 0 for a user of the file. */
+  /** Like the one of AccountState, but changes with each password that is set here. 0 for a user in the file. */
   readonly validAfter: number;
   /** Users without a password sign in with a passkey. */
   readonly hasPassword: boolean;

@@ -49,7 +49,7 @@ eachStore(
       return result;
     }
 
-    /** A new user of the store, signed in at an app, in this browser and in another one. */
+    /** A new user in the store, signed in at an app, in this browser and in another one. */
     async function newUser() {
       const world = place();
       count += 1;

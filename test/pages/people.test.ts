@@ -26,7 +26,7 @@ async function add(world: World, username: string, ...claims: string[]): Promise
   return String(result['id']);
 }
 
-/** Signs in as a user of the store and gets tokens, as an app does. */
+/** Signs in as a user in the store and gets tokens, as an app does. */
 async function tokensOfUser(world: World, username: string, password = PASSWORD) {
   const { browser, page: login } = await begin(world);
   const page = await browser.submit(login, '/login', { username, password });

@@ -5,7 +5,7 @@ import { type Browser, type Page } from './browser.ts';
 import { newBrowser } from './person.ts';
 import { type OpenWorld, PASSWORDS } from './world.ts';
 
-/** A user of the store, with Alice's password. */
+/** A user in the store, with Alice's password. */
 export const CAROL = { id: 'usr_carol00000000000003', username: 'carol', password: PASSWORDS.alice } as const;
 
 export async function addCarol(

@@ -56,7 +56,7 @@ const outcome = z.enum([...PURPOSES, 'address_done', 'undo_done']);
 /** The page of a link in an email, before and after its use. */
 export const email = z.object({ outcome, ...form, username: Text, address: Text, nextUrl: Url });
 
-/** On the account page, for users of the store. Its forms post `email`, or `cancel` for the unconfirmed `pending` address. */
+/** On the account page, for users in the store. Its forms post `email`, or `cancel` for the unconfirmed `pending` address. */
 export const AddressModel = z
   .object({ action: Url, isVerified: z.boolean(), pending: Text.optional() })
   .optional();

@@ -43,7 +43,7 @@ async function readSide(file: string, readSecrets: boolean): Promise<PlanSide> {
   return { ...loaded, folder: dirname(resolve(file)) };
 }
 
-/** The users of the store and all second factors, or the reason why they can't be read. */
+/** The users in the store and all second factors, or the reason why they can't be read. */
 async function readStored(store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['stored']> {
   if (!hasSecrets) return { unknown: 'the store is not opened with --no-secrets' };
   try {

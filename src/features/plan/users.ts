@@ -19,13 +19,13 @@ type Side = AccessSettings & {
   readonly users: readonly UserEntry[];
 };
 
-/** The users of the store, and the strongest sign-in of each user with the methods that are on. `none`: all of their factors are off. */
+/** The users in the store, and the strongest sign-in of each user with the methods that are on. `none`: all of their factors are off. */
 export type StoredUsers = Readonly<{
   users: readonly Named[];
   reachedBy: (signIn: Side['signIn'], accountId: string) => Level | 'none';
 }>;
 
-/** Whether access could differ, so that the users of the store must be compared. */
+/** Whether access could differ, so that the users in the store must be compared. */
 export function rulesDiffer(current: Side, next: Side): boolean {
   const rulesOf = ({ signIn, groups, clients, resources }: Side) => [
     signIn,
@@ -61,7 +61,7 @@ export function planUsers(current: Side, next: Side, stored?: StoredUsers): Plan
   });
 }
 
-/** If both have an id, the user of the file is used. */
+/** If both have an id, the user in the file is used. */
 const usersOf = ({ users }: Side, stored?: StoredUsers): ReadonlyMap<string, Named> =>
   new Map([...(stored?.users ?? []), ...users].map((user) => [user.id, user]));
 

@@ -23,7 +23,7 @@ const RECOVERY_CODES = 'recovery-codes';
 
 type FactorsOptions = VerbOptions & ListOptions & YesOption & { readonly remove?: string };
 
-/** Also accepts a user of the file, because their factors are in the store. */
+/** Also accepts a user in the file, because their factors are in the store. */
 async function enrol(context: UserContext, user: User): Promise<Done> {
   const { signIn } = context.config;
   if (signIn?.passkeys !== true && signIn?.oneTimeCodes !== true) {

@@ -39,7 +39,7 @@ export function createPasskeySignIn(
   { accounts, limits, trustedBrowsers, now }: App,
   passkeys: PasskeyAuthentication | undefined,
 ): SignInByPasskey {
-  /** Looks up by username, like a sign-in with a password: a user hidden by a user of the file can't sign in. */
+  /** Looks up by username, like a sign-in with a password: a user hidden by a user in the file can't sign in. */
   async function findUser(accountId: string) {
     const account = await accounts.findLive(accountId);
     const found = account && (await accounts.findByUsername(account.username));

@@ -39,7 +39,7 @@ const AFTER = settings(
 const tokenOf = async (world: World, options: AuthorizeOptions) =>
   (await signIn(world, options)).tokens.access_token;
 
-/** Issues tokens before the clients and users of the file change. */
+/** Issues tokens before the clients and users in the file change. */
 async function earlyTokens(world: World): Promise<Tokens> {
   const browser = newBrowser(world);
   return {

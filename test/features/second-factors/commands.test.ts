@@ -67,7 +67,7 @@ anyStore(
       });
       expect(await printed(world(), ['list'])).toMatchObject([
         { username: 'alice', factors: { passkeys: 1, one_time_codes: true, recovery_codes: 3 } },
-        // Not invited: users of the file can have a passkey and no password.
+        // Not invited: users in the file can have a passkey and no password.
         { username: 'bob', invited: false, factors: { passkeys: 0, one_time_codes: false } },
       ]);
       const counts = '1 passkey, one-time codes, 3 recovery codes';

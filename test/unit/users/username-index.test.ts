@@ -1,4 +1,4 @@
-// The users of the store in order: what happens to entries and documents without their counterpart, and how a store from before the index
+// The users in the store in order: what happens to entries and documents without their counterpart, and how a store from before the index
 // gets one, by several processes of which one is killed.
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
