@@ -4,7 +4,7 @@ import { createAccountStates } from '../../../src/users/account-state.ts';
 import { hashPassword } from '../../../src/users/passwords.ts';
 import { createStoredUsers, type NewUser } from '../../../src/users/stored-users.ts';
 import { isLoginPage, openAccount } from '../../world/account-page.ts';
-import type { Browser } from '../../world/browser.ts';
+import { type Browser, formOf } from '../../world/browser.ts';
 import { until } from '../../world/clock.ts';
 import type { OpenWorld } from '../../world/world.ts';
 import { newBrowser } from '../../world/person.ts';
@@ -32,13 +32,20 @@ export async function addPeople({ openedStore }: Pick<OpenWorld, 'openedStore'>)
 export const fieldOf = (page: string, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
 
+let networks = 0;
+/** Options of a request from another network each time: dead links and failed names count per network. */
+export function fromElsewhere() {
+  networks += 1;
+  return { headers: { 'x-forwarded-for': `10.${networks >> 8}.${networks & 255}.7` } };
+}
+
 type Asking = { browser?: Browser; headers?: Record<string, string>; page?: 'forgot' | 'sign-up' };
 
 /** Returns the answer of `/forgot`, or another page, to a form with this name. */
 export async function askFor(
   world: Pick<OpenWorld, 'issuer' | 'base'>,
   typed: string,
-  { browser = newBrowser(world), headers = {}, page = 'forgot' }: Asking = {},
+  { browser = newBrowser(world), headers = fromElsewhere().headers, page = 'forgot' }: Asking = {},
 ) {
   const url = `${world.issuer}/${page}`;
   const { text } = await browser.request(url, { headers });
@@ -55,10 +62,12 @@ export const newAddress = () => `address${(count += 1)}@acme.example`;
 export const statusOf = async (world: Listener, link: string, method = 'GET') =>
   (await newBrowser(world).request(link, { method })).status;
 
-export async function postLink(world: Listener, link: string): Promise<number> {
+export async function postLink(world: Listener, link: string, fields = {}): Promise<number> {
   const browser = newBrowser(world);
-  const page = await browser.open(link);
-  return page.status === 200 ? (await browser.send(page, link)).status : page.status;
+  const from = fromElsewhere();
+  const page = await browser.open(link, from);
+  if (page.status !== 200) return page.status;
+  return (await browser.post(link, { ...formOf(page, link).fields, ...fields }, from.headers)).status;
 }
 
 /** Waits until no email and no event is pending. */
