@@ -38,6 +38,7 @@ const EVERYTHING = {
   signing_keys: { algorithms: ['RS256', 'ES256', 'EdDSA'] },
   features: { device_flow: true, response_modes: ['query', 'form_post'] },
   client_documents: { hosts: ['app.example'], scope: 'openid' },
+  mail: { from: 'postern@acme.example', server: 'folder:mail' },
 };
 
 type Slices = { readonly slice: Subject['slice'] };

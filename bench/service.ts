@@ -72,7 +72,8 @@ export class Stage {
   /** Starts the service; resolves when it reports that it is up. */
   async run({ name, issuer, file }: Configured, program = 'dist/main.js'): Promise<Service> {
     const log = path.join(path.dirname(file), 'log/service.log');
-    const served = await serve([program, 'serve', '--config', file], 'Postern is running.', log);
+    // Every build prints its name at the start, whatever follows it.
+    const served = await serve([program, 'serve', '--config', file], 'Postern is', log);
     this.later(() => served.stop());
     return { name, issuer, pid: served.pid, stop: () => served.stop() };
   }
