@@ -1,13 +1,13 @@
 // The one place where a failure becomes an answer: JSON for programs, a page for users, 503 for an outage, and never
 // a stack or a version.
 import type { Context, Middleware } from 'koa';
-import { PasswordQueueFull } from '../users/passwords.ts';
+import { PasswordQueueFull } from '../users/hashing-threads.ts';
 import { ENDPOINTS, isPagePath } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import { ClientUnavailable } from '../oidc/clients.ts';
 import { showPage } from '../oidc/send-page.ts';
 import { VaultError } from '../keys/vault.ts';
-import type { ClientModel } from '../views/models.ts';
+import type { ClientModel } from '../views/shared-models.ts';
 import type { Pages } from '../views/pages.ts';
 import { FormFault, UnreadableForm } from '../store/form.ts';
 import { StoreRefused, StoreUnavailable } from '../store/store.ts';

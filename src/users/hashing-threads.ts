@@ -6,11 +6,13 @@ import { Worker } from 'node:worker_threads';
 /** `passwordHash`: a PHC string. */
 export type HashTask = { readonly passwordHash: string; readonly password: string };
 
-/** The thread ended before it compared the password. */
-export class HashingStopped extends Error {
-  constructor() {
-    super('a password thread exited');
-    this.name = 'HashingStopped';
+/** The queue is full, a thread ended, or the service stops. The caller responds 503 with Retry-After. */
+export class PasswordQueueFull extends Error {
+  readonly retryAfterSeconds = 1;
+
+  constructor(options?: ErrorOptions) {
+    super('too many sign-ins are being checked', options);
+    this.name = 'PasswordQueueFull';
   }
 }
 
@@ -37,7 +39,7 @@ export function createHashingThreads() {
   }
 
   return {
-    /** Rejects if the hash can't be read, and with HashingStopped. The caller limits the calls, each of which takes a thread. */
+    /** Rejects if the hash can't be read, and with PasswordQueueFull. The caller limits the calls, each of which takes a thread. */
     async verify(passwordHash: string, password: string): Promise<boolean> {
       const [thread = start()] = idle;
       idle.delete(thread);
@@ -56,7 +58,7 @@ export function createHashingThreads() {
 /** Rejects if the thread fails or ends, after which it isn't used again. */
 function answerOf(thread: Worker): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const stop = () => reject(new HashingStopped());
+    const stop = () => reject(new PasswordQueueFull({ cause: new Error('a password thread exited') }));
     thread.once('error', reject);
     thread.once('exit', stop);
     thread.once('message', (matches: boolean) => {

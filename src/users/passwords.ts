@@ -2,7 +2,7 @@
 import { hash } from '@node-rs/argon2';
 import type { Config } from '../config/config.ts';
 import type { Limits } from '../limits/limits.ts';
-import { createHashingThreads, HashingStopped } from './hashing-threads.ts';
+import { createHashingThreads, PasswordQueueFull } from './hashing-threads.ts';
 import { judgePassword, normalizePassword, passwordContext, type PasswordOwner } from './password-rules.ts';
 
 /** OWASP Password Storage: argon2id, 19 MiB, t=2, p=1. */
@@ -10,16 +10,6 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 /** Verified if the user doesn't exist, so that the response takes as long as for a user who does. */
 const DUMMY_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
-
-/** The queue is full, or the service stops. The caller responds 503 with Retry-After. */
-export class PasswordQueueFull extends Error {
-  readonly retryAfterSeconds = 1;
-
-  constructor(options?: ErrorOptions) {
-    super('too many sign-ins are being checked', options);
-    this.name = 'PasswordQueueFull';
-  }
-}
 
 /** Each kind of caller has its own queue, so that a crowd in one doesn't make the service "busy" for the other. */
 export type Share = 'trusted browser' | 'unknown browser';
@@ -67,13 +57,8 @@ export function createPasswords(concurrency: number, queueLimit: number) {
     run,
     /** `passwordHash` undefined costs the same and resolves false. Throws PasswordQueueFull. */
     async verify(passwordHash: string | undefined, password: string, share?: Share): Promise<boolean> {
-      try {
-        const matches = await run(() => threads.verify(passwordHash ?? DUMMY_HASH, password), share);
-        return matches && passwordHash !== undefined;
-      } catch (error) {
-        if (error instanceof HashingStopped) throw new PasswordQueueFull({ cause: error });
-        throw error;
-      }
+      const matches = await run(() => threads.verify(passwordHash ?? DUMMY_HASH, password), share);
+      return matches && passwordHash !== undefined;
     },
     /** Rejects waiting and running comparisons with PasswordQueueFull. */
     async close(): Promise<void> {

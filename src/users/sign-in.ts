@@ -6,15 +6,10 @@ import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
 import { type Clock, StoreUnavailable } from '../store/store.ts';
 import type { Accounts, Comparison, Found } from './accounts.ts';
 import { type FactorStore, hasSecondFactor } from './factors.ts';
+import { PasswordQueueFull } from './hashing-threads.ts';
 import type { TrustedBrowsers } from './trusted-browsers.ts';
 import { MAX_PASSWORD_LENGTH, passwordForms } from './password-rules.ts';
-import {
-  hashPassword,
-  isWeakerThanPolicy,
-  PasswordQueueFull,
-  type Passwords,
-  type Share,
-} from './passwords.ts';
+import { hashPassword, isWeakerThanPolicy, type Passwords, type Share } from './passwords.ts';
 import type { StoredUsers } from './stored-users.ts';
 import type { User } from './user.ts';
 

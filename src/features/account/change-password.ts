@@ -7,7 +7,7 @@ import type { AccountError, Visitor } from '../../interaction/own-page.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import { toGeneration } from '../../users/accounts.ts';
 import { setPassword } from '../../users/acts.ts';
-import { PasswordQueueFull } from '../../users/passwords.ts';
+import { PasswordQueueFull } from '../../users/hashing-threads.ts';
 import { Refusal } from '../../views/refusal.ts';
 
 export function createChangePassword(host: Host) {

@@ -1,11 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import {
-  createPasswords,
-  hashPassword,
-  PasswordQueueFull,
-  type Share,
-} from '../../../src/users/passwords.ts';
+import { PasswordQueueFull } from '../../../src/users/hashing-threads.ts';
+import { createPasswords, hashPassword, type Share } from '../../../src/users/passwords.ts';
 
 describe('passwords', () => {
   it('are hashed with argon2id at the cost of the policy, with a salt of their own', async () => {
