@@ -2,6 +2,7 @@
 // look like a JWS there ("structured tokens"), and no request can forge an object.
 
 export class PresentedJwt {
+  /** Private, so that code that prints or logs parameters doesn't see the credential. */
   readonly #jwt: string;
 
   constructor(jwt: string) {
@@ -11,15 +12,6 @@ export class PresentedJwt {
   /** The token itself; for the models only. */
   get jwt(): string {
     return this.#jwt;
-  }
-
-  // Code that prints or logs parameters must not see the credential.
-  toJSON(): string {
-    return '[jwt]';
-  }
-
-  toString(): string {
-    return '[jwt]';
   }
 }
 
