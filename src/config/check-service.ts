@@ -1,6 +1,6 @@
 // The rules between top-level keys.
-import { BlockList, isIP } from 'node:net';
 import { list } from '../features/index.ts';
+import { addressList } from './address-list.ts';
 import type { ClientContext } from './check-clients.ts';
 import { timingProblems, toTimingInput } from './key-times.ts';
 import type { Entry, Rule } from './rules.ts';
@@ -34,7 +34,7 @@ export function checkService(
     const message = fault(service.value, context);
     if (message) service.report(at.split('.'), message);
   }
-  const isTrusted = trustOf(proxies);
+  const isTrusted = addressList(proxies);
   if (EVERYWHERE.some((some) => some.every(isTrusted)))
     service.report(['trusted_proxies'], 'trusts all addresses: list only your proxies');
 }
@@ -44,15 +44,3 @@ const EVERYWHERE = [
   Array.from({ length: 223 }, (_, index) => `${index + 1}.1.2.3`),
   Array.from({ length: 32 }, (_, index) => `${(index + 32).toString(16)}01::1`),
 ];
-
-const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
-
-export function trustOf(proxies: readonly string[]): (address: string) => boolean {
-  const trusted = new BlockList();
-  for (const entry of proxies) {
-    const [address = '', prefix] = entry.split('/');
-    if (prefix === undefined) trusted.addAddress(address, familyOf(address));
-    else trusted.addSubnet(address, Number(prefix), familyOf(address));
-  }
-  return (address) => trusted.check(address, familyOf(address));
-}

@@ -1,12 +1,12 @@
 // One rule for the client's address: the rightmost hop that isn't a trusted proxy; IPv6 counts by /64.
 import { isIP } from 'node:net';
-import { trustOf } from '../config/check-service.ts';
+import { addressList } from '../config/address-list.ts';
 
 export type ClientAddress = (peer: string, forwardedFor: string | undefined) => string;
 
 /** `trustedProxies`: addresses and CIDRs, validated by the configuration. */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
-  const isTrusted = trustOf(trustedProxies);
+  const isTrusted = addressList(trustedProxies);
 
   return function clientAddress(peer, forwardedFor) {
     let address = unmapped(peer);

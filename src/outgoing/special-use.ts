@@ -1,6 +1,7 @@
 // Which addresses are public, and which belong to a private network or to this machine: RFC 6890 and IANA's registries.
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { addressList } from '../config/address-list.ts';
 
 /** All of IPv4 is public except these. */
 const IPV4_SPECIAL = [
@@ -36,11 +37,11 @@ const IPV6_SPECIAL = [
   ),
 ];
 
-const GLOBAL = subnets(['0.0.0.0/0', ...IPV6_GLOBAL]);
-const SPECIAL = subnets([...IPV4_SPECIAL, ...IPV6_SPECIAL]);
+const GLOBAL = addressList(['0.0.0.0/0', ...IPV6_GLOBAL]);
+const SPECIAL = addressList([...IPV4_SPECIAL, ...IPV6_SPECIAL]);
 /** Private networks, including shared address space (RFC 6598). */
-const PRIVATE = subnets(['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']);
-const LOOPBACK = subnets(['127.0.0.0/8', '::1/128']);
+const PRIVATE = addressList(['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']);
+const LOOPBACK = addressList(['127.0.0.0/8', '::1/128']);
 
 export const isPublicAddress = (address: string): boolean =>
   contains(GLOBAL, address) && !contains(SPECIAL, address);
@@ -67,17 +68,7 @@ function broadcastOf({ address, netmask }: { readonly address: string; readonly 
 }
 
 /** No list contains an IPv4 address in IPv6 (`::ffff:10.0.0.1`): BlockList would compare it with the rules for IPv4. */
-function contains(list: BlockList, address: string): boolean {
-  const version = isIP(address);
-  if (version === 0 || address.includes('%') || /^::ffff:/i.test(address)) return false;
-  return list.check(address, version === 4 ? 'ipv4' : 'ipv6');
-}
-
-function subnets(cidrs: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const cidr of cidrs) {
-    const [network = '', prefix] = cidr.split('/');
-    list.addSubnet(network, Number(prefix), isIP(network) === 4 ? 'ipv4' : 'ipv6');
-  }
-  return list;
+function contains(isListed: (address: string) => boolean, address: string): boolean {
+  const isUnfit = isIP(address) === 0 || address.includes('%') || /^::ffff:/i.test(address);
+  return !isUnfit && isListed(address);
 }
