@@ -1,5 +1,5 @@
 // The store's counters by quota. All processes share them. While the store is unavailable, each process counts alone.
-import type { Rate } from '../config/config.ts';
+import type { Rate } from '../config/notation.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, Count, CounterStore } from '../store/store.ts';
 import { Remembered } from './bounded-map.ts';

@@ -5,8 +5,9 @@
 //
 // A claim without proof never counts against others: neither the name of a client (secrets count for client *and* address,
 // requests after authentication) nor that of an account (see sign-in-attempts.ts).
-import type { Client, Rate, RateLimits } from '../config/config.ts';
-import { HOUR, MINUTE } from '../config/notation.ts';
+import type { Client, RateLimits } from '../config/config.ts';
+import type { ClientLimit } from '../config/endpoint-rows.ts';
+import { HOUR, MINUTE, type Rate } from '../config/notation.ts';
 import type { LimitRow } from '../config/schema-limits.ts';
 import { fold } from '../features/index.ts';
 import { createSparse } from '../observability/audit.ts';
@@ -30,9 +31,6 @@ export class TooManyRequests extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
-
-/** Endpoints where a client presents its secret. */
-export type ClientEndpoint = 'token' | 'introspection' | 'revocation';
 
 const per = (limit: number, windowSeconds: number): Rate => ({ limit, windowSeconds });
 
@@ -87,6 +85,9 @@ const isLimit = (name: string): name is LimitName => name in LIMITS;
 
 /** Every name that is reported. */
 export const LIMIT_NAMES: readonly string[] = [...Object.keys(LIMITS), ...SIGN_IN_LIMITS];
+
+/** The endpoint where a client presents its secret, and the address that the request comes from. */
+export type ClientPlace = { readonly endpoint: ClientLimit; readonly address: string };
 
 /** The caller that exceeded a limit. The client is one of the configuration. */
 type LimitedRequest = { readonly address?: string | undefined; readonly client_id?: string };
@@ -172,7 +173,7 @@ function limitsOf(rates: RateLimits, shared: Shared) {
   }
 
   /** The quota that a wrong secret counts against. */
-  const secretQuota = (endpoint: ClientEndpoint, clientId: string, address: string) =>
+  const secretQuota = ({ endpoint, address }: ClientPlace, clientId: string) =>
     quotaOf(`${endpoint}.failures`, `${clientId}\n${address}`);
 
   const signIns = createSignInAttempts({ ...signIn, quotaOf, refuse });
@@ -194,9 +195,8 @@ function limitsOf(rates: RateLimits, shared: Shared) {
      * a made-up code or a token that isn't live.
      */
     async takeClient(
-      endpoint: ClientEndpoint,
+      { endpoint, address }: ClientPlace,
       client: Client,
-      address: string,
       kind: 'client' | 'unknown' = 'client',
     ): Promise<void> {
       const { clientId, tokenEndpointAuthMethod, rateLimits } = client;
@@ -208,18 +208,11 @@ function limitsOf(rates: RateLimits, shared: Shared) {
      * Whether this client has presented a right secret from this address, and no wrong one since. Only then may a secret be
      * compared before `attemptSecret`; otherwise, that would be a guess that isn't counted.
      */
-    isKnownClient: (endpoint: ClientEndpoint, clientId: string, address: string) =>
-      secrets.isKnown(secretQuota(endpoint, clientId, address)),
+    isKnownClient: (at: ClientPlace, clientId: string) => secrets.isKnown(secretQuota(at, clientId)),
     /** Resolves the result of `compare`, and counts an attempt unless it is true. Throws before `compare` runs. */
-    async attemptSecret(
-      endpoint: ClientEndpoint,
-      clientId: string,
-      address: string,
-      compare: () => boolean,
-    ): Promise<boolean> {
-      const quota = secretQuota(endpoint, clientId, address);
-      const request = { address, client_id: clientId };
-      return secrets.attempt(quota, (refusal) => refuse(refusal, request), compare);
+    async attemptSecret(at: ClientPlace, clientId: string, compare: () => boolean): Promise<boolean> {
+      const request = { address: at.address, client_id: clientId };
+      return secrets.attempt(secretQuota(at, clientId), (refusal) => refuse(refusal, request), compare);
     },
     /** Counts an attempt before the password is compared. Throws StoreUnavailable if it can't be counted. */
     takeSignInAttempt: signIns.begin,

@@ -7,8 +7,7 @@
 //     and its network for all accounts.
 //   - Unknown places: everything else, and a place above that has used up its ten. They share one row of failures for the
 //     account: from the twentieth on, attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
-import type { Rate } from '../config/config.ts';
-import { DAY, HOUR, MINUTE } from '../config/notation.ts';
+import { DAY, HOUR, MINUTE, type Rate } from '../config/notation.ts';
 import type { Count } from '../store/store.ts';
 import type { BeginAttempt, LimitRefusal } from './attempts.ts';
 import { type Counters, giveBack, type Quota } from './counters.ts';

@@ -10,17 +10,17 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client, ClientSecret } from '../config/config.ts';
 import { clientLimitsOf } from '../config/endpoints.ts';
 import { digestOf } from '../config/secret-strength.ts';
-import type { Limits } from '../limits/limits.ts';
+import type { ClientPlace, Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
 import type { Clients } from './clients.ts';
 
 /** The endpoint and the address of a client authentication. */
-export const shownAt = ({ oidc, state }: KoaContextWithOIDC) => ({
+export const shownAt = ({ oidc, state }: KoaContextWithOIDC): ClientPlace => ({
   endpoint: clientLimitsOf(oidc.route)[0],
   address: String(state['clientAddress'] ?? ''),
 });
 
-type CountedRequest = ReturnType<typeof shownAt> & { readonly client: Client; isCounted: boolean };
+type CountedRequest = ClientPlace & { readonly client: Client; isCounted: boolean };
 type State = { clientRequest?: CountedRequest };
 
 /** Whether a client has authenticated, or is a public one that named itself and was counted by its address. */
@@ -43,7 +43,7 @@ export function createClientAuthentication({
 }: ClientAuthenticationParts) {
   async function take(request: CountedRequest): Promise<void> {
     request.isCounted = true;
-    await limits.takeClient(request.endpoint, request.client, request.address);
+    await limits.takeClient(request, request.client);
   }
 
   /** Admits a client that has authenticated, or a public one that named itself. */
@@ -66,8 +66,7 @@ export function createClientAuthentication({
     compareSecret: async (ctx: KoaContextWithOIDC, clientId: string, secret: string): Promise<boolean> => {
       const client = await clients.load(clientId);
       if (client === undefined) return false;
-      const { endpoint, address } = shownAt(ctx);
-      const isRight = await limits.attemptSecret(endpoint, clientId, address, () => {
+      const isRight = await limits.attemptSecret(shownAt(ctx), clientId, () => {
         const match = findSecret(client.secrets, digestOf(secret), now() / 1000);
         if (match !== undefined) onSecretUsed(client, match);
         return match !== undefined;
@@ -88,10 +87,10 @@ export function createClientAuthentication({
       await next();
       const request = (ctx.state as State).clientRequest;
       if (request === undefined || request.isCounted) return;
-      const { client, endpoint, address } = request;
+      const { client } = request;
       if (isActive(ctx.body)) await take(request);
-      else if (isPublic(client)) await limits.attemptSecret(endpoint, client.clientId, address, () => false);
-      else await limits.takeClient(endpoint, client, address, 'unknown');
+      else if (isPublic(client)) await limits.attemptSecret(request, client.clientId, () => false);
+      else await limits.takeClient(request, client, 'unknown');
     },
   };
 }

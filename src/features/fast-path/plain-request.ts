@@ -4,13 +4,11 @@ import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Client } from '../../config/config.ts';
 import { digestOf } from '../../config/secret-strength.ts';
-import { findSecret, type shownAt } from '../../oidc/client-authentication.ts';
+import type { ClientPlace } from '../../limits/limits.ts';
+import { findSecret } from '../../oidc/client-authentication.ts';
 import type { Engine } from '../../oidc/provider.ts';
 
 export type FastParts = Engine;
-
-/** The endpoint where a client shows its secret, and the client's address. */
-type ClientRequest = ReturnType<typeof shownAt>;
 
 /** The same as in the middleware's `ctx.state`. */
 export type RequestState = { readonly requestId: string; readonly clientAddress: string };
@@ -71,7 +69,7 @@ export function peekRequest(
   parts: FastParts,
   request: IncomingMessage,
   fields: ReadonlySet<string>,
-  from: ClientRequest,
+  from: ClientPlace,
 ): PlainRequest | undefined {
   const { clients, guard } = parts;
   const form = peekForm(request, fields);
@@ -88,19 +86,18 @@ export function peekRequest(
  */
 function comparePlain(
   { limits, now, onSecretUsed }: FastParts,
-  { endpoint, address }: ClientRequest,
+  from: ClientPlace,
   client: Client,
   secret: string,
 ): (() => Promise<void>) | undefined {
   const { clientId, secrets, tokenEndpointAuthMethod } = client;
-  if (tokenEndpointAuthMethod === 'none' || !limits.isKnownClient(endpoint, clientId, address))
-    return undefined;
+  if (tokenEndpointAuthMethod === 'none' || !limits.isKnownClient(from, clientId)) return undefined;
   const match = findSecret(secrets, digestOf(secret), now() / 1000);
   if (match === undefined) return undefined;
   return async function count() {
-    await limits.attemptSecret(endpoint, clientId, address, () => true);
+    await limits.attemptSecret(from, clientId, () => true);
     onSecretUsed?.(client, match);
-    await limits.takeClient(endpoint, client, address);
+    await limits.takeClient(from, client);
   };
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../../world/clock.ts';
-import type { Client, Rate, RateLimits } from '../../../src/config/config.ts';
+import type { Client, RateLimits } from '../../../src/config/config.ts';
+import type { Rate } from '../../../src/config/notation.ts';
 import { silentTelemetry } from '../../../src/observability/telemetry.ts';
 import { createLimits, LIMIT_NAMES, type Limits, TooManyRequests } from '../../../src/limits/limits.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
@@ -113,11 +114,13 @@ it('a limit says how many whole seconds to wait, at least one, and then lets pas
   await expect(limits.takeAddress('logout', 'x')).resolves.toBeUndefined();
 });
 
+const place = { endpoint: 'token', address: HERE } as const;
+
 it('shares of a limit are asked for with nobody waiting, and rarely', async () => {
   const { asked, counters } = counted();
   const limits = newLimits(SHIPPED, counters);
   for (let count = 0; count < 600; count += 1) {
-    await limits.takeClient('token', client('svc'), HERE);
+    await limits.takeClient(place, client('svc'));
     if (count === 0) await new Promise((resolve) => setTimeout(resolve, 50));
   }
   // 6000 a minute: each share is a hundredth of the rest.
@@ -129,7 +132,7 @@ const attempt =
   (limits: Limits, clientId: string, address: string, isRight = false) =>
   async () => {
     const compare = secretThatIs(isRight);
-    await limits.attemptSecret('token', clientId, address, compare);
+    await limits.attemptSecret({ endpoint: 'token', address }, clientId, compare);
     return compare;
   };
 
@@ -157,7 +160,7 @@ describe('an attempt with a secret', () => {
     await attempt(limits, 'a', HERE)();
     await vi.waitFor(async () => {
       const compare = secretThatIs(true);
-      await expect(limits.attemptSecret('token', 'a', HERE, compare)).rejects.toThrow(TooManyRequests);
+      await expect(limits.attemptSecret(place, 'a', compare)).rejects.toThrow(TooManyRequests);
       expect(compare).not.toHaveBeenCalled();
     }, MACHINE_MS);
   });
@@ -166,7 +169,7 @@ describe('an attempt with a secret', () => {
     const limits = newLimits();
     await attempt(limits, 'a', HERE, true)();
     const compare = secretThatIs(false);
-    await passing(100, () => limits.attemptSecret('token', 'a', HERE, compare));
+    await passing(100, () => limits.attemptSecret(place, 'a', compare));
     expect(compare.mock.calls.length).toBeLessThanOrEqual(20);
   });
 });
