@@ -77,7 +77,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const sources: SourceList = { files: [resolve(file)], patterns: [] };
   const problems = new ProblemList();
   const refusal = () => new ConfigError(problems.list(), sources);
-  const parts = await readParts(file, { problems, sources, serviceOnly });
+  const parts = await readParts(file, problems, sources, serviceOnly);
   if (!parts) throw refusal();
   const { service } = parts;
   const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
@@ -105,17 +105,8 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   return { config, sources, hash: hashConfig(config), generatedKeys, readAt };
 }
 
-type Reading = Readonly<{
-  problems: ProblemList;
-  sources: SourceList;
-  serviceOnly: boolean | undefined;
-}>;
-
 /** Resolves undefined if the file itself has a fault, because all checks depend on it. */
-async function readParts(
-  file: string,
-  { problems, sources, serviceOnly = false }: Reading,
-): Promise<Parts | undefined> {
+async function readParts(file: string, problems: ProblemList, sources: SourceList, serviceOnly = false) {
   const document = await readDocument(file, problems);
   if (!document) return undefined;
   const whole = withoutRemoved(document, problems.notices);

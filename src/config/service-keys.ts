@@ -10,13 +10,13 @@ import type { ServiceForm } from './schema.ts';
 import { readSecret, resolveReference, type SecretContext, type SecretFiles } from './secret-reference.ts';
 import { weakness } from './secret-strength.ts';
 
-export const KEY_NAMES = ['encryption_keys', 'cookie_keys'] as const;
-export type KeyName = (typeof KEY_NAMES)[number];
-
-const REQUIRED: Readonly<Record<KeyName, string>> = {
-  encryption_keys: '32 random bytes, base64url',
-  cookie_keys: 'at least 32 random characters',
-};
+/** `needs`: what a key must be. `file`: where a generated one is kept. */
+const KEYS = {
+  encryption_keys: { needs: '32 random bytes, base64url', file: 'encryption.key' },
+  cookie_keys: { needs: 'at least 32 random characters', file: 'cookie.key' },
+} as const;
+export type KeyName = keyof typeof KEYS;
+export const KEY_NAMES = Object.keys(KEYS) as readonly KeyName[];
 
 /** Resolves the configured keys, and reports their faults. Empty if none are configured. */
 export async function resolveKeys(
@@ -26,7 +26,7 @@ export async function resolveKeys(
 ): Promise<string[]> {
   const references = service.value[name];
   if (references.length === 0 && !context.issuerIsLoopback) {
-    const message = `is required unless the issuer is on localhost: ${REQUIRED[name]}, as env:NAME or file:PATH`;
+    const message = `is required unless the issuer is on localhost: ${KEYS[name].needs}, as env:NAME or file:PATH`;
     service.report([name], message);
   }
   const keys: string[] = [];
@@ -62,20 +62,15 @@ type KeyTarget = Readonly<{
   secretFiles: SecretFiles;
 }>;
 
-const FILES: Readonly<Record<KeyName, string>> = {
-  encryption_keys: 'encryption.key',
-  cookie_keys: 'cookie.key',
-};
-
 /** The form of a generated key: 32 random bytes, base64url. */
-const KEY = /^[A-Za-z0-9_-]{43}$/;
+const GENERATED = /^[A-Za-z0-9_-]{43}$/;
 
 /** Resolves one key for each of `names`: the existing one, or a new one with a notice. Safe if many processes start at once. */
 export async function generateKeys(names: readonly KeyName[], { folder, write, secretFiles }: KeyTarget) {
   const keys: Partial<Record<KeyName, readonly string[]>> = {};
   const notices: string[] = [];
   for (const name of names) {
-    const file = join(folder, FILES[name]);
+    const file = join(folder, KEYS[name].file);
     let value = await readKey(file, secretFiles);
     if (value === undefined && write) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -96,7 +91,8 @@ async function readKey(file: string, secretFiles: SecretFiles): Promise<string |
   const resolved = await resolveReference(`file:${file}`, '', { secretFiles });
   if ('fault' in resolved) throw new Error(resolved.fault);
   // Never replaced: data that this key encrypted would be lost.
-  if (!KEY.test(resolved.value)) throw new Error(`${file} does not contain a key: restore it from a backup`);
+  if (!GENERATED.test(resolved.value))
+    throw new Error(`${file} does not contain a key: restore it from a backup`);
   return resolved.value;
 }
 
