@@ -81,10 +81,8 @@ export function createAccounts(parts: AccountsParts) {
   /** The file wins: a user in the store is hidden while the file has the same id or username. */
   const isShadowed = ({ id, username, source }: User) =>
     source === 'store' && (byId.has(id) || byUsername.has(canonicalUsername(username)));
-  function choose(ofFile: User | undefined, ofStore: User | undefined): User | undefined {
-    if (ofFile !== undefined || ofStore === undefined) return ofFile;
-    return isShadowed(ofStore) ? undefined : ofStore;
-  }
+  const choose = (ofFile: User | undefined, ofStore: User | undefined) =>
+    ofFile ?? (ofStore && !isShadowed(ofStore) ? ofStore : undefined);
 
   const isOut = ({ disabled, hasFactors }: AccountState, issued: OfSignIn | undefined) =>
     disabled || (factorsAreOff && hasFactors === true && issued?.isByPassword === true);

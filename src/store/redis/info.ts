@@ -16,25 +16,20 @@ export function parseInfo(info: string): InfoFields {
   return new Map(Array.from(lines, ([, name = '', value = '']) => [name, value]));
 }
 
-/** What a server reports of its replicas. */
-export type Replication = Readonly<{
-  role: string;
-  /** The replication ID, which changes at each promotion. */
-  history: string;
-  /** How many replicas follow it, without those that still receive its first copy. */
-  online: number;
-  /** Seconds since the slowest of them last reported its position. */
-  lagSeconds: number;
-}>;
+export type Replication = Readonly<ReturnType<typeof toReplication>>;
 
-export function toReplication(info: InfoFields): Replication {
+/** Returns what a server reports of its replicas. */
+export function toReplication(info: InfoFields) {
   const lags = [...info]
     .filter(([name, value]) => /^slave\d/.test(name) && value.includes('state=online'))
     .map(([, value]) => Number(/lag=(\d+)/.exec(value)?.[1] ?? Infinity));
   return {
     role: info.get('role') ?? '',
+    /** The replication ID, which changes at each promotion. */
     history: info.get('master_replid') ?? '',
+    /** How many replicas follow it, without those that still receive its first copy. */
     online: lags.length,
+    /** Seconds since the slowest of them last reported its position. */
     lagSeconds: Math.max(0, ...lags),
   };
 }
