@@ -9,7 +9,7 @@ import { compromiseKey, rotateByHand, runDueSteps } from '../keys/ring-actions.t
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
-import type { Clock, DocumentStore } from '../store/store.ts';
+import type { DocumentStore } from '../store/store.ts';
 import { confirm, yesOption, type YesOption } from './terminal.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, print } from './io.ts';
@@ -41,9 +41,9 @@ export function registerKeys(program: Command, io: CliIo): void {
 
 type KeysOptions = VerbOptions & ListOptions;
 
-async function list({ config, keyStore, now }: KeysContext, options: KeysOptions, io: CliIo): Promise<void> {
+async function list({ config, keyStore }: KeysContext, options: KeysOptions, io: CliIo): Promise<void> {
   const { generation, keys: stored } = await keyStore.load();
-  const keys = reportKeys(stored, now());
+  const keys = reportKeys(stored, keyStore.now());
   const { kekId } = new Vault(config.encryptionKeys);
   await printKeys(io, options, { json: { generation, encryption_key: kekId, keys }, keys });
 }
@@ -67,14 +67,14 @@ function printKeys(
   });
 }
 
-async function rotate({ keyStore, now }: KeysContext, options: KeysOptions, io: CliIo): Promise<void> {
+async function rotate({ keyStore }: KeysContext, options: KeysOptions, io: CliIo): Promise<void> {
   const before = await keyStore.load();
   // First, because a step that it schedules is no longer due afterwards.
-  const appointed = await rotateByHand(keyStore, now);
-  const ring = await runDueSteps(keyStore, now, appointed);
+  const appointed = await rotateByHand(keyStore);
+  const ring = await runDueSteps(keyStore, appointed);
   const { generation } = ring;
   const changed = generation !== before.generation;
-  const keys = reportKeys(ring.keys, now());
+  const keys = reportKeys(ring.keys, keyStore.now());
   if (!changed && options.json !== true) io.stderr.write('Nothing to change.\n');
   await printKeys(io, options, { json: { changed, generation, keys }, keys });
 }
@@ -91,15 +91,16 @@ export function findKid(kids: readonly string[], typed: string): string {
 }
 
 /** Revokes a key. The reserve key signs instead. */
-async function compromise({ keyStore, now }: KeysContext, kid: string) {
+async function compromise({ keyStore }: KeysContext, kid: string) {
   const before = await keyStore.load();
-  const ring = await compromiseKey(keyStore, kid, now);
+  const ring = await compromiseKey(keyStore, kid);
   const { generation } = ring;
   const changed = generation !== before.generation;
   const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
-  const active = activeKey(familyOf(ring, alg), now())?.kid;
-  const cachedUntil = toIso(now() + keyStore.timing.cache * 1000);
-  const keys = reportKeys(ring.keys, now());
+  const { now, timing } = keyStore.moment;
+  const active = activeKey(familyOf(ring, alg), now)?.kid;
+  const cachedUntil = toIso(now + timing.cache * 1000);
+  const keys = reportKeys(ring.keys, now);
   return {
     value: { kid, changed, active, verifier_caches_end: cachedUntil, generation, keys },
     text: changed
@@ -109,11 +110,7 @@ async function compromise({ keyStore, now }: KeysContext, kid: string) {
   };
 }
 
-type KeysContext = Readonly<{
-  config: KeyConfig;
-  keyStore: KeyStore;
-  now: Clock;
-}>;
+type KeysContext = { readonly config: KeyConfig; readonly keyStore: KeyStore };
 
 const NO_KEYS = 'there are no signing keys yet: start the service once to create them';
 
@@ -126,11 +123,9 @@ export async function withKeys(
   const config = await readService(file, process);
   if (!isStoreMade(config.store)) throw new CommandError(NO_KEYS);
   await withStore(config.store, async (store) => {
-    const { documents } = store;
-    const { now } = store.clock;
-    await assertStarted(documents);
+    await assertStarted(store.documents);
     const keyStore = keyStoreFor({ ...config, issuer: anyIssuer ? undefined : config.issuer }, store);
-    await use({ config, keyStore, now });
+    await use({ config, keyStore });
   });
 }
 

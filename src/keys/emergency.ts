@@ -1,15 +1,15 @@
 // Revokes a leaked signing key: it leaves the ring at once, and the reserve signs. Pure, like schedule.ts.
 import { ALGORITHMS } from '../config/signing-algorithms.ts';
-import { canSign, KeyringError, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
+import { canSign, KeyringError, type Moment, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
 import { withReserve } from './schedule.ts';
-import type { Timing } from '../config/key-times.ts';
 
 /**
  * Removes `kid` from the ring for good, and starts a new schedule: if no other key may be signing, the reserve that verifiers have
  * known longest signs at once. `newKey` becomes the reserve if none is left. Returns the same ring if the kid is already compromised
  * or gone. Throws KeyringError for an unknown kid.
  */
-export function compromise(ring: Ring, kid: string, now: number, timing: Timing, newKey?: NewKey): Ring {
+export function compromise(ring: Ring, kid: string, at: Moment, newKey?: NewKey): Ring {
+  const { now } = at;
   const leaked = ring.keys.find((key) => key.kid === kid);
   if (!leaked) {
     if (ring.gone.some((tombstone) => tombstone.kid === kid)) return ring;
@@ -19,13 +19,13 @@ export function compromise(ring: Ring, kid: string, now: number, timing: Timing,
   const marked = ring.keys.map((key) =>
     key === leaked ? { ...key, compromisedAt: now, sealed: undefined } : key,
   );
-  const left = { ...ring, keys: withSuccessor(marked, now, timing) };
+  const left = { ...ring, keys: withSuccessor(marked, at) };
   // An algorithm other than RS256 may have no key left: it starts again, or is being removed.
   const isKept = leaked.alg === ALGORITHMS[0] || (newKey !== undefined && canSign(left, now));
   return isKept ? withReserve(left, now, newKey) : left;
 }
 
-function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): readonly RingKey[] {
+function withSuccessor(keys: readonly RingKey[], { now, timing }: Moment): readonly RingKey[] {
   const reach = now + ms(timing.skew);
   // Backdated by the skew, so that every node that reads this ring applies it at once, whatever its clock.
   const at = now - ms(timing.skew);

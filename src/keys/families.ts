@@ -1,9 +1,8 @@
 // The keys of one algorithm are a family. Each family has its own active key, reserve and schedule, by the same rules. The ring has
 // all families, and a change of one leaves the others as they are.
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
-import { canSign, ms, reserveKeys, type Ring, stateOf } from './ring.ts';
+import { canSign, type Moment, ms, reserveKeys, type Ring, stateOf } from './ring.ts';
 import { begin, bury, plannedSteps, type Step, verifiesUntil } from './schedule.ts';
-import type { Timing } from '../config/key-times.ts';
 
 /** The ring with one family only, as the rules need it (ring.ts, schedule.ts, emergency.ts). */
 export const familyOf = (ring: Ring, alg: Algorithm): Ring => ({
@@ -28,27 +27,22 @@ export function changeFamily(ring: Ring, alg: Algorithm, change: (family: Ring) 
 type FamilyStep = Step & { readonly alg: Algorithm };
 
 /** The earliest step of all families. `wanted`: the algorithms of the file. */
-export function nextFamilyStep(
-  ring: Ring,
-  wanted: readonly Algorithm[],
-  now: number,
-  timing: Timing,
-): FamilyStep | undefined {
+export function nextFamilyStep(ring: Ring, wanted: readonly Algorithm[], at: Moment): FamilyStep | undefined {
   function stepsOf(alg: Algorithm): readonly Step[] {
     const family = familyOf(ring, alg);
     const isWanted = wanted.includes(alg);
     // No key of this algorithm signs, or will: its first key signs at once, as at a first start. RS256 always has one.
-    if (isWanted && alg !== ALGORITHMS[0] && !canSign(family, now)) {
-      const at = Math.max(0, ...ring.keys.map((key) => key.publishedAt));
-      return [{ kind: 'begin', at, needsKey: true, take: (newKey) => begin(family, now, timing, newKey) }];
+    if (isWanted && alg !== ALGORITHMS[0] && !canSign(family, at.now)) {
+      const due = Math.max(0, ...ring.keys.map((key) => key.publishedAt));
+      return [{ kind: 'begin', at: due, needsKey: true, take: (newKey) => begin(family, at, newKey) }];
     }
-    const planned = family.keys.length === 0 ? [] : plannedSteps(family, now, timing);
+    const planned = family.keys.length === 0 ? [] : plannedSteps(family, at);
     if (isWanted) return planned;
     // No new key of the family will sign. Its existing keys end as scheduled.
     return planned.flatMap((step): readonly Step[] => {
       if (step.kind === 'publish') return [];
       if (step.kind !== 'activate') return [step];
-      return [{ kind: 'drop', at: step.at, take: () => drop(family, now, timing) }];
+      return [{ kind: 'drop', at: step.at, take: () => drop(family, at) }];
     });
   }
 
@@ -62,7 +56,7 @@ export function nextFamilyStep(
 }
 
 /** Ends a family: no new key of it will sign. Keys that signed still verify; others are removed. */
-export function drop(family: Ring, now: number, timing: Timing): Ring {
+export function drop(family: Ring, { now, timing }: Moment): Ring {
   const left = reserveKeys(family).reduce((ring, { kid }) => bury(ring, kid, now), family);
   // Backdated by the skew, so that no node signs with it after reading the ring, whatever its clock.
   const end = { retireAt: now - ms(timing.skew), removeAt: verifiesUntil(now, timing) };

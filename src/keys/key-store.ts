@@ -6,15 +6,8 @@ import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { KeyMaterial } from './generate-key.ts';
 import { assertIssuer, belongsTo, openPepper, pepperId, sealPepper } from './installation.ts';
 import { sealKey, toKeySet, type KeySet } from './key-set.ts';
-import type { NewKey, Ring } from './ring.ts';
-import {
-  type DecodedRing,
-  decodeRing,
-  encodeRing,
-  KEYS_COLLECTION,
-  PEPPER_ID,
-  RING_ID,
-} from './ring-document.ts';
+import type { Moment, NewKey, Ring } from './ring.ts';
+import { decodeRing, encodeRing, KEYS_COLLECTION, PEPPER_ID, RING_ID } from './ring-document.ts';
 import { begin, withReserve } from './schedule.ts';
 import type { Timing } from '../config/key-times.ts';
 import { KeyStoreError, type Vault } from './vault.ts';
@@ -63,8 +56,13 @@ export class KeyStore {
     this.#options = { ...this.#options, ...settings };
   }
 
-  get timing(): Timing {
-    return this.#options.timing;
+  /** The clock of the store. */
+  get now(): Clock {
+    return this.#options.now;
+  }
+
+  get moment(): Moment {
+    return { now: this.now(), timing: this.#options.timing };
   }
 
   get algorithms(): readonly Algorithm[] {
@@ -145,10 +143,10 @@ export class KeyStore {
   async #createFirst(): Promise<Ring> {
     const pepper = randomBytes(PEPPER_BYTES);
     const [active, reserve] = [await this.newKey(), await this.newKey()];
-    const now = this.#options.now();
+    const { moment } = this;
     const installation = { pepper: pepperId(pepper), issuer: this.#options.issuer };
     const empty = { generation: 1, keys: [], gone: [], installation };
-    const ring = withReserve(begin(empty, now, this.timing, active), now, reserve);
+    const ring = withReserve(begin(empty, moment, active), moment.now, reserve);
     // If another process was first, its ring is used.
     if (!(await this.#write(ring, 0, pepper))) return this.ensure();
     this.#pepper = pepper;
@@ -179,8 +177,8 @@ export class KeyStore {
     this.#assertOwn(decoded?.ring, sealedPepper);
     if (!decoded && sealedPepper === undefined && highest === 0) return undefined;
     if (!decoded) throw new KeyStoreError('missing', `${GONE}${advice}`);
-    const { ring } = decoded;
-    assertNewest(decoded, highest);
+    const { ring, isInPlace } = decoded;
+    assertNewest(ring, isInPlace, highest);
     this.#highest = Math.max(this.#highest, ring.generation);
     return { ring, version: document.version, sealedPepper };
   }
@@ -211,7 +209,7 @@ export class KeyStore {
   }
 }
 
-function assertNewest({ ring: { generation }, isInPlace }: DecodedRing, highest: number): void {
+function assertNewest({ generation }: Ring, isInPlace: boolean, highest: number): void {
   if (generation >= highest && isInPlace) return;
   const seen = generation < highest ? `: generation ${highest} was seen, this is ${generation}` : '';
   throw new KeyStoreError('rolled_back', `an older key ring was restored${seen}`);

@@ -1,6 +1,5 @@
 // The changes of the stored ring, each as one compare-and-set: the step that is due, a manual rotation, an emergency, a rewrap. For
 // the rotation job and the command line.
-import type { Clock } from '../store/store.ts';
 import { compromise } from './emergency.ts';
 import { changeFamily, drop, familiesIn, familyOf, nextFamilyStep } from './families.ts';
 import { rewrapKey } from './key-set.ts';
@@ -18,18 +17,18 @@ const MAX_STEPS = 100;
  */
 export async function runDueSteps(
   keyStore: KeyStore,
-  now: Clock,
   known?: Ring,
   algorithms = keyStore.algorithms,
 ): Promise<Ring> {
-  const dueStep = (ring: Ring, at: number) => {
-    const next = nextFamilyStep(ring, algorithms, at, keyStore.timing);
-    return next !== undefined && next.at <= at ? next : undefined;
+  const dueStep = (ring: Ring) => {
+    const at = keyStore.moment;
+    const next = nextFamilyStep(ring, algorithms, at);
+    return next !== undefined && next.at <= at.now ? next : undefined;
   };
   let ring = known ?? (await keyStore.load());
-  for (let count = 0; count < MAX_STEPS && dueStep(ring, now()) !== undefined; count += 1) {
+  for (let count = 0; count < MAX_STEPS && dueStep(ring) !== undefined; count += 1) {
     ring = await keyStore.update(async (current) => {
-      const due = dueStep(current, now());
+      const due = dueStep(current);
       if (due === undefined) return current;
       return due.take(due.needsKey ? await keyStore.newKey(due.alg) : undefined);
     });
@@ -38,22 +37,24 @@ export async function runDueSteps(
 }
 
 /** `keys rotate`: the earliest change of each family that all verifiers will know. Families that aren't configured end. */
-export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
+export function rotateByHand(keyStore: KeyStore): Promise<Ring> {
   return keyStore.update(async (ring) => {
     let rotated = ring;
+    const { now } = keyStore;
     for (const alg of familiesIn(ring)) {
       const family = familyOf(ring, alg);
       if (scheduledKeys(family, now()).length > 0) continue;
       if (!keyStore.algorithms.includes(alg)) {
         if (canSign(family, now()))
-          rotated = changeFamily(rotated, alg, (keys) => drop(keys, now(), keyStore.timing));
+          rotated = changeFamily(rotated, alg, (keys) => drop(keys, keyStore.moment));
         continue;
       }
       // A new family may have no reserve yet.
       const reserve = reserveKeys(family).length === 0 ? await keyStore.newKey(alg) : undefined;
       const newKey = await keyStore.newKey(alg);
+      const at = keyStore.moment;
       rotated = changeFamily(rotated, alg, (keys) =>
-        appoint(withReserve(keys, now(), reserve), now(), now(), keyStore.timing, newKey),
+        appoint(withReserve(keys, at.now, reserve), at.now, at, newKey),
       );
     }
     return rotated;
@@ -61,12 +62,12 @@ export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
 }
 
 /** `keys compromise`. Throws for an unknown kid. */
-export function compromiseKey(keyStore: KeyStore, kid: string, now: Clock): Promise<Ring> {
+export function compromiseKey(keyStore: KeyStore, kid: string): Promise<Ring> {
   return keyStore.update(async (ring) => {
     // A removed or unknown key passes the same checks.
     const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
     const newKey = keyStore.algorithms.includes(alg) ? await keyStore.newKey(alg) : undefined;
-    return changeFamily(ring, alg, (family) => compromise(family, kid, now(), keyStore.timing, newKey));
+    return changeFamily(ring, alg, (family) => compromise(family, kid, keyStore.moment, newKey));
   });
 }
 

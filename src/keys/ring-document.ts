@@ -21,14 +21,8 @@ export function encodeRing(ring: Ring, version: number, vault: Vault): string {
   return JSON.stringify({ v, body, checksum: vault.checksum(PURPOSE, body) });
 }
 
-export type DecodedRing = Readonly<{
-  ring: Ring;
-  /** False: this text has another version than its document, so an older one was restored. */
-  isInPlace: boolean;
-}>;
-
 /** Throws KeyStoreError `unsupported`, `unreadable`, `tampered` or `empty`, naming the encryption key. */
-export function decodeRing(value: string, version: number, vault: Vault): DecodedRing {
+export function decodeRing(value: string, version: number, vault: Vault) {
   const { v, body, checksum } = parseJsonObject(value) ?? {};
   if (v !== undefined && v !== 1 && v !== 2) {
     throw new KeyStoreError(
@@ -43,5 +37,7 @@ export function decodeRing(value: string, version: number, vault: Vault): Decode
   // The checksum held, so this is what encodeRing wrote.
   const { ring, writtenAs }: Body = JSON.parse(body);
   if (ring.keys.length === 0) throw new KeyStoreError('empty', 'the key ring in the store has no key');
-  return { ring, isInPlace: writtenAs === version };
+  /** False: this text has another version than its document, so an older one was restored. */
+  const isInPlace = writtenAs === version;
+  return { ring, isInPlace };
 }

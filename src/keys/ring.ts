@@ -1,5 +1,6 @@
 // The ring of signing keys as plain data, and the state of each key at a time. All times are epoch milliseconds.
 import type { JWK } from 'jose';
+import type { Timing } from '../config/key-times.ts';
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
 
 export type KeyState = 'published' | 'active' | 'retired' | 'removed' | 'compromised';
@@ -44,6 +45,9 @@ export type Ring = Readonly<{
   /** `pepper`: identifies it without revealing it. */
   installation?: { readonly pepper: string; readonly issuer?: string | undefined } | undefined;
 }>;
+
+/** The current time, and the times that the configuration sets. */
+export type Moment = { readonly now: number; readonly timing: Timing };
 
 /** The requested ring or change is invalid. */
 export class KeyringError extends Error {}

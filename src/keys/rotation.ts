@@ -19,7 +19,6 @@ export type Timer = (fire: () => void, delayMs: number) => () => void;
 
 type RotationOptions = Readonly<{
   keyStore: KeyStore;
-  now: Clock;
   /** Called with each new view of the ring, one at a time. The swap counts once it resolves. If it rejects, the old set stays. */
   onKeySet: (keySet: KeySet) => Promise<void> | void;
   onError: (error: unknown) => void;
@@ -33,6 +32,7 @@ const startTimer: Timer = (fire, delayMs) => {
 
 export class Rotation {
   readonly #options: RotationOptions;
+  readonly #now: Clock;
   #ring: Ring | undefined;
   /** The key set that the service uses. */
   #served: { readonly keySet: KeySet; readonly view: string } | undefined;
@@ -50,11 +50,12 @@ export class Rotation {
 
   constructor(options: RotationOptions) {
     this.#options = options;
+    this.#now = options.keyStore.now;
   }
 
   /** Provides the first key set and starts to poll. Rejects if the keys can't be used. */
   async start(): Promise<void> {
-    const at = this.#options.now();
+    const at = this.#now();
     this.#ring = await this.#options.keyStore.load();
     this.#readAt = at;
     await this.#swap();
@@ -72,9 +73,9 @@ export class Rotation {
 
   /** Resolves a key set with a signing key for each of these. Throws as the store does. */
   async begin(algorithms: readonly Algorithm[]): Promise<KeySet> {
-    const { keyStore, now } = this.#options;
+    const { keyStore } = this.#options;
     const wanted = [...keyStore.algorithms, ...algorithms];
-    return keyStore.toKeySet(await runDueSteps(keyStore, now, undefined, wanted), now());
+    return keyStore.toKeySet(await runDueSteps(keyStore, undefined, wanted));
   }
 
   /** The ring as last read. Throws before `start`. */
@@ -85,7 +86,7 @@ export class Rotation {
 
   /** False if the key set wasn't confirmed within the lease: other nodes may have removed keys. The response is then 503. */
   signingAllowed(keySet = this.#served?.keySet): boolean {
-    const now = this.#options.now();
+    const now = this.#now();
     const before = (keySet && this.#replaced.get(keySet)) ?? this.#confirmedAt;
     const confirmedAt = Math.min(before, this.#confirmedAt);
     // A clock that was set back would stretch the lease.
@@ -94,7 +95,7 @@ export class Rotation {
 
   /** Why this node should get no requests, one line each. Empty while its keys are up to date. */
   problems(): readonly string[] {
-    const now = this.#options.now();
+    const now = this.#now();
     const problems = this.#problem === undefined ? [] : [`the stored keys can't be used: ${this.#problem}`];
     if (isOverdue(this.#readAt, now)) {
       problems.push(`the key ring could not be read for ${secondsSince(this.#readAt, now)} s`);
@@ -110,14 +111,14 @@ export class Rotation {
   }
 
   async #turn(): Promise<void> {
-    const { keyStore, now } = this.#options;
+    const { keyStore } = this.#options;
     const isRead = await this.#attempt(async () => {
       // If the process was suspended during the read, the result may be old: read again.
       do {
-        const at = now();
+        const at = this.#now();
         this.#ring = await keyStore.load();
         this.#readAt = at;
-      } while (now() - this.#readAt > LEASE_MS);
+      } while (this.#now() - this.#readAt > LEASE_MS);
       this.#problem = undefined;
     });
     // Swaps before the steps, so that a compromise never waits for a new key. Also without the store, because scheduled keys start
@@ -127,7 +128,7 @@ export class Rotation {
     // A set that can't be swapped in isn't confirmed: the served one may have a key that others have removed.
     if (isSwapped) this.#confirmedAt = this.#readAt;
     await this.#attempt(async () => {
-      this.#ring = await runDueSteps(keyStore, now, this.#ring);
+      this.#ring = await runDueSteps(keyStore, this.#ring);
       await this.#swap();
     });
   }
@@ -148,11 +149,11 @@ export class Rotation {
   }
 
   async #swap(): Promise<void> {
-    const { keyStore, now, onKeySet } = this.#options;
+    const { keyStore, onKeySet } = this.#options;
     if (!this.#ring) return;
     // After the lease, this node signs nothing, and other nodes may have changed the schedule. So the published keys stay as
     // they are, and no key is removed by an old schedule.
-    const at = Math.min(now(), this.#readAt + LEASE_MS);
+    const at = Math.min(this.#now(), this.#readAt + LEASE_MS);
     const view = viewOf(this.#ring, at);
     if (view === this.#served?.view) return;
     const keySet = keyStore.toKeySet(this.#ring, at);
@@ -164,10 +165,10 @@ export class Rotation {
   /** Schedules the next turn after this one, so that two swaps never overlap. */
   #arm(): void {
     if (!this.#isRunning) return;
-    const { now, timer = startTimer } = this.#options;
+    const { timer = startTimer } = this.#options;
     this.#cancelTimer = timer(() => {
       this.#lastTurn = this.#turn().then(() => this.#arm());
-    }, this.#delay(now()));
+    }, this.#delay(this.#now()));
   }
 
   /** Time until the next poll, or until a scheduled change before it. */

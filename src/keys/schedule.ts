@@ -6,6 +6,7 @@ import {
   ms,
   reserveKeys,
   scheduledKeys,
+  type Moment,
   type NewKey,
   type Ring,
   type RingKey,
@@ -27,11 +28,17 @@ export type Step = Readonly<{
 }>;
 
 /** All planned steps, in no order. */
-export function plannedSteps(ring: Ring, now: number, timing: Timing): readonly Step[] {
+export function plannedSteps(ring: Ring, at: Moment): readonly Step[] {
+  const { now, timing } = at;
   const steps: Step[] = [];
   if (reserveKeys(ring).length === 0) {
-    const at = Math.max(0, ...ring.keys.map((key) => key.publishedAt));
-    steps.push({ kind: 'publish', at, needsKey: true, take: (newKey) => withReserve(ring, now, newKey) });
+    const due = Math.max(0, ...ring.keys.map((key) => key.publishedAt));
+    steps.push({
+      kind: 'publish',
+      at: due,
+      needsKey: true,
+      take: (newKey) => withReserve(ring, now, newKey),
+    });
   }
   const since = activeKey(ring, now)?.activateAt;
   if (since !== undefined && scheduledKeys(ring, now).length === 0) {
@@ -40,14 +47,14 @@ export function plannedSteps(ring: Ring, now: number, timing: Timing): readonly 
       kind: 'activate',
       at: planned - ms(timing.publishAhead),
       needsKey: true,
-      take: (newKey) => appoint(ring, planned, now, timing, newKey),
+      take: (newKey) => appoint(ring, planned, at, newKey),
     });
   }
-  for (const key of ring.keys) steps.push(...stepsOf(key, ring, now, timing));
+  for (const key of ring.keys) steps.push(...stepsOf(key, ring, at));
   return steps;
 }
 
-function stepsOf(key: RingKey, ring: Ring, now: number, timing: Timing): readonly Step[] {
+function stepsOf(key: RingKey, ring: Ring, { now, timing }: Moment): readonly Step[] {
   const { kid, sealed, retireAt, removeAt, compromisedAt } = key;
   const remove = () => bury(ring, kid, now);
   const edit = (change: Partial<RingKey>): Ring => ({
@@ -78,7 +85,7 @@ export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined)
 }
 
 /** `newKey` signs at once: verifiers fetch the key set when they meet a kid that they don't know. */
-export function begin(ring: Ring, now: number, timing: Timing, newKey: NewKey | undefined): Ring {
+export function begin(ring: Ring, { now, timing }: Moment, newKey: NewKey | undefined): Ring {
   // Backdated by the skew, so that a node with a slower clock also has a key at once.
   return publish(ring, newKey, { publishedAt: now, activateAt: now - ms(timing.skew) });
 }
@@ -92,27 +99,21 @@ function publish(ring: Ring, key: NewKey | undefined, times: Omit<RingKey, keyof
 }
 
 /** Schedules the first reserve to sign from `wished`, or once all verifiers will know it, and the key before it until then. */
-export function appoint(
-  ring: Ring,
-  wished: number,
-  now: number,
-  timing: Timing,
-  newKey: NewKey | undefined,
-): Ring {
+export function appoint(ring: Ring, wished: number, at: Moment, newKey: NewKey | undefined): Ring {
   const next = reserveKeys(ring)[0];
   if (!next) throw new KeyringError('the ring has no key that could sign next');
-  const at = Math.max(wished, earliestActivation(next, now, timing));
+  const activateAt = Math.max(wished, earliestActivation(next, at));
   const keys = ring.keys.map((key) => {
-    if (key.kid === next.kid) return { ...key, activateAt: at };
+    if (key.kid === next.kid) return { ...key, activateAt };
     const isBefore =
       key.compromisedAt === undefined && key.activateAt !== undefined && key.retireAt === undefined;
-    return isBefore ? { ...key, retireAt: at, removeAt: verifiesUntil(at, timing) } : key;
+    return isBefore ? { ...key, retireAt: activateAt, removeAt: verifiesUntil(activateAt, at.timing) } : key;
   });
-  return withReserve({ ...ring, keys }, now, newKey);
+  return withReserve({ ...ring, keys }, at.now, newKey);
 }
 
 // Two bounds: verifiers must have had time to fetch the key, and every node must have read the schedule before it applies.
-const earliestActivation = (key: RingKey, now: number, timing: Timing): number =>
+const earliestActivation = (key: RingKey, { now, timing }: Moment): number =>
   Math.max(key.publishedAt + ms(timing.publishToActivate), now + ms(timing.propagation + timing.skew));
 
 /** When the last token of a key that retires at `retireAt` has expired for all verifiers, caches and clock skew included. */

@@ -8,6 +8,7 @@ import { ROUTE_NAMES } from '../http/route-name.ts';
 import { createListener } from '../http/server.ts';
 import { list } from '../features/index.ts';
 import type { Job } from '../oidc/job.ts';
+import { nextFamilyStep } from '../keys/families.ts';
 import { keySettingsOf, openKeys } from '../keys/open-keys.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
@@ -156,7 +157,6 @@ async function compose(
   // Triggers a replacement, as the caller does with a changed configuration.
   const rotation = new Rotation({
     keyStore,
-    now: store.clock.now,
     onKeySet: (keySet) => replace({ keySet }),
     onError: (error) => log.error({ err: error }, 'the key ring could not be read or rotated'),
     timer: options.rotationTimer,
@@ -175,8 +175,7 @@ async function compose(
       ...(serving() ?? first),
       store,
       status: await readStatus(),
-      rotation,
-      timing: keyStore.timing,
+      nextStepAt: nextFamilyStep(rotation.ring(), keyStore.algorithms, keyStore.moment)?.at,
     }),
     ...(await unopened(status.wanted())).keys.map((key) => ['encryption_key_missing', 1, { key }] as const),
   ]);

@@ -2,9 +2,6 @@
 import type { Config } from '../config/config.ts';
 import { secretId } from '../config/secret-strength.ts';
 import { type Status, summaryOf } from '../http/management.ts';
-import type { Rotation } from '../keys/rotation.ts';
-import { nextFamilyStep } from '../keys/families.ts';
-import type { Timing } from '../config/key-times.ts';
 import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
 import { measured } from '../store/measured.ts';
 import type { Snapshot } from '../observability/metrics.ts';
@@ -69,10 +66,10 @@ function toProblem(error: unknown): string {
 }
 
 type SnapshotParts = Readonly<{
-  config: Pick<Config, 'clients' | 'signingKeys'>;
+  config: Pick<Config, 'clients'>;
   status: Status;
-  rotation: Rotation;
-  timing: Timing;
+  /** When the next step of the key rotation is due, in epoch milliseconds. */
+  nextStepAt: number | undefined;
   store: Store;
   views: Views;
 }>;
@@ -81,8 +78,7 @@ type SnapshotParts = Readonly<{
 const MOST_SECRETS = 200;
 const SECRET_ENDS = 'client_secret_expiry_timestamp_seconds';
 
-export function snapshotOf({ config, status, views, rotation, timing, store }: SnapshotParts): Snapshot {
-  const step = nextFamilyStep(rotation.ring(), config.signingKeys.algorithms, store.clock.now(), timing);
+export function snapshotOf({ config, status, views, nextStepAt, store }: SnapshotParts): Snapshot {
   const ends = config.clients.flatMap(({ clientId, secrets }) =>
     secrets.flatMap(({ expiresAt, ...secret }) => {
       if (expiresAt === undefined) return [];
@@ -93,7 +89,7 @@ export function snapshotOf({ config, status, views, rotation, timing, store }: S
   return [
     ...summaryOf(status),
     // NaN without a next step: no comparison with it is true, so no alert fires.
-    ['signing_key_next_step_timestamp_seconds', (step?.at ?? Number.NaN) / 1000],
+    ['signing_key_next_step_timestamp_seconds', (nextStepAt ?? Number.NaN) / 1000],
     ...ends.toSorted(([, one], [, other]) => one - other).slice(0, MOST_SECRETS),
     ['view_faults', views.faultCount()],
     ...(store.warnings?.() ?? []).map((warning) => ['store_warning', 1, { warning }] as const),

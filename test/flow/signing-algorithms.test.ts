@@ -43,7 +43,7 @@ async function keySet(node: Node): Promise<readonly Jwk[]> {
   return body['keys'] as Jwk[];
 }
 
-const rotate = (node: Node) => withKeys(node, ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
+const rotate = (node: Node) => withKeys(node, ({ keyStore }) => rotateByHand(keyStore));
 
 /** The status of a request with this hint; 200 if the hint is accepted. */
 async function hinted(node: Node, hint: unknown): Promise<number> {
@@ -178,7 +178,7 @@ describe('keys of four algorithms', () => {
       const { kid: leaked = '' } = decodeProtectedHeader(idToken);
       const before = await keySet(node);
       const heir = before.filter((key) => key.alg === alg)[1]?.kid;
-      await withKeys(node, ({ keyStore }) => compromiseKey(keyStore, leaked, () => Date.now()));
+      await withKeys(node, ({ keyStore }) => compromiseKey(keyStore, leaked));
       await node.turn();
       expect(await hinted(node, idToken)).toBe(400);
       const after = await keySet(node);

@@ -31,7 +31,7 @@ eachStore(
       const [, next = ''] = await publishedKids(world());
       expect(await recordsOf(() => undefined)).toEqual([]);
 
-      const rotate = () => rotateByHand(keyStoreOf(world().openedStore), () => Date.now());
+      const rotate = () => rotateByHand(keyStoreOf(world().openedStore));
       const planned = await recordsOf(rotate);
       const published = await publishedKids(world());
       expect(published).toHaveLength(3);
@@ -47,7 +47,7 @@ eachStore(
       });
 
       const keyStore = keyStoreOf(world().openedStore);
-      const gone = await recordsOf(() => compromiseKey(keyStore, next, () => Date.now()));
+      const gone = await recordsOf(() => compromiseKey(keyStore, next));
       const heir = await kidOf();
       expect(heir).not.toBe(next);
       expect(gone.at(-1)).toEqual({

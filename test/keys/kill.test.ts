@@ -50,7 +50,7 @@ async function runStep(orders: Orders): Promise<NodeJS.Signals | number | null> 
 }
 
 const nextStep = (ring: Ring, algorithms: readonly Algorithm[], now: number) =>
-  nextFamilyStep(ring, algorithms, now, TIMING);
+  nextFamilyStep(ring, algorithms, { now, timing: TIMING });
 
 /** One installation: its store, its clock, and the use of its keys. */
 class Installation {
@@ -131,12 +131,12 @@ class Installation {
       if (next < due.at) continue;
       if (due.kind === kind) met += 1;
       if (met === count) return;
-      await runDueSteps(this.#keyStore, () => this.now);
+      await runDueSteps(this.#keyStore);
     }
   }
 
   async runDue(): Promise<Ring> {
-    return runDueSteps(this.#keyStore, () => this.now);
+    return runDueSteps(this.#keyStore);
   }
 }
 

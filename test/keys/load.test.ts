@@ -139,7 +139,7 @@ describe('a new key set', () => {
   it(`fails no request: ${FLOWS} code flows and more machine tokens while engines are swapped`, async () => {
     moveClock(2 * HOUR);
     await node.turn();
-    await withKeys(node, ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
+    await withKeys(node, ({ keyStore }) => rotateByHand(keyStore));
 
     const over = new AbortController();
     let swaps = 0;

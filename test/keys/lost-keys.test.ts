@@ -129,7 +129,7 @@ eachStore(
       const other = keyStoreOf(world().openedStore);
       await other.ensure();
       // Works however often the other installation has rotated.
-      const kids = (await rotateByHand(other, Date.now)).keys.map(({ kid }) => kid);
+      const kids = (await rotateByHand(other)).keys.map(({ kid }) => kid);
       await turns.turn();
       expect(await readiness(world())).toEqual({
         status: 503,
@@ -170,7 +170,7 @@ describe('nodes whose Redis is emptied', () => {
     const kids = await publishedKids(first);
     await client.save();
     const opened = await openStore(toStoreConfig(redis.url));
-    await rotateByHand(keyStoreOf(opened), Date.now);
+    await rotateByHand(keyStoreOf(opened));
     await opened.close();
     await first.turn();
     expect(await publishedKids(first)).toHaveLength(3);

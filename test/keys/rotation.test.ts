@@ -164,7 +164,7 @@ describe('three rotations of three algorithms under traffic', () => {
     // Twice by hand, right after caches were filled: the second time the reserve is a key that no verifier has fetched yet.
     for (const count of [5, 6]) {
       await traffic();
-      await withKeys(nodes[0], ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
+      await withKeys(nodes[0], ({ keyStore }) => rotateByHand(keyStore));
       await advance(0);
       while (ALGORITHMS.some((alg) => watch.signers(alg).length < count)) {
         await advance(20 * MINUTE);
@@ -242,9 +242,7 @@ describe('three rotations of three algorithms under traffic', () => {
     expect(await introspect(nodes[1], jwt)).toMatchObject({ active: true });
 
     const leakedAt = seconds();
-    const ring = await withKeys(nodes[0], ({ keyStore }) =>
-      compromiseKey(keyStore, leaked, () => Date.now()),
-    );
+    const ring = await withKeys(nodes[0], ({ keyStore }) => compromiseKey(keyStore, leaked));
     for (const node of nodes) await node.turn();
     for (const node of nodes) {
       expect(await introspect(node, jwt)).toEqual({ active: false });
@@ -254,7 +252,7 @@ describe('three rotations of three algorithms under traffic', () => {
     expect(kidOf(await machineToken(nodes[0], 'reports.read'))).toBe(heir);
 
     // The runbook: a key that no verifier knows signs soon, which refreshes caches that never expire.
-    await withKeys(nodes[0], ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
+    await withKeys(nodes[0], ({ keyStore }) => rotateByHand(keyStore));
     const refusedAfter = new Map<string, number>();
     while (refusedAfter.size < verifiers.length && seconds() < leakedAt + 2 * HOUR) {
       const fresh = await machineToken(nodes[1], 'reports.read');

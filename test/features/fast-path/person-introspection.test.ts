@@ -93,7 +93,7 @@ describe.each(Object.entries(STORES))('introspection of a person’s token, on %
     for (const [index, way] of (['fast', 'engine'] as const).entries()) {
       const { kid = '' } = decodeProtectedHeader(states.tokens[index]?.['live'] ?? '');
       const store = states.both.sides[index]?.world.openedStore;
-      if (store !== undefined) await compromiseKey(keyStoreOf(store), kid, () => Date.now());
+      if (store !== undefined) await compromiseKey(keyStoreOf(store), kid);
       await turns[way].turn();
     }
     states.both.forget();

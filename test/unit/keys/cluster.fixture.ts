@@ -59,7 +59,7 @@ class Node {
     this.ring = await this.keyStore.load();
     this.confirmedAt = this.now();
     await this.attempt(async () => {
-      this.ring = await runDueSteps(this.keyStore, this.now);
+      this.ring = await runDueSteps(this.keyStore);
     });
   }
 
@@ -127,7 +127,7 @@ export class Cluster {
     const node = this.#node(index);
     if (node.isCut) return;
     await node.attempt(async () => {
-      node.ring = await rotateByHand(node.keyStore, node.now);
+      node.ring = await rotateByHand(node.keyStore);
     });
     this.#observe();
     await this.#pollAll(false);
@@ -139,7 +139,7 @@ export class Cluster {
     const live = publishedKeys(node.ring, node.now());
     const kid = live[which % live.length]?.kid ?? '';
     await node.attempt(async () => {
-      node.ring = await compromiseKey(node.keyStore, kid, node.now);
+      node.ring = await compromiseKey(node.keyStore, kid);
     });
     if (node.ring.keys.every((key) => key.kid !== kid || key.compromisedAt === undefined)) return;
     this.#compromised.set(kid, this.#world.clock.now);
@@ -203,7 +203,7 @@ export class Cluster {
     const moments = this.nodes.flatMap((node) => {
       if (node.ring === undefined) return [];
       const skew = node.now() - now;
-      const due = nextFamilyStep(node.ring, this.algorithms, node.now(), TIMING)?.at;
+      const due = nextFamilyStep(node.ring, this.algorithms, { now: node.now(), timing: TIMING })?.at;
       const times = node.ring.keys.flatMap(({ activateAt, retireAt, removeAt }) => [
         activateAt,
         retireAt,

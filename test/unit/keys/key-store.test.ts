@@ -40,7 +40,7 @@ it('keys rotate appoints a change on its first call, also of a family that has n
     ...ring,
     keys: ring.keys.filter(({ activateAt }) => activateAt !== undefined),
   }));
-  const { keys } = await rotateByHand(keyStore, world.now);
+  const { keys } = await rotateByHand(keyStore);
   expect(keys.filter(({ activateAt = 0 }) => activateAt > world.clock.now)).toHaveLength(1);
 });
 
@@ -90,8 +90,8 @@ it('KY-16: an older ring with its own version, as a backup of the whole store br
   const keyStore = world.process();
   await keyStore.ensure();
   const backup = stored(world);
-  await rotateByHand(keyStore, world.now);
+  await rotateByHand(keyStore);
   world.documents.force('keys', 'ring', backup.value, backup.version);
   expect((await failure(keyStore.load())).code).toBe('rolled_back');
-  expect((await failure(rotateByHand(keyStore, world.now))).code).toBe('rolled_back');
+  expect((await failure(rotateByHand(keyStore))).code).toBe('rolled_back');
 });

@@ -11,16 +11,17 @@ function newKey(kid: string): NewKey {
   return { kid, alg: 'RS256', createdAt: START, public: jwk, sealed: `sealed ${kid}` };
 }
 
+const moment = (now: number) => ({ now, timing: TIMING });
 const empty: Ring = { generation: 1, keys: [], gone: [] };
-const first = withReserve(begin(empty, START, TIMING, newKey('k1')), START, newKey('k2'));
-const rotateNow = (ring: Ring, now: number, key: NewKey) => appoint(ring, now, now, TIMING, key);
+const first = withReserve(begin(empty, moment(START), newKey('k1')), START, newKey('k2'));
+const rotateNow = (ring: Ring, now: number, key: NewKey) => appoint(ring, now, moment(now), key);
 const states = (ring: Ring, now: number) =>
   Object.fromEntries(ring.keys.map((key) => [key.kid, stateOf(key, now)]));
 const signs = (ring: Ring, now: number) => activeKey(ring, now)?.kid;
 
 /** The ring after its next step, if that is due by `now`. */
 function step(ring: Ring, now: number, timing: typeof TIMING, key: NewKey): Ring {
-  const due = nextFamilyStep(ring, ['RS256'], now, timing);
+  const due = nextFamilyStep(ring, ['RS256'], { now, timing });
   return due === undefined || due.at > now ? ring : due.take(key);
 }
 
@@ -30,7 +31,7 @@ function live(ring: Ring, from: number, until: number, timing = TIMING): Ring {
   let made = 1;
   let result = ring;
   for (;;) {
-    const due = nextFamilyStep(result, ['RS256'], now, timing);
+    const due = nextFamilyStep(result, ['RS256'], { now, timing });
     if (due === undefined || Math.max(due.at, now) > until) return result;
     now = Math.max(due.at, now);
     made += 1;
@@ -101,7 +102,7 @@ describe('a compromised key', () => {
   const now = START + 10 * DAY;
 
   it('KY-19: is gone at once, on every clock, and the reserve signs', () => {
-    const ring = compromise(first, 'k1', now, TIMING, newKey('k3'));
+    const ring = compromise(first, 'k1', moment(now), newKey('k3'));
     for (const skew of [-119 * SECOND, 0, 119 * SECOND]) {
       expect(signs(ring, now + skew)).toBe('k2');
       expect(states(ring, now + skew)).toEqual({ k1: 'compromised', k2: 'active', k3: 'published' });
@@ -111,14 +112,14 @@ describe('a compromised key', () => {
 
   it('gives its appointment up: the active key goes on', () => {
     const planned = step(first, START + 29 * DAY, TIMING, newKey('k3'));
-    const ring = compromise(planned, 'k2', START + 29 * DAY, TIMING);
+    const ring = compromise(planned, 'k2', moment(START + 29 * DAY));
     expect(ring.keys[0]).toMatchObject({ kid: 'k1', retireAt: undefined, removeAt: undefined });
     expect(signs(ring, START + 40 * DAY)).toBe('k1');
   });
 
   it('leaves the tokens of the key before it alone', () => {
     const due = START - TIMING.skew * SECOND + 30 * DAY;
-    const ring = compromise(live(first, START, due), 'k2', due + MINUTE, TIMING, newKey('k9'));
+    const ring = compromise(live(first, START, due), 'k2', moment(due + MINUTE), newKey('k9'));
     expect(states(ring, due + MINUTE)).toEqual({
       k1: 'retired',
       k2: 'compromised',
@@ -133,17 +134,17 @@ describe('a compromised key', () => {
     const second = START + DAY + 5 * MINUTE;
     const twice = rotateNow(once, second, newKey('k4'));
     const at = twice.keys[2]?.activateAt ?? 0;
-    const ring = compromise(twice, 'k2', at + 10 * MINUTE, TIMING, newKey('k5'));
+    const ring = compromise(twice, 'k2', moment(at + 10 * MINUTE), newKey('k5'));
     expect(states(ring, at + 10 * MINUTE)).toMatchObject({ k1: 'retired', k2: 'compromised', k3: 'active' });
     expect(ring.keys[0]).toEqual(twice.keys[0]);
   });
 
   it('is named a second time without effect, also after its end', () => {
-    const ring = compromise(first, 'k1', now, TIMING, newKey('k3'));
-    expect(compromise(ring, 'k1', now, TIMING, newKey('k4'))).toBe(ring);
+    const ring = compromise(first, 'k1', moment(now), newKey('k3'));
+    expect(compromise(ring, 'k1', moment(now), newKey('k4'))).toBe(ring);
     const later = live(ring, now, now + DAY);
     expect(later.gone).toEqual([{ kid: 'k1', at: now }]);
-    expect(compromise(later, 'k1', now + DAY, TIMING, newKey('k4'))).toBe(later);
+    expect(compromise(later, 'k1', moment(now + DAY), newKey('k4'))).toBe(later);
   });
 });
 
@@ -162,16 +163,16 @@ describe('a ring that a clock was ahead at, which is right again', () => {
   });
 
   it('F1-07: never signs with a compromised key, but with the next one', () => {
-    const during = compromise(first, 'k1', START + HOUR, TIMING, newKey('k3'));
+    const during = compromise(first, 'k1', moment(START + HOUR), newKey('k3'));
     expect(signs(during, early)).toBe('k2');
-    const after = compromise(first, 'k1', early, TIMING, newKey('k3'));
+    const after = compromise(first, 'k1', moment(early), newKey('k3'));
     expect([signs(after, early), signs(after, START + DAY)]).toEqual(['k2', 'k2']);
     const rotated = live(first, START, due + 3 * MINUTE);
-    expect(signs(compromise(rotated, 'k2', due - HOUR, TIMING, newKey('k9')), due - HOUR)).toBe('new2');
+    expect(signs(compromise(rotated, 'k2', moment(due - HOUR), newKey('k9')), due - HOUR)).toBe('new2');
   });
 
   it('F1-07: signs with no key that has retired, or has no appointment', () => {
-    expect(signs(drop(first, START + DAY, TIMING), START + 2 * DAY)).toBeUndefined();
+    expect(signs(drop(first, moment(START + DAY)), START + 2 * DAY)).toBeUndefined();
     expect(signs({ ...first, keys: first.keys.slice(1) }, early)).toBeUndefined();
   });
 });
@@ -180,7 +181,7 @@ it('KY-02: a key is refused when its kid has been here', () => {
   const duplicate = 'a kid never returns';
   const now = START + 10 * DAY;
   const without = { ...first, keys: first.keys.slice(0, 1) };
-  const ofGone = live(compromise(first, 'k1', now, TIMING, newKey('k3')), now, now + DAY);
+  const ofGone = live(compromise(first, 'k1', moment(now), newKey('k3')), now, now + DAY);
   const goneAlone = { ...ofGone, keys: ofGone.keys.slice(0, 1) };
   for (const ring of [without, goneAlone]) {
     expect(() => withReserve(ring, now, newKey('k1'))).toThrow(duplicate);

@@ -31,7 +31,6 @@ function createJob(world: World, keyStore: KeyStore = world.process()): Job {
   const job: Job = {
     rotation: new Rotation({
       keyStore,
-      now: world.now,
       onKeySet: (keySet) => {
         if (job.failSwap) throw new Error('the self-test failed');
         job.sets.push(keySet);
@@ -91,7 +90,7 @@ describe('the rotation job', () => {
     const { world, job } = await startJob();
     world.clock.now += DAY;
     await job.turn();
-    await rotateByHand(world.process(), world.now);
+    await rotateByHand(world.process());
     await job.turn();
     world.documents.isDown = true;
     world.clock.now += 135 * SECOND;
@@ -112,7 +111,7 @@ describe('the rotation job', () => {
     const job = createJob(world, keyStore);
     await job.start();
     world.clock.now += 29 * DAY;
-    await compromiseKey(world.process(), 'k1', world.now);
+    await compromiseKey(world.process(), 'k1');
     world.clock.now += 29 * DAY;
     const turn = job.turn();
     await expect.poll(() => job.sets.at(-1)?.active.kid).toBe('k2');
@@ -123,7 +122,7 @@ describe('the rotation job', () => {
 
   it("goes on with the old key set, and tries again, when the new one can't be swapped in", async () => {
     const { world, job } = await startJob();
-    await compromiseKey(world.process(), 'k1', world.now);
+    await compromiseKey(world.process(), 'k1');
     job.failSwap = true;
     await job.turn();
     expect(job.current().active.kid).toBe('k1');
@@ -162,10 +161,10 @@ describe('the lease on signing', () => {
     const before = job.current();
     sleep = async () => {
       const other = world.process();
-      await rotateByHand(other, world.now);
+      await rotateByHand(other);
       for (let hour = 0; hour < 5; hour += 1) {
         world.clock.now += HOUR;
-        await runDueSteps(other, world.now);
+        await runDueSteps(other);
       }
     };
     await job.turn();
@@ -178,7 +177,7 @@ describe('the lease on signing', () => {
 
   it("KY-12: ends for a key set that can't be replaced", async () => {
     const { world, job } = await startJob();
-    await compromiseKey(world.process(), 'k1', world.now);
+    await compromiseKey(world.process(), 'k1');
     job.failSwap = true;
     world.clock.now += 10 * MINUTE + 1;
     await job.turn();
@@ -194,7 +193,7 @@ describe('the lease on signing', () => {
   it('KY-13: holds a cut-off node’s JWKS still, because its plan may have been cancelled', async () => {
     const { world, job } = await startJob();
     world.clock.now += DAY;
-    await rotateByHand(world.process(), world.now);
+    await rotateByHand(world.process());
     await job.turn();
     world.documents.isDown = true;
     world.clock.now += 10 * DAY;
@@ -205,7 +204,7 @@ describe('the lease on signing', () => {
 
 it('what keeps a node from being ready is a new generation that it has not followed for more than 15 s', async () => {
   const { world, job } = await startJob();
-  await compromiseKey(world.process(), 'k1', world.now);
+  await compromiseKey(world.process(), 'k1');
   job.failSwap = true;
   world.clock.now += 15 * SECOND;
   await job.turn();
@@ -217,7 +216,7 @@ it('what keeps a node from being ready is a new generation that it has not follo
 
 it('the timer of the rotation job is silent after the stop, which waits for the turn under way', async () => {
   const { world, job } = await startJob();
-  await compromiseKey(world.process(), 'k1', world.now);
+  await compromiseKey(world.process(), 'k1');
   job.timers[0]?.fire();
   await job.rotation.stop();
   expect(job.current().active.kid).toBe('k2');
