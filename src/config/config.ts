@@ -7,9 +7,6 @@ import type { ServiceForm } from './schema.ts';
 import type { SecretHash } from './secret-strength.ts';
 import type { TelemetrySettings } from '../observability/telemetry.ts';
 
-export type { Rate } from './notation.ts';
-export type { SecretHash } from './secret-strength.ts';
-
 export type RateLimits = ServiceForm['rate_limits'];
 /** In seconds. */
 export type Lifetimes = ServiceForm['lifetimes'];

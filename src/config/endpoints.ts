@@ -12,8 +12,6 @@ import {
   type Row,
 } from './endpoint-rows.ts';
 
-export type { Endpoint } from './endpoint-rows.ts';
-
 export const PARTS: Readonly<Record<string, string>> = {
   ':uid': '[\\w-]{21,64}',
   ':link': '[\\w-]{43}',

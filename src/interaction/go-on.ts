@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { ANSWERED } from '../oidc/interactions.ts';
 import { seeOther } from '../oidc/send-page.ts';
-import type { ClientModel } from '../views/models.ts';
+import type { ClientModel } from '../views/shared-models.ts';
 import { Refusal } from '../views/refusal.ts';
 
 /** Sets the status of a page that is shown again. */

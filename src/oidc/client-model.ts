@@ -1,7 +1,7 @@
 // A client as users see it on a page.
 import { isUrlClient } from '../config/client-id-url.ts';
 import type { Client } from '../config/config.ts';
-import type { ClientModel } from '../views/models.ts';
+import type { ClientModel } from '../views/shared-models.ts';
 
 /** Undefined for a service, which users never see: no page may reveal its name to a caller that sends its id. */
 export function toUsersClient(client: Client | undefined, issuer: string): ClientModel | undefined {

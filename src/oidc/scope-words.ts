@@ -4,7 +4,8 @@ import { type Resource, type ScopeSettings, SPECIFICATION_SCOPES } from '../conf
 import type { OpenInteraction } from './open-interaction.ts';
 import type { AskedFor } from './policies/asked-for.ts';
 import { refreshesUnasked } from './policies/offline-access.ts';
-import type { PageModels, ScopeModel } from '../views/models.ts';
+import type { PageModels } from '../views/models.ts';
+import type { ScopeModel } from '../views/shared-models.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
 

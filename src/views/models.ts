@@ -14,8 +14,6 @@ import {
   Url as url,
 } from './shared-models.ts';
 
-export { ApiModel, ClientModel, ScopeModel } from './shared-models.ts';
-
 export const BrandingModel = z.object({
   name: text,
   logo: url.optional(),

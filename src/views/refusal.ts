@@ -1,5 +1,5 @@
 // A rejected request, with the details that its sender may see. http/errors.ts answers it, wherever it is thrown.
-import type { ClientModel } from './models.ts';
+import type { ClientModel } from './shared-models.ts';
 
 export class Refusal extends Error {
   /** HTTP status, 4xx. */

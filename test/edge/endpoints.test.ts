@@ -1,6 +1,7 @@
 // Each row of the table of endpoints, over HTTP: these tests cover a new endpoint automatically.
 import { describe, expect, it } from 'vitest';
-import { type Endpoint, ENDPOINT_TABLE } from '../../src/config/endpoints.ts';
+import type { Endpoint } from '../../src/config/endpoint-rows.ts';
+import { ENDPOINT_TABLE } from '../../src/config/endpoints.ts';
 import { useWorld } from '../world/each-store.ts';
 import { raw, type RawAnswer } from '../world/raw.ts';
 import { ALL_ON, MAIL_ON } from '../world/switches.ts';

@@ -4,16 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { AllowedAppModel, EventModel, SessionModel } from '../../../src/features/account/models.ts';
 import { MethodModel, NoticeModel } from '../../../src/features/second-factors/models.ts';
 import {
-  ApiModel,
   BrandingModel,
-  ClientModel,
   DocumentModel,
   LanguageModel,
   PAGE_MODELS,
   PageContext,
-  ScopeModel,
 } from '../../../src/views/models.ts';
-import { EnrolmentModel } from '../../../src/views/shared-models.ts';
+import { ApiModel, ClientModel, EnrolmentModel, ScopeModel } from '../../../src/views/shared-models.ts';
 import { fieldsOf, PAGE_STATES } from '../../../src/features/view-tools/page-samples.ts';
 import { LOCAL_NAMES } from '../../../src/views/templates.ts';
 import { listViewFiles } from '../../../src/views/view-files.ts';
