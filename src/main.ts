@@ -3,7 +3,7 @@
 // because some of it doesn't even load on an old Node. This is about the Node that runs; the one that installs may be older
 // (`engines` in package.json), because npm brings a newer one to a checkout on Linux.
 
-import { sizeThreadPool, standBackWhole } from './config/threads.ts';
+import { sizeThreadPool, lowerProcessPriority } from './config/threads.ts';
 
 // Otherwise Node opens its debugger, which runs any code, for every user of this machine. Where we start Node ourselves,
 // --disable-sigusr1 prevents that from the start.
@@ -27,7 +27,7 @@ if (major < REQUIRED[0] || (major === REQUIRED[0] && minor < REQUIRED[1])) {
 } else {
   sizeThreadPool();
   // This verb reads all users: sign-ins come first, even while its modules load.
-  if (process.argv[2] === 'user' && process.argv[3] === 'list') standBackWhole();
+  if (process.argv[2] === 'user' && process.argv[3] === 'list') lowerProcessPriority();
   const { run } = await import('./cli/run.ts');
   process.exitCode = await run(process.argv);
 }

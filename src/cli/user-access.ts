@@ -7,7 +7,7 @@ import { addUser, setGranted } from '../users/acts.ts';
 import { type NewUser, withName } from '../users/stored-users.ts';
 import type { VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
-import { addChange, type Done, isGone, newUserId, OPERATOR, type UserContext } from './user-context.ts';
+import { addChange, type Done, isGone, newUserId, COMMAND_LINE, type UserContext } from './user-context.ts';
 import type { User } from '../users/user.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -61,7 +61,7 @@ export async function newUser(context: UserContext, username: string, options: G
 
 /** Adds the user. Throws CommandError if the username was taken in the meantime. */
 export async function addNew(context: UserContext, user: NewUser): Promise<void> {
-  if (!(await addUser(context, OPERATOR, user))) throw isTaken(user.username);
+  if (!(await addUser(context, COMMAND_LINE, user))) throw isTaken(user.username);
 }
 
 const isTaken = (username: string) => new CommandError(`user ${JSON.stringify(username)} already exists`);
@@ -140,7 +140,7 @@ export async function changeGranted(
   const left = context.config.clients
     .filter((client) => rules.mayUseClient(before, client) && !rules.mayUseClient(after, client))
     .map(({ clientId }) => clientId);
-  const changed = await setGranted(context, OPERATOR, before.id, { to, left });
+  const changed = await setGranted(context, COMMAND_LINE, before.id, { to, left });
   if (changed === undefined) throw isGone(before.username);
   return changed;
 }

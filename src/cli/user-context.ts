@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { AuditConfig, Config } from '../config/config.ts';
-import { standBack } from '../config/threads.ts';
+import { lowerThreadPriority } from '../config/threads.ts';
 import { areNotesHeard } from '../features/index.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
@@ -27,7 +27,7 @@ import { CommandError, printDone, type CliIo } from './io.ts';
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
 
 /** The actor of all these verbs. */
-export const OPERATOR: Actor = { by: 'command_line' };
+export const COMMAND_LINE: Actor = { by: 'command_line' };
 
 export async function withUsers(
   { config: file }: VerbOptions,
@@ -50,7 +50,7 @@ export async function withUsers(
 
 /** For verbs that read all users: sign-ins come first, and V8 would take up to 110 MB for the garbage of the pages. */
 export function stayInBackground(): void {
-  standBack();
+  lowerThreadPriority();
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 

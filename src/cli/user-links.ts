@@ -12,7 +12,7 @@ import { addGrantedOptions, addNew, type GrantedOptions, newUser } from './user-
 import {
   addChange,
   type Done,
-  OPERATOR,
+  COMMAND_LINE,
   type SendLink,
   type UserContext,
   withUsers,
@@ -73,7 +73,7 @@ export function refuseDisabled({ config }: UserContext, { username, disabled }: 
 async function enable(context: UserContext, user: User): Promise<Done> {
   const { id, username } = user;
   refuseDisabled(context, user);
-  await acts.enable(context, OPERATOR, id);
+  await acts.enable(context, COMMAND_LINE, id);
   return { value: { disabled: false }, text: `Enabled ${username}` };
 }
 
@@ -101,12 +101,12 @@ export function newLink(context: UserContext, send?: SendLink) {
     }
     if (send) {
       const done = await sendingOf(send, context, user)();
-      acts.noteChange(context, OPERATOR, id, purpose);
+      acts.noteChange(context, COMMAND_LINE, id, purpose);
       return done;
     }
     const ends = { passwordSince: validAfter, stateSince: state.validAfter };
     const made = { purpose, accountId: id, ...ends };
-    const token = await acts.makeLink(context, OPERATOR, { links, link: made, seconds: DAY });
+    const token = await acts.makeLink(context, COMMAND_LINE, { links, link: made, seconds: DAY });
     const link = oneTimeLinkUrl(context.config.issuer, token);
     const end = new Date(context.storeNow() + DAY * 1000).toISOString();
     return { value: { link, expires_at: end }, text: `${link}\nThis link works once and expires at ${end}.` };

@@ -18,7 +18,7 @@ import {
   type Done,
   isGone,
   newUserId,
-  OPERATOR,
+  COMMAND_LINE,
   type UserContext,
   withUsers,
 } from './user-context.ts';
@@ -63,7 +63,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
     name: 'disable',
     description: 'block a user from signing in and revoke all their sessions and tokens',
     act: async (context, { id, username }) => ({
-      value: { valid_after: await disable(context, OPERATOR, id), disabled: true },
+      value: { valid_after: await disable(context, COMMAND_LINE, id), disabled: true },
       text: `Disabled ${username}`,
     }),
   });
@@ -73,7 +73,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
     name: 'sign-out',
     description: "revoke all of a user's sessions and tokens",
     act: async (context, { id, username }) => ({
-      value: { valid_after: await signOut(context, OPERATOR, id) },
+      value: { valid_after: await signOut(context, COMMAND_LINE, id) },
       text: `Signed out ${username}`,
     }),
   });
@@ -98,7 +98,7 @@ async function changePassword(context: UserContext, user: User, io: CliIo): Prom
   const { id, username } = user;
   const password = await readPassword(io, passwordContext(context.config, user));
   const passwordHash = await hashPassword(password);
-  const changed = await setPassword(context, OPERATOR, { accountId: id, passwordHash });
+  const changed = await setPassword(context, COMMAND_LINE, { accountId: id, passwordHash });
   if (changed === undefined) throw isGone(username);
   return {
     value: { valid_after: changed.validAfter },
@@ -107,7 +107,7 @@ async function changePassword(context: UserContext, user: User, io: CliIo): Prom
 }
 
 async function remove(context: UserContext, { id, username }: User): Promise<Done> {
-  if (!(await deleteUser(context, OPERATOR, id))) throw isGone(username);
+  if (!(await deleteUser(context, COMMAND_LINE, id))) throw isGone(username);
   return { value: { deleted: true }, text: `Deleted ${username}` };
 }
 

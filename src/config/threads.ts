@@ -36,12 +36,12 @@ export function passwordThreads(): number {
  * Lowers the priority of this thread; on Linux, each thread has its own. Many sign-ins at once then don't delay tokens: their p99 is
  * 7 ms instead of 12 to 20.
  */
-export function standBack(): void {
+export function lowerThreadPriority(): void {
   lower(0, constants.priority.PRIORITY_BELOW_NORMAL);
 }
 
 /** Lowers the priority of all threads of this process, of V8 and future ones, too: everything else comes first, even passwords. */
-export function standBackWhole(): void {
+export function lowerProcessPriority(): void {
   if (process.platform !== 'linux') return;
   for (const thread of readdirSync('/proc/self/task')) lower(Number(thread), constants.priority.PRIORITY_LOW);
 }

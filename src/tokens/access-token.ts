@@ -90,7 +90,7 @@ export function createAccessTokens(
       const claims = payload as unknown as AccessTokenClaims;
       if (!hasForm(claims)) return undefined;
       // A user's token needs no check of its lifetime: it ends with its record.
-      if (!isPossible(claims.aud, isMachines(claims) ? claims.exp - claims.iat : 0)) return undefined;
+      if (!isPossible(claims.aud, isMachineToken(claims) ? claims.exp - claims.iat : 0)) return undefined;
       // Shared between callers, so it is frozen.
       Object.freeze(claims.aud);
       verified.add(jwt, Object.freeze(claims));
@@ -163,4 +163,4 @@ function hasOneSpelling(jwt: string): boolean {
 }
 
 /** Whether the token is a client's own: its subject is the client, whose id is never a user's (`usr_…`). */
-export const isMachines = ({ sub, client_id: clientId }: AccessTokenClaims): boolean => sub === clientId;
+export const isMachineToken = ({ sub, client_id: clientId }: AccessTokenClaims): boolean => sub === clientId;

@@ -8,7 +8,7 @@ import { type AccountState, createAccountStates } from './account-state.ts';
 import { createFactorStore } from './factors.ts';
 import { createImportedCosts } from './imported-costs.ts';
 import { costOf, decoyOf } from './passwords.ts';
-import { createStoredUsers } from './stored-users.ts';
+import { createStoredUsers, UNUSED_ID } from './stored-users.ts';
 import { type User, userOfFile } from './user.ts';
 
 /** The sign-in that a session or grant comes from. */
@@ -62,7 +62,6 @@ type AccountsParts = Stored & {
   readonly remembered?: Stored;
 };
 
-const NOBODY = 'nobody';
 /** Maximum number of different costs of hashes. Each adds a comparison to every attempt. */
 export const MAX_COSTS = 3;
 
@@ -115,7 +114,7 @@ export function createAccounts(parts: AccountsParts) {
     async findByUsername(typed: string): Promise<Found> {
       const ofFile = byUsername.get(canonicalUsername(typed));
       // Users in the file are looked up in the store, too, so that the time doesn't reveal the source of a user.
-      const [storedId = NOBODY, costs] = await Promise.all([
+      const [storedId = UNUSED_ID, costs] = await Promise.all([
         remembered.storedUsers.idOf(typed),
         importedCosts.get(),
       ]);
@@ -134,7 +133,7 @@ export function createAccounts(parts: AccountsParts) {
     },
     /** Whether a user with the right password may sign in now. False for an unknown name, too, at the same cost. */
     async maySignIn({ user }: Found): Promise<boolean | 'factors_off'> {
-      const id = user?.id ?? NOBODY;
+      const id = user?.id ?? UNUSED_ID;
       // The user is read again: the password may have been changed, or the user deleted, while it was compared.
       const [stored, { disabled, hasFactors }] = await Promise.all([
         storedUsers.findById(id),

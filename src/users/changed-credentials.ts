@@ -14,7 +14,7 @@ import { newUserEvent, type UserEvent } from './user-events.ts';
 
 /** Users that are read or written at a time. A first start writes every user. */
 const AT_ONCE = 50;
-const FILE_PEOPLE = { collection: 'file-people', id: 'all', what: 'the people of the file' };
+const FILE_USERS = { collection: 'file-people', id: 'all', what: 'the users of the file' };
 
 /** Runs `work`, and notifies apps of it by `event`. */
 export type Announce = (event: UserEvent, work: () => Promise<unknown>) => Promise<unknown>;
@@ -82,7 +82,7 @@ export async function findRemoved(
 ): Promise<readonly string[]> {
   const ids = users.map(({ id }) => id);
   let known: readonly string[] = [];
-  await changeDocument(documents, FILE_PEOPLE, (form) => {
+  await changeDocument(documents, FILE_USERS, (form) => {
     known = (form['ids'] ?? []) as readonly string[];
     const all = new Set([...known, ...ids]);
     return all.size > known.length ? { ids: [...all] } : undefined;

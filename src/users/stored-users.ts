@@ -18,11 +18,11 @@ import {
 } from '../store/store.ts';
 import { nextValidAfter } from './account-state.ts';
 import { type User, userOfStore } from './user.ts';
-import { indexEntriesOf, PEOPLE, USERNAMES, type UserEntries, usernameSort } from './username-index.ts';
+import { indexEntriesOf, USERS, USERNAMES, type UserEntries, usernameSort } from './username-index.ts';
 
 const WHAT = 'a user';
 /** No id has this form. It is looked up for an unknown name, so that this costs the same as for a known name. */
-const NOBODY = 'nobody';
+export const UNUSED_ID = 'nobody';
 
 type Stored = Pick<User, 'username' | 'passwordHash' | 'groups' | 'claims' | 'validAfter'>;
 /** `atOnce`: users in one page. */
@@ -40,7 +40,7 @@ export const withName = (username: string, claims: User['claims']): User['claims
 type Change = (before: User) => Partial<Stored> | undefined;
 
 async function readUser(documents: DocumentStore, id: string): Promise<User | undefined> {
-  const document = await documents.get(PEOPLE, id);
+  const document = await documents.get(USERS, id);
   return document && parseUser(id, document.value);
 }
 
@@ -60,7 +60,7 @@ async function usersOf(
   onFault?: OnUnreadable,
 ) {
   const ids = entries.map(({ id }) => id);
-  const found = readDocuments(await documents.getAll(PEOPLE, ids), parseUser, onFault);
+  const found = readDocuments(await documents.getAll(USERS, ids), parseUser, onFault);
   const gone = entries.filter(({ id }) => found.has(id) && found.get(id) === undefined);
   // A store that accepts no writes doesn't stop a read.
   for (const { sort, id } of gone) await index.remove(name, sort, id).catch(ifUnavailable);
@@ -93,7 +93,7 @@ async function* usersByName(store: IndexedStore, { after: name, atOnce }: NameRa
 async function* pagesOf(documents: DocumentStore) {
   let next: string | undefined;
   do {
-    const page = await documents.page(PEOPLE, next);
+    const page = await documents.page(USERS, next);
     const found = [...readDocuments(page.documents, parseUser).values()];
     const users = found.filter((user) => user !== undefined);
     yield await reachable(documents, users);
@@ -118,7 +118,7 @@ const forAll = (index: IndexStore, act: 'put' | 'remove', entries: UserEntries) 
 async function changeUser({ documents, index }: IndexedStore, id: string, to: Change) {
   let changed: User | undefined;
   let stale: UserEntries = [];
-  await changeDocument(documents, { collection: PEOPLE, id, what: WHAT }, async (form) => {
+  await changeDocument(documents, { collection: USERS, id, what: WHAT }, async (form) => {
     const before = toUser(id, form);
     const next = before && to(before);
     changed = before && next && userOfStore({ ...before, ...next });
@@ -163,11 +163,11 @@ export function createStoredUsers(store: IndexedStore) {
     idOf,
     findById,
     /** Finds a user by typed name. Makes the same store calls whether the name exists or not. */
-    findByUsername: async (typed: string) => findById((await idOf(typed)) ?? NOBODY),
+    findByUsername: async (typed: string) => findById((await idOf(typed)) ?? UNUSED_ID),
     /** Adds a user. Resolves false if another user in the store has the username, undefined if the id is or was in use. */
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean | undefined> {
       const entries = indexEntriesOf(id, { username, claims });
-      const begun = await documents.get(PEOPLE, id);
+      const begun = await documents.get(USERS, id);
       // With the same name, an outage may have interrupted this act before it wrote the name.
       if (begun !== undefined && parseUser(id, begun.value)?.username !== username) return undefined;
       if (begun === undefined) {
@@ -175,11 +175,11 @@ export function createStoredUsers(store: IndexedStore) {
         await forAll(index, 'put', entries);
         const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
         // Never overwrites another user's document.
-        if (!(await documents.put(PEOPLE, id, form, 0))) return undefined;
+        if (!(await documents.put(USERS, id, form, 0))) return undefined;
       }
       if (await claimName(documents, username, id)) return true;
       if ((await idOf(username)) === id) return undefined;
-      await documents.remove(PEOPLE, id, 1);
+      await documents.remove(USERS, id, 1);
       await forAll(index, 'remove', entries);
       return false;
     },
@@ -199,10 +199,10 @@ export function createStoredUsers(store: IndexedStore) {
     async remove(id: string): Promise<boolean> {
       let user: User | undefined;
       for (let isGone = false; !isGone;) {
-        const document = await documents.get(PEOPLE, id);
+        const document = await documents.get(USERS, id);
         user = document && parseUser(id, document.value);
         if (document === undefined || user === undefined) return false;
-        isGone = await documents.put(PEOPLE, id, TOMBSTONE, document.version);
+        isGone = await documents.put(USERS, id, TOMBSTONE, document.version);
       }
       const { username = '' } = user ?? {};
       const name = canonicalUsername(username);
@@ -228,7 +228,7 @@ const toForm = ({ username, passwordHash, groups, claims, validAfter }: Stored) 
   valid_after: validAfter,
 });
 
-const parseUser = (id: string, text: string) => toUser(id, parseForm(text, WHAT, { collection: PEOPLE, id }));
+const parseUser = (id: string, text: string) => toUser(id, parseForm(text, WHAT, { collection: USERS, id }));
 
 /** Returns undefined for a user who was deleted or never existed. */
 function toUser(id: string, form: StoredForm): User | undefined {
@@ -242,7 +242,7 @@ function toUser(id: string, form: StoredForm): User | undefined {
     valid_after: validAfter,
   } = form as Partial<ReturnType<typeof toForm>>;
   if (typeof username !== 'string' || typeof validAfter !== 'number')
-    throw new UnreadableForm(WHAT, { collection: PEOPLE, id }, 'a member is missing or of another type');
+    throw new UnreadableForm(WHAT, { collection: USERS, id }, 'a member is missing or of another type');
   const named = withName(username, claims);
   return userOfStore({ id, username, passwordHash, groups, claims: named, validAfter });
 }

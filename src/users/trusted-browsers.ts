@@ -7,7 +7,7 @@ import type { Clock } from '../store/store.ts';
 /** The lifetime of an entry, which each sign-in renews. */
 export const DEVICE_DAYS = 90;
 /** Maximum number of users who share a browser. */
-const MAX_PEOPLE = 5;
+const MAX_USERS = 5;
 const ENTRY = /^([\w-]{22})\.(\d{1,12})\.([\w-]{43})$/;
 
 type Entry = { readonly name: string; readonly endsAt: number; readonly proof: string };
@@ -43,7 +43,7 @@ export function createTrustedBrowsers(hash: KeyedHash, now: Clock) {
       const endsAt = Math.floor(now() / 1000) + DEVICE_DAYS * 24 * 60 * 60;
       const name = nameOf(randomBytes(8).toString('base64url'), endsAt);
       const fresh = { name, endsAt, proof: proofOf(name, endsAt, accountId) };
-      return [fresh, ...others.slice(0, MAX_PEOPLE - 1)]
+      return [fresh, ...others.slice(0, MAX_USERS - 1)]
         .map((entry) => `${entry.name}.${entry.endsAt}.${entry.proof}`)
         .join('~');
     },
@@ -52,7 +52,7 @@ export function createTrustedBrowsers(hash: KeyedHash, now: Clock) {
 
 function parse(value: string): readonly Entry[] {
   return value
-    .split('~', MAX_PEOPLE)
+    .split('~', MAX_USERS)
     .map((text) => ENTRY.exec(text))
     .filter((match) => match !== null)
     .map(([, name = '', endsAt = '', proof = '']) => ({ name, endsAt: Number(endsAt), proof }));

@@ -19,7 +19,7 @@ import {
 /** The name of the index, and of the collection of documents that lead from a username to an id. */
 export const USERNAMES = 'usernames';
 /** The collection of users, by id. */
-export const PEOPLE = 'people';
+export const USERS = 'people';
 const MARK = { collection: 'index-marks', id: USERNAMES, what: 'the mark of the index of usernames' };
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** `leaseMs`: after this time, another process takes over. `pauseMs`: a pause after each page, because requests go first. */
@@ -69,7 +69,7 @@ async function fill({ documents, index, clock }: Parts, goesOn: (users: number) 
     const names = page.documents.filter(({ value }) => /^[\w.-]{1,200}$/.test(value));
     const ids = names.map(({ value }) => value);
     const entries = names.map(({ id, value }) => ({ index: USERNAMES, sort: usernameSort(id), id: value }));
-    const own = (await documents.getAll(PEOPLE, ids)).flatMap(storedEntries);
+    const own = (await documents.getAll(USERS, ids)).flatMap(storedEntries);
     const others = own.filter((one) => one.index !== USERNAMES);
     for (const [name, some] of Map.groupBy([...entries, ...others], (one) => one.index))
       sum.added += await index.putAll(name, some);

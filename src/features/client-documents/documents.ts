@@ -53,7 +53,7 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
   const kept = createKeptDocuments(parts);
   const renew = createRenewal(parts, kept);
   const isListed = (clientId: string) => isListedDocument(clientId, hosts);
-  const isGood = ({ believedUntil }: KeptDocument) => clock.now() < believedUntil + GRACE_MS;
+  const isGood = ({ trustedUntil }: KeptDocument) => clock.now() < trustedUntil + GRACE_MS;
 
   return {
     isListed,
@@ -65,7 +65,7 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
       if (!isListed(clientId)) return undefined;
       const known = await kept.find(clientId);
       if (use === 'end') return known && isGood(known) ? known.client : endingClient(clientId);
-      if (known && clock.now() < known.believedUntil) return known.client;
+      if (known && clock.now() < known.trustedUntil) return known.client;
       if (use === 'begin') return toBegin(await renew(clientId, known, asker));
       if (!known) return undefined;
       const renewed = await renew(clientId, known, asker).catch((error: unknown) => {
@@ -100,9 +100,9 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     const at = clock.now();
     if ('client' in fetched) {
       report(clientId, before);
-      const { believedSeconds, ...vetted } = fetched;
+      const { trustedSeconds, ...vetted } = fetched;
       const isUsed = before?.isUsed === true;
-      const taken = { ...vetted, believedUntil: at + believedSeconds * 1000, isUsed };
+      const taken = { ...vetted, trustedUntil: at + trustedSeconds * 1000, isUsed };
       await kept.save(taken);
       return taken;
     }
@@ -123,7 +123,7 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
 
   /** Returns what is known without a fetch. Throws during the pause after a host didn't answer. */
   function remembered(clientId: string): { readonly known: Before } | undefined {
-    const known = kept.believed(clientId);
+    const known = kept.findTrusted(clientId);
     if (known) return { known };
     const pause = pauses.get(clientId);
     if (!pause || pause.until <= clock.now()) return undefined;

@@ -5,7 +5,7 @@ import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../../outgoi
 import { type ClientDocument, MOST_DOCUMENT_BYTES, type VettedDocument } from './vet.ts';
 
 type FetchedDocument =
-  | { readonly client: Client; readonly document: ClientDocument; readonly believedSeconds: number }
+  | { readonly client: Client; readonly document: ClientDocument; readonly trustedSeconds: number }
   /** There is no document, or it is rejected. `hasFailed`: its host gave no answer, but may soon. */
   | { readonly refused: string; readonly hasFailed?: boolean };
 
@@ -40,14 +40,14 @@ async function ask({ outgoing, vet }: FetchDocumentParts, clientId: string): Pro
   const document = { clientId, contentType: headers['content-type'], body };
   const vetted = vet(document);
   if ('refused' in vetted) return vetted;
-  return { client: vetted.client, document, believedSeconds: believedFor(headers) };
+  return { client: vetted.client, document, trustedSeconds: secondsOfTrust(headers) };
 }
 
 /** Keeps publishers from causing a fetch at each sign-in, and from keeping an old document in use forever. */
 const [MIN_SECONDS, MAX_SECONDS] = [5 * 60, 24 * 60 * 60];
 
 /** Seconds of trust by RFC 9111 §5.2.2, within these bounds. */
-export function believedFor({ 'cache-control': control = '' }: IncomingHttpHeaders): number {
+export function secondsOfTrust({ 'cache-control': control = '' }: IncomingHttpHeaders): number {
   const directives = control.toLowerCase().split(/\s*,\s*/);
   const isOnce = directives.some((one) => one === 'no-store' || /^no-cache(=|$)/.test(one));
   const maxAge = directives.map((one) => /^max-age="?(\d+)"?$/.exec(one)?.[1]).find(Boolean) ?? '0';

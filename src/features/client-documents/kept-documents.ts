@@ -17,7 +17,7 @@ export type KeptDocument = Readonly<{
   client: Client;
   document: ClientDocument;
   /** In milliseconds, by the store's clock. */
-  believedUntil: number;
+  trustedUntil: number;
   /** A token was issued to the client. */
   isUsed: boolean;
   /** Since when the document is rejected, in milliseconds. */
@@ -26,13 +26,18 @@ export type KeptDocument = Readonly<{
 
 /** The stored form, with its version. */
 type Stored = Pick<ClientDocument, 'contentType'> &
-  Omit<KeptDocument, 'client' | 'document'> & { readonly body: string; readonly v: number };
+  Omit<KeptDocument, 'client' | 'document' | 'trustedUntil'> & {
+    readonly body: string;
+    readonly v: number;
+    /** `trustedUntil`, by the name that the first version gave it. */
+    readonly believedUntil: number;
+  };
 
 export type KeptDocumentsParts = Pick<App, 'store' | 'clock' | 'hash' | 'onDamaged' | 'tombstoneSeconds'> & {
   readonly vet: (document: ClientDocument) => VettedDocument;
 };
 
-/** All methods except `believed` throw StoreUnavailable. */
+/** All methods except `findTrusted` throw StoreUnavailable. */
 export function createKeptDocuments(parts: KeptDocumentsParts) {
   const { store, clock, vet } = parts;
   // Not the records of a request, because a document belongs to none.
@@ -45,40 +50,48 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
     const record = await records.find(KIND, keyOf(clientId));
     const form = record && readStored(record);
     if (!form) return undefined;
-    const { v: _version, body, contentType, ...kept } = form as StoredForm & Stored;
+    const { v: _version, body, contentType, believedUntil, ...kept } = form as StoredForm & Stored;
     const document = { clientId, contentType, body: Buffer.from(body) };
     // Checked again, because the configuration may have changed.
     const vetted = vet(document);
-    return 'client' in vetted ? { ...kept, client: vetted.client, document } : undefined;
+    return 'client' in vetted
+      ? { ...kept, trustedUntil: believedUntil, client: vetted.client, document }
+      : undefined;
   }
 
   /** Returns a trusted copy without asking the store. */
-  function believed(clientId: string): KeptDocument | undefined {
+  function findTrusted(clientId: string): KeptDocument | undefined {
     const copy = copies.get(clientId);
-    return copy && clock.now() < copy.believedUntil ? copy : undefined;
+    return copy && clock.now() < copy.trustedUntil ? copy : undefined;
   }
 
   return {
-    believed,
+    findTrusted,
     async find(clientId: string): Promise<KeptDocument | undefined> {
-      const kept = believed(clientId) ?? (await read(clientId));
+      const kept = findTrusted(clientId) ?? (await read(clientId));
       if (kept) copies.add(clientId, kept);
       else copies.delete(clientId);
       return kept;
     },
     async save(kept: KeptDocument): Promise<void> {
-      const { document, client: _vetted, ...rest } = kept;
+      const { document, client: _vetted, trustedUntil, ...rest } = kept;
       const { clientId, contentType, body } = document;
-      const { believedUntil, isUsed } = rest;
       // It was checked, so it is UTF-8.
-      const stored: Stored = { v: FORM_VERSION, body: Buffer.from(body).toString(), contentType, ...rest };
-      const graceSeconds = Math.ceil((believedUntil + GRACE_MS - clock.now()) / 1000);
+      const text = Buffer.from(body).toString();
+      const stored: Stored = {
+        v: FORM_VERSION,
+        body: text,
+        contentType,
+        believedUntil: trustedUntil,
+        ...rest,
+      };
+      const graceSeconds = Math.ceil((trustedUntil + GRACE_MS - clock.now()) / 1000);
       await records.save({
         kind: KIND,
         key: keyOf(clientId),
         payload: JSON.stringify(stored),
         // A document in use is kept for as long as a token of its client may live.
-        ttlSeconds: Math.max(1, graceSeconds, isUsed ? parts.tombstoneSeconds : 0),
+        ttlSeconds: Math.max(1, graceSeconds, rest.isUsed ? parts.tombstoneSeconds : 0),
       });
       copies.add(clientId, kept);
     },

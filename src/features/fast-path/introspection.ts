@@ -1,6 +1,6 @@
 // The answer to an API that asks about a live access token (RFC 7662) and may see it. The engine's own answer is the reference,
 // and test/features/fast-path compares the two.
-import { isMachines } from '../../tokens/access-token.ts';
+import { isMachineToken } from '../../tokens/access-token.ts';
 import {
   asOneRequest,
   type FastAnswer,
@@ -34,7 +34,7 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
   async function describe(jwt: string, caller: string) {
     const claims = await tokens.verify(jwt);
     if (claims === undefined) return undefined;
-    const answer = isMachines(claims)
+    const answer = isMachineToken(claims)
       ? await describeMachines(jwt, caller)
       : await asOneRequest(parts, () => describeUsers(jwt, caller));
     const owner = answer && (await clients.load(claims.client_id));

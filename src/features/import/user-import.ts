@@ -22,7 +22,7 @@ import { addNew, changeGranted, type Granted, judgeGranted, withClaims } from '.
 import {
   stayInBackground,
   newUserId,
-  OPERATOR,
+  COMMAND_LINE,
   type SendLink,
   type UserContext,
 } from '../../cli/user-context.ts';
@@ -202,7 +202,7 @@ async function applyOne(context: UserContext, { draft, before, granted, isChange
   const { username, passwordHash, disabled } = draft;
   const id = before?.id ?? newUserId();
   // First, so that an interruption leaves no disabled user enabled.
-  if (disabled === true && !before) await disable(context, OPERATOR, id);
+  if (disabled === true && !before) await disable(context, COMMAND_LINE, id);
   if (!before) await addNew(context, { id, username, passwordHash, ...granted });
   else if (isChanged) await changeGranted(context, before, () => granted);
   return id;

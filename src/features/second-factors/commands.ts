@@ -11,7 +11,7 @@ import {
   addChange,
   type Done,
   findUser,
-  OPERATOR,
+  COMMAND_LINE,
   type UserContext,
   withUsers,
 } from '../../cli/user-context.ts';
@@ -75,7 +75,7 @@ async function remove(context: UserContext, id: string, what: string): Promise<v
   const own = await factors.get(id).catch(orDamaged);
   if (own === undefined) {
     if (what !== ALL) throw new CommandError(`the stored factors of ${id} can't be read: use --remove all`);
-    return clearDamagedFactors(context, OPERATOR, id);
+    return clearDamagedFactors(context, COMMAND_LINE, id);
   }
   const ids = [...own.passkeys.map((one) => one.id), ...(own.oneTimeCode ? [ONE_TIME_CODES] : [])];
   const chosen = ids.filter((one) => what === ALL || one === what);
@@ -85,7 +85,7 @@ async function remove(context: UserContext, id: string, what: string): Promise<v
     await factors.mark(id);
     throw new CommandError(`nothing to remove: ${what}`);
   }
-  await clearFactors(context, OPERATOR, { accountId: id, factorIds: chosen, recoveryCodes });
+  await clearFactors(context, COMMAND_LINE, { accountId: id, factorIds: chosen, recoveryCodes });
 }
 
 type Left = Readonly<{ username: string | undefined; id: string; left: Factors | undefined }>;

@@ -1,7 +1,7 @@
 // Users' access tokens: an ordinary engine record in the store, a signed JWT on the wire. Grant, session binding,
 // code replay and refresh reuse stay the engine's own code, because the record is the engine's own.
 import Provider, { errors } from 'oidc-provider';
-import { isMachines } from '../../tokens/access-token.ts';
+import { isMachineToken } from '../../tokens/access-token.ts';
 import type { Audience } from '../../tokens/audience.ts';
 import type { App } from '../app.ts';
 import { type ModelClass, signRecord } from './model.ts';
@@ -29,7 +29,7 @@ export function accessTokenModel(
     static override async find(value: unknown, options?: object) {
       const jwt = jwtOf(value);
       const claims = jwt === undefined ? undefined : await tokens.verify(jwt);
-      if (claims === undefined || isMachines(claims)) return undefined;
+      if (claims === undefined || isMachineToken(claims)) return undefined;
       const found = await super.find(claims.jti, options);
       if (!found || found.clientId !== claims.client_id || found.accountId !== claims.sub) return undefined;
       if (claims.exp - claims.iat > Math.ceil(found.exp - found.iat)) return undefined;

@@ -1,5 +1,5 @@
 // Machine tokens: signed JWTs that aren't stored. Issuing one doesn't use the store; revoking one writes a deny record.
-import { type AccessTokens, isMachines } from '../../tokens/access-token.ts';
+import { type AccessTokens, isMachineToken } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
 import type { StillAllowed } from '../policies/narrowed-scope.ts';
@@ -18,7 +18,7 @@ export function createMachineTokenFinder(
    */
   return async function findMachineToken(jwt: string) {
     const claims = await tokens.verify(jwt);
-    if (claims === undefined || !isMachines(claims)) return undefined;
+    if (claims === undefined || !isMachineToken(claims)) return undefined;
     const { jti, client_id: clientId, scope, aud, iat, exp } = claims;
     if (await revoked.has(jti)) return undefined;
     const narrowed = scope === undefined ? undefined : await stillAllowed(clientId, scope);

@@ -301,7 +301,7 @@ describe('which documents are fetched', () => {
   });
 });
 
-describe('how long a document is believed', () => {
+describe('how long a document is trusted', () => {
   standingClock();
   const turns = createTurns();
   const world = useWorld({ config: CONFIG, outgoing: host, rotationTimer: turns.timer });
