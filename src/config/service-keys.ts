@@ -88,12 +88,10 @@ const newKey = (): string => randomBytes(32).toString('base64url');
 
 async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
-  const resolved = await resolveReference(`file:${file}`, '', { secretFiles });
-  if ('fault' in resolved) throw new Error(resolved.fault);
+  const key = await resolveReference(`file:${file}`, '', { secretFiles });
   // Never replaced: data that this key encrypted would be lost.
-  if (!GENERATED.test(resolved.value))
-    throw new Error(`${file} does not contain a key: restore it from a backup`);
-  return resolved.value;
+  if (!GENERATED.test(key)) throw new Error(`${file} does not contain a key: restore it from a backup`);
+  return key;
 }
 
 /** Writes a draft and links it to `file`, so that no process reads half a key. Resolves false if another process was first. */

@@ -5,7 +5,7 @@ import type { StoreConfig } from './config.ts';
 import { parseRedisUrl, RedisUrlError } from './redis-url.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import { isReference, resolveReference, type SecretContext } from './secret-reference.ts';
+import { isReference, ReferenceFault, resolveReference, type SecretContext } from './secret-reference.ts';
 
 /** Resolves the store, or undefined after reporting its problem. No message repeats the URL, which may contain a password. */
 export async function resolveStore(
@@ -15,24 +15,19 @@ export async function resolveStore(
   const location = service.value.store;
   // Only for comparison: this store is never opened.
   if (context.readSecrets === false && isReference(location)) return { engine: 'redis', url: location };
-  const resolved = await resolveReference(location, service.folder, context);
-  if ('fault' in resolved) {
-    service.report(['store'], resolved.fault);
-    return undefined;
-  }
-  const { value } = resolved;
   try {
+    const value = await resolveReference(location, service.folder, context);
     if (value === 'lmdb:') throw new RedisUrlError('lmdb: must be followed by a folder');
     if (value.startsWith('lmdb:')) {
       const folder = resolve(service.folder, value.slice('lmdb:'.length));
       for (const fault of await openFolderFaults(folder, context)) service.report(['store'], fault);
       return { engine: 'lmdb', folder };
     }
-    if (hasPassword(value) && resolved.isPlain && !context.issuerIsLoopback)
+    if (hasPassword(value) && !isReference(location) && !context.issuerIsLoopback)
       service.report(['store'], 'contains a password: use env:NAME or file:PATH');
     return { engine: 'redis', url: value };
   } catch (error) {
-    if (!(error instanceof RedisUrlError)) throw error;
+    if (!(error instanceof RedisUrlError || error instanceof ReferenceFault)) throw error;
     service.report(['store'], error.message);
     return undefined;
   }

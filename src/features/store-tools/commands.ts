@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { Command } from 'commander';
 import { parseRedisUrl, RedisUrlError } from '../../config/redis-url.ts';
-import { resolveReference } from '../../config/secret-reference.ts';
+import { ReferenceFault, resolveReference } from '../../config/secret-reference.ts';
 import { hasPassword } from '../../config/store-location.ts';
 import { confirm, withProgress, yesOption, type YesOption } from '../../cli/terminal.ts';
 import { addVerb, readService, type VerbOptions } from '../../cli/configuration.ts';
@@ -49,18 +49,18 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
 }
 
 async function resolveTarget(argument: string): Promise<string> {
-  // Any file mode is accepted, because no configuration could allow it for a mount that can't do better.
-  const resolved = await resolveReference(argument, process.cwd(), { secretFiles: 'any_mode' });
-  if ('fault' in resolved) throw new CommandError(`--to ${resolved.fault}`);
   try {
+    // Any file mode is accepted, because no configuration could allow it for a mount that can't do better.
+    const url = await resolveReference(argument, process.cwd(), { secretFiles: 'any_mode' });
     // Other users of the machine can read a command line.
-    if (resolved.value === argument && hasPassword(argument)) {
+    if (url === argument && hasPassword(argument)) {
       throw new CommandError('--to contains a password: use env:NAME or file:PATH instead');
     }
-    parseRedisUrl(resolved.value);
-    return resolved.value;
+    parseRedisUrl(url);
+    return url;
   } catch (error) {
-    if (error instanceof RedisUrlError) throw new CommandError(`--to ${error.message}`, { cause: error });
+    if (error instanceof RedisUrlError || error instanceof ReferenceFault)
+      throw new CommandError(`--to ${error.message}`, { cause: error });
     throw error;
   }
 }
