@@ -35,17 +35,6 @@ export type SignInAttempt = Readonly<{
   device: string | undefined;
 }>;
 
-export type BegunSignIn = {
-  /** Failures in a row of unknown places if this attempt is one; 0 for an attempt that isn't part of that row. */
-  readonly failures: number;
-  /** The password was right: earlier failures no longer count, and the address is known. */
-  succeed(): Promise<void>;
-  /** The password was right, and a second factor is pending: the user's own counters keep the attempt until the sign-in is done. */
-  keepPending(): void;
-  /** Nothing was compared. */
-  takeBack(): void;
-};
-
 /** The quotas that follow from `rate_limits.sign_in` (limits.ts). */
 type SignInQuotaOf = (
   name: `sign_in.${'account' | 'address' | 'network'}_failures`,
@@ -114,7 +103,7 @@ export function createSignInAttempts({ counters, beginAttempt, quotaOf, refuse }
 
   const giveAllBack = (quotas: readonly Quota[]) => quotas.forEach((quota) => giveBack(counters.add, quota));
 
-  async function begin(attempt: SignInAttempt): Promise<BegunSignIn> {
+  async function begin(attempt: SignInAttempt) {
     const { row, pace, known, knownAddress, pair, places } = quotasOf(attempt, quotaOf);
     const isDevice = attempt.device !== undefined;
     const shared = [pair, ...places];
@@ -173,13 +162,17 @@ export function createSignInAttempts({ counters, beginAttempt, quotaOf, refuse }
       refuse(refused, { address: attempt.address });
     }
     return {
+      /** Failures in a row of unknown places if this attempt is one; 0 for an attempt that isn't part of that row. */
       failures,
+      /** Nothing was compared. */
       takeBack,
-      async succeed() {
+      /** The password was right: earlier failures no longer count, and the address is known. */
+      async succeed(): Promise<void> {
         takeBack();
         await finish(attempt);
       },
-      keepPending() {
+      /** The password was right, and a second factor is pending: the user's own counters keep the attempt until the sign-in is done. */
+      keepPending(): void {
         giveAllBack(counted.splice(0).filter((quota) => quota === pair || places.includes(quota)));
       },
     };

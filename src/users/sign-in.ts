@@ -1,8 +1,8 @@
 // Signs users in with a username and a password. All failures look the same from outside and cost the same. Attempts are counted
 // before the password is compared.
 import { canonicalUsername } from '../config/text.ts';
-import { TooManyRequests } from '../limits/limits.ts';
-import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
+import { type Limits, TooManyRequests } from '../limits/limits.ts';
+import type { SignInAttempt } from '../limits/sign-in-attempts.ts';
 import { type Clock, StoreUnavailable } from '../store/store.ts';
 import type { Accounts, Comparison, Found } from './accounts.ts';
 import { type FactorStore, hasSecondFactor } from './factors.ts';
@@ -23,7 +23,7 @@ export type Credentials = Readonly<{
 }>;
 
 /** Counts an attempt before the password is compared. Throws TooManyRequests and StoreUnavailable. */
-export type CountAttempt = (attempt: SignInAttempt) => Promise<BegunSignIn>;
+export type CountAttempt = Limits['takeSignInAttempt'];
 
 type RightPassword = Readonly<{
   user: User;
@@ -90,7 +90,7 @@ export function createSignIn(parts: SignInParts) {
 
   async function finish(
     right: RightPassword,
-    attempt: BegunSignIn,
+    attempt: Awaited<ReturnType<CountAttempt>>,
     pending: SignInAttempt,
     device: string,
   ): Promise<SignedIn | PasswordAccepted> {
