@@ -7,7 +7,14 @@ import { addUser, setGranted } from '../users/acts.ts';
 import { type NewUser, withName } from '../users/stored-users.ts';
 import type { VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
-import { addChange, type Done, isGone, newUserId, COMMAND_LINE, type UserContext } from './user-context.ts';
+import {
+  addChange,
+  type Done,
+  goneError,
+  newUserId,
+  COMMAND_LINE,
+  type UserContext,
+} from './user-context.ts';
 import type { User } from '../users/user.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -54,17 +61,17 @@ export function toClaim(name: string, value: string): unknown {
 /** Prepares a user without a password. Throws CommandError if the username is taken. */
 export async function newUser(context: UserContext, username: string, options: GrantedOptions) {
   const { claims, groups } = checkGranted(context.config, options);
-  if ((await context.accounts.lookUp(username)) !== undefined) throw isTaken(username);
+  if ((await context.accounts.lookUp(username)) !== undefined) throw takenError(username);
   const id = newUserId();
   return { id, username, passwordHash: undefined, groups, claims: withName(username, claims) };
 }
 
 /** Adds the user. Throws CommandError if the username was taken in the meantime. */
 export async function addNew(context: UserContext, user: NewUser): Promise<void> {
-  if (!(await addUser(context, COMMAND_LINE, user))) throw isTaken(user.username);
+  if (!(await addUser(context, COMMAND_LINE, user))) throw takenError(user.username);
 }
 
-const isTaken = (username: string) => new CommandError(`user ${JSON.stringify(username)} already exists`);
+const takenError = (username: string) => new CommandError(`user ${JSON.stringify(username)} already exists`);
 
 /** Returns the groups and claims, and faults for those that the configuration doesn't define. */
 export function judgeGranted(
@@ -141,6 +148,6 @@ export async function changeGranted(
     .filter((client) => rules.mayUseClient(before, client) && !rules.mayUseClient(after, client))
     .map(({ clientId }) => clientId);
   const changed = await setGranted(context, COMMAND_LINE, before.id, { to, left });
-  if (changed === undefined) throw isGone(before.username);
+  if (changed === undefined) throw goneError(before.username);
   return changed;
 }

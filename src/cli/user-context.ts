@@ -145,7 +145,7 @@ export function addChange<Options extends VerbOptions>(
   );
 }
 
-export const isGone = (username: string): CommandError =>
+export const goneError = (username: string): CommandError =>
   new CommandError(`${username} was deleted in the meantime`);
 
 /** Random, so that no user gets the id of a deleted one. */

@@ -16,7 +16,7 @@ import { registerList } from './user-list.ts';
 import {
   addChange,
   type Done,
-  isGone,
+  goneError,
   newUserId,
   COMMAND_LINE,
   type UserContext,
@@ -99,7 +99,7 @@ async function changePassword(context: UserContext, user: User, io: CliIo): Prom
   const password = await readPassword(io, passwordContext(context.config, user));
   const passwordHash = await hashPassword(password);
   const changed = await setPassword(context, COMMAND_LINE, { accountId: id, passwordHash });
-  if (changed === undefined) throw isGone(username);
+  if (changed === undefined) throw goneError(username);
   return {
     value: { valid_after: changed.validAfter },
     text: `Changed the password of ${username} and signed them out everywhere`,
@@ -107,7 +107,7 @@ async function changePassword(context: UserContext, user: User, io: CliIo): Prom
 }
 
 async function remove(context: UserContext, { id, username }: User): Promise<Done> {
-  if (!(await deleteUser(context, COMMAND_LINE, id))) throw isGone(username);
+  if (!(await deleteUser(context, COMMAND_LINE, id))) throw goneError(username);
   return { value: { deleted: true }, text: `Deleted ${username}` };
 }
 
