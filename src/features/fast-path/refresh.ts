@@ -7,8 +7,9 @@ import { originOf } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { User } from '../../users/user.ts';
 import { recordIssued, UNCONFIRMED } from '../../oidc/engine-events.ts';
+import type { Engine } from '../../oidc/provider.ts';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
-import { type FastAnswer, type FastParts, peekRequest } from './plain-request.ts';
+import { type FastAnswer, peekRequest } from './plain-request.ts';
 
 /** The engine answers requests with `scope` or `resource`. */
 const FIELDS = new Set(['grant_type', 'refresh_token', 'client_id', 'client_secret']);
@@ -27,7 +28,7 @@ type Found = Readonly<{
   settings: Client;
 }>;
 
-export function fastRefresh(parts: FastParts): FastAnswer {
+export function fastRefresh(parts: Engine): FastAnswer {
   const { provider, config, audit, maySign, records } = parts;
   // An API whose tokens have claims of the user needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
@@ -97,7 +98,7 @@ export function fastRefresh(parts: FastParts): FastAnswer {
 
 /** Resolves undefined if the engine must answer, or anything is unusual. */
 async function find(
-  { provider, findLive, findRefusal, guard }: FastParts,
+  { provider, findLive, findRefusal, guard }: Engine,
   settings: Client,
   value: string | undefined,
 ): Promise<Found | undefined> {
@@ -127,7 +128,7 @@ function isPlain(token: RefreshToken | undefined): token is PlainToken {
 const withRefresh = (gty: string) => (gty.endsWith(GRANT_TYPE) ? gty : `${gty} ${GRANT_TYPE}`);
 
 async function issueIdToken(
-  { provider, claims }: FastParts,
+  { provider, claims }: Engine,
   { grant, account, client, settings }: Found,
   { scopes, acr, amr, authTime, nonce, sid }: RefreshToken,
 ): Promise<string | undefined> {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';
 import { type CachedDocuments, JSON_TYPE } from '../../oidc/cached-documents.ts';
+import type { Engine } from '../../oidc/provider.ts';
 import { ENDPOINTS } from '../../config/endpoints.ts';
 import { createClientAddress } from '../../http/client-address.ts';
 import { hasOneHost, ownPath } from '../../http/edge.ts';
@@ -14,7 +15,7 @@ import { routeName } from '../../http/route-name.ts';
 import type { PageParts } from '../page-parts.ts';
 import { fastClientCredentials } from './client-credentials.ts';
 import { fastIntrospection } from './introspection.ts';
-import { announcesForm, type FastAnswer, type FastParts } from './plain-request.ts';
+import { announcesForm, type FastAnswer } from './plain-request.ts';
 import { fastRefresh } from './refresh.ts';
 import { announcesToken, fastUserinfo } from './userinfo.ts';
 
@@ -27,7 +28,7 @@ const NOT_STORED = { 'cache-control': 'no-store' };
 
 export const open = (): PageParts => ({ guard: { isPlain: () => true }, front });
 
-function front(parts: FastParts, documents: CachedDocuments): ReturnType<NonNullable<PageParts['front']>> {
+function front(parts: Engine, documents: CachedDocuments): ReturnType<NonNullable<PageParts['front']>> {
   const { config, issuer, metrics, log } = parts;
   const [clientCredentials, refresh] = [fastClientCredentials(parts), fastRefresh(parts)];
   /** Answers by path below the issuer. */
