@@ -18,16 +18,16 @@ import { addListOptions, type ListOptions, printList } from './table.ts';
 export function registerKeys(program: Command, io: CliIo): void {
   const keys = program.command('keys').description('manage signing keys');
   addListOptions(addVerb(keys, 'list', 'list signing keys with their states and next state changes')).action(
-    (options: KeysOptions) => withKeys(options, (context) => list(context, options, io)),
+    (options: KeysOptions) => withKeys(options, io, (context) => list(context, options, io)),
   );
   addListOptions(addVerb(keys, 'rotate', 'schedule the next signing key')).action((options: KeysOptions) =>
-    withKeys(options, (context) => rotate(context, options, io)),
+    withKeys(options, io, (context) => rotate(context, options, io)),
   );
   addVerb(keys, 'compromise', 'revoke a leaked signing key')
     .argument('<kid>', 'key ID from "keys list", or its first characters')
     .addOption(yesOption())
     .action((typed: string, options: VerbOptions & YesOption) =>
-      withKeys(options, async (context) => {
+      withKeys(options, io, async (context) => {
         const { keys: known } = await context.keyStore.load();
         const kid = findKid(
           known.map((one) => one.kid),
@@ -117,10 +117,11 @@ const NO_KEYS = 'there are no signing keys yet: start the service once to create
 /** Throws CommandError before the first start, which creates the ring. `anyIssuer`: also accepts a store of another issuer. */
 export async function withKeys(
   { config: file }: VerbOptions,
+  io: CliIo,
   use: (context: KeysContext) => Promise<void>,
   { anyIssuer = false } = {},
 ): Promise<void> {
-  const config = await readService(file, process);
+  const config = await readService(file, io);
   if (!isStoreMade(config.store)) throw new CommandError(NO_KEYS);
   await withStore(config.store, async (store) => {
     await assertStarted(store.documents);

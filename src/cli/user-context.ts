@@ -31,10 +31,11 @@ export const COMMAND_LINE: Actor = { by: 'command_line' };
 
 export async function withUsers(
   { config: file }: VerbOptions,
+  io: CliIo,
   use: (context: UserContext) => Promise<void>,
   { mustExist = false } = {},
 ): Promise<void> {
-  const config = await readService(file, process);
+  const config = await readService(file, io);
   if (mustExist && !isStoreMade(config.store)) {
     throw new CommandError('there is no store yet: start the service once to create it');
   }
@@ -135,7 +136,7 @@ export function addChange<Options extends VerbOptions>(
   const verb = addVerb(group, name, description).argument('<username>', 'username or ID');
   return (question ? verb.addOption(yesOption()) : verb).action(
     (typed: string, options: Options & YesOption) =>
-      withUsers(options, async (context) => {
+      withUsers(options, io, async (context) => {
         const user = await (isStored ? findStoredUser : findUser)(context, typed);
         const { id, username } = user;
         if (question) await confirm(io, options, question(user));

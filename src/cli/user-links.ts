@@ -30,7 +30,7 @@ export function registerUserLinks(user: Command, io: CliIo, loadSender: LoadSend
   const invited = addVerb(user, 'invite', 'add a user and print an invitation link');
   invited.argument('<username>', 'the name the user signs in with', checked(usernameFault));
   addGrantedOptions(addMail(invited)).action((typed: string, options: InviteOptions) =>
-    withUsers(options, async (context) =>
+    withUsers(options, io, async (context) =>
       invite(context, typed, { options, io, send: await senderOf(options) }),
     ),
   );

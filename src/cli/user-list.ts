@@ -44,6 +44,7 @@ export function registerList(user: Command, io: CliIo): void {
     .action((typed: string | undefined, options: Options) =>
       withUsers(
         options,
+        io,
         (context) => (typed === undefined ? list(context, options, io) : show(context, typed, options, io)),
         { mustExist: true },
       ),

@@ -35,7 +35,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
   );
   added.argument('<username>', 'the name the user signs in with', checked(usernameFault));
   addGrantedOptions(added).action((username: string, options: AddOptions) =>
-    withUsers(options, (context) => add(context, username, { options, io })),
+    withUsers(options, io, (context) => add(context, username, { options, io })),
   );
   registerSet(verbs, io);
   addChange(verbs, io, {

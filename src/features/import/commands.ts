@@ -35,7 +35,7 @@ export const userImportWith = (loadSender?: () => Promise<SendLink>) => (user: C
     .option('--update', 'change the groups and claims of existing users')
     .option('--invite', 'print an invitation link for each user without a password')
     .action((file: string, options: ImportOptions) =>
-      withUsers(options, async (context) =>
+      withUsers(options, io, async (context) =>
         importUsers(context, file, { options, io, send: options.mail ? await loadSender?.() : undefined }),
       ),
     );

@@ -22,7 +22,7 @@ export function registerMail(program: Command, io: CliIo): void {
     .action((to: string, options: VerbOptions) => test(to, options, io));
   addListOptions(addVerb(verbs, 'list', 'list email that waits')).action(
     (options: VerbOptions & ListOptions) =>
-      withUsers(options, async ({ store, accounts }) => {
+      withUsers(options, io, async ({ store, accounts }) => {
         const toRow = async ({ id, job }: Awaited<ReturnType<MailJobs['list']>>[number]) => ({
           id,
           email: job.what,
@@ -47,7 +47,7 @@ const off = () => new CommandError('email is off: set mail, see docs/mail.md');
 
 const changing =
   (io: CliIo, done: 'Retrying' | 'Dropped') => (id: string | undefined, options: VerbOptions) =>
-    withUsers(options, async ({ store }) => {
+    withUsers(options, io, async ({ store }) => {
       const jobs = createMailJobs(store);
       const found = (await jobs.list()).filter((one) => id === undefined || one.id === id);
       if (id !== undefined && found.length === 0) throw new CommandError(`no email with the ID ${id} waits`);

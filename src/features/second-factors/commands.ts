@@ -52,6 +52,7 @@ export function registerUserFactors(verbs: Command, io: CliIo): void {
     .action((typed: string, options: FactorsOptions) =>
       withUsers(
         options,
+        io,
         async (context) => {
           const { factors, accounts } = context;
           const own = await factors.get(typed).catch(orDamaged);

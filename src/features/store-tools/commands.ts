@@ -69,6 +69,7 @@ async function resolveTarget(argument: string): Promise<string> {
 function setIssuer(options: VerbOptions & YesOption, io: CliIo): Promise<void> {
   return withKeys(
     options,
+    io,
     async ({ config: { issuer }, keyStore }) => {
       await confirm(
         io,
