@@ -131,8 +131,8 @@ export function createAccounts(parts: AccountsParts) {
       const ofFile = byId.get(typed) ?? byUsername.get(canonicalUsername(typed));
       return ofFile ?? (await storedUsers.findById(typed)) ?? storedUsers.findByUsername(typed);
     },
-    /** Whether a user with the right password may sign in now. False for an unknown name, too, at the same cost. */
-    async maySignIn({ user }: Found): Promise<boolean | 'factors_off'> {
+    /** Why a user with the right password may not sign in now, if so. `disabled` for an unknown name, too, at the same cost. */
+    async refusalOf({ user }: Found): Promise<'disabled' | 'factors_off' | undefined> {
       const id = user?.id ?? UNUSED_ID;
       // The user is read again: the password may have been changed, or the user deleted, while it was compared.
       const [stored, { disabled, hasFactors }] = await Promise.all([
@@ -140,9 +140,9 @@ export function createAccounts(parts: AccountsParts) {
         states.get(id),
       ]);
       const now = byId.get(id) ?? stored;
-      if (user === undefined || user.disabled || disabled) return false;
-      if (now?.passwordHash !== user.passwordHash) return false;
-      return factorsAreOff && hasFactors === true ? 'factors_off' : true;
+      if (user === undefined || user.disabled || disabled) return 'disabled';
+      if (now?.passwordHash !== user.passwordHash) return 'disabled';
+      return factorsAreOff && hasFactors === true ? 'factors_off' : undefined;
     },
   };
 }

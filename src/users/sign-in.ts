@@ -124,13 +124,11 @@ export function createSignIn(parts: SignInParts) {
       throw error;
     }
     // Called in every case, so that a rejection takes the same steps for every reason.
-    const mayGoOn = await accounts.maySignIn(found);
+    const refusal = await accounts.refusalOf(found);
     const { failures } = attempt;
     if (user === undefined) return { user: undefined, reason: 'unknown', meant: undefined, failures };
-    if (!matches || mayGoOn !== true) {
-      const refusal = mayGoOn === 'factors_off' ? mayGoOn : 'disabled';
-      return { user: undefined, reason: matches ? refusal : 'wrong_password', meant: user, failures };
-    }
+    const reason = matches ? refusal : 'wrong_password';
+    if (reason !== undefined) return { user: undefined, reason, meant: user, failures };
     await renewHash(user, password, share);
     const right = { user, at, generation: found.generation };
     return finish(right, attempt, counted, device);

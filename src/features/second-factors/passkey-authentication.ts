@@ -44,7 +44,7 @@ export function createPasskeySignIn(
     const account = await accounts.findLive(accountId);
     const found = account && (await accounts.findByUsername(account.username));
     const isSame = found?.user?.id === accountId;
-    return isSame && (await accounts.maySignIn(found)) ? found : undefined;
+    return isSame && (await accounts.refusalOf(found)) === undefined ? found : undefined;
   }
 
   async function decide({ binding, response, address, device }: Sent, takeBack: () => void) {
