@@ -13,9 +13,9 @@ type Running = Readonly<{
   open: (app: App) => PageParts;
 }>;
 
-type Load = () => Promise<Running>;
+type Name = (typeof FEATURES)[number]['name'];
 
-const RUN: Readonly<Record<string, Load>> = {
+const RUN: Readonly<Record<Name, () => Promise<Running>>> = {
   'second-factors': () => import('./second-factors/run.ts'),
   access: () => import('./access/run.ts'),
   account: () => import('./account/run.ts'),
@@ -27,9 +27,9 @@ const RUN: Readonly<Record<string, Load>> = {
   'back-channel-logout': () => import('./back-channel-logout/run.ts'),
   mail: () => import('./mail/run.ts'),
   workers: () => import('./workers/run.ts'),
-} satisfies Readonly<Record<(typeof FEATURES)[number]['name'], Load>>;
+};
 
-type Listed = Readonly<{ name: string; endpoints?: readonly Endpoint[]; isOn: (config: Config) => boolean }>;
+type Listed = Readonly<{ name: Name; endpoints?: readonly Endpoint[]; isOn: (config: Config) => boolean }>;
 
 const LIST: readonly Listed[] = FEATURES;
 
@@ -38,7 +38,7 @@ export const listOn = (config: Config) => LIST.filter(({ isOn }) => isOn(config)
 
 /** Loads the features that are on. */
 export const running = (config: Config): Promise<readonly Running[]> =>
-  Promise.all(listOn(config).flatMap(({ name }) => RUN[name]?.() ?? []));
+  Promise.all(listOn(config).map(({ name }) => RUN[name]()));
 
 /** The paths that a browser returns to from a sign-in that a feature's page has started. */
 export const callbacksOf = (config: Config): readonly string[] =>
