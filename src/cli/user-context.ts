@@ -11,7 +11,7 @@ import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { OpenTelemetry } from '../observability/telemetry.ts';
-import { createKeyedHash } from '../store/keyed-hash.ts';
+import { createKeyedHash, noHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import type { Actor } from '../users/acts.ts';
@@ -61,7 +61,7 @@ async function openContext(config: Config, store: Store, audit: Audit) {
   // Absent before the first start, when there are no links, factors or sessions.
   const pepper = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   const hash = pepper && createKeyedHash(openPepper(pepper.value, new Vault(config.encryptionKeys)));
-  const users = openUsers(store, hash ?? (() => 'none'));
+  const users = openUsers(store, hash ?? noHash);
   const { states, factors } = users;
   const accounts = createAccounts({ config, ...users });
   return {

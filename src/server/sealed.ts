@@ -8,6 +8,7 @@ import { rewrapRing } from '../keys/ring-actions.ts';
 import { KeyStoreError, Vault, VaultError } from '../keys/vault.ts';
 import type { Log } from '../observability/log.ts';
 import { FORM_VERSION, FormFault } from '../store/form.ts';
+import { noHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { type FactorStore, sealedFor } from '../users/factors.ts';
@@ -68,7 +69,7 @@ export async function sealAnew(
   if (encryptionKeys.length === 1 && mark?.value === markOf(vault.kekId)) return { keys: [] };
   const isChanged = (await findOutdatedPepper(documents, vault)) !== undefined;
   if (isChanged) await rewrapRing(keyStore, vault);
-  const unreadable = await rewrapOneTimeCodes(openUsers(store, () => '').factors, vault);
+  const unreadable = await rewrapOneTimeCodes(openUsers(store, noHash).factors, vault);
   if (isChanged) {
     await rewrapPepper(documents, vault);
     log.info({ encryptionKey: vault.kekId }, 'all stored data is encrypted with the first encryption key');
@@ -91,7 +92,7 @@ async function tryKeys(config: KeyConfig, store: Store): Promise<Unopened> {
     const message = `the next start would fail: ${error.message}`;
     return { message, isRefused: true, keys: key ? [key] : [] };
   }
-  const { factors } = openUsers(store, () => '');
+  const { factors } = openUsers(store, noHash);
   const looking = { ...factors, change: async () => undefined };
   return unopened(await rewrapOneTimeCodes(looking, new Vault(config.encryptionKeys)));
 }

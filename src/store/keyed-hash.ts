@@ -5,6 +5,11 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 /** HMAC-SHA-256 of `value` under the installation's pepper, base64url, always 43 characters. */
 export type KeyedHash = (value: string) => string;
 
+/** For code that names no bearer values, and for a store without a pepper. */
+export const noHash: KeyedHash = () => {
+  throw new TypeError('there is no pepper');
+};
+
 /** More than concurrent requests need; a few hundred kilobytes. */
 const MAX_KNOWN = 1000;
 /** Names from Postern are shorter; values from requests may be longer. */

@@ -7,6 +7,7 @@ import { loadConfigWithSources } from '../../config/load.ts';
 import { rulesDiffer } from './users.ts';
 import { needsRestart } from '../../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from './plan.ts';
+import { noHash } from '../../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { canReach, type Factors, hasSecondFactor, NO_FACTORS } from '../../users/factors.ts';
@@ -49,7 +50,7 @@ async function readStored(store: StoreConfig, hasSecrets: boolean): Promise<Plan
   try {
     const damaged = new Set<string>();
     const read = async (opened: Store) => {
-      const { storedUsers, factors: stored } = openUsers(opened, () => '');
+      const { storedUsers, factors: stored } = openUsers(opened, noHash);
       return [await storedUsers.list(), await stored.list((id) => damaged.add(id))] as const;
     };
     // A plan doesn't create a store.
