@@ -1,7 +1,7 @@
 // The store's counters by quota. All processes share them. While the store is unavailable, each process counts alone.
 import type { Rate } from '../config/notation.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { Clock, Count, CounterStore } from '../store/store.ts';
+import { type Clock, type Count, type CounterStore, ifUnavailable } from '../store/store.ts';
 import { Remembered } from './bounded-map.ts';
 
 /** The `rate` of a `subject` for the limit `name`. */
@@ -51,7 +51,8 @@ export function orAlone(add: Add, now: Clock): Add {
     if (performance.now() < pausedUntil) return addAlone(quota, points);
     try {
       return await add(quota, points);
-    } catch {
+    } catch (error) {
+      ifUnavailable(error);
       pausedUntil = performance.now() + PAUSE_MS;
       return addAlone(quota, points);
     }

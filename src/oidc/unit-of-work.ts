@@ -3,7 +3,7 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
-import { StoreUnavailable } from '../store/store.ts';
+import { ifUnavailable, StoreUnavailable } from '../store/store.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { App } from './app.ts';
 import { cookieNames, cookiesOf, setCookies } from './cookie-names.ts';
@@ -42,11 +42,13 @@ export function unitOfWork({ config, records, hash, findLive, factors }: UnitOfW
   async function isOver(ctx: Partial<KoaContextWithOIDC>): Promise<boolean> {
     const session = sessionOf(ctx);
     if (session?.accountId === undefined) return false;
-    const [live, own, kept] = await Promise.all([
+    const found = await Promise.all([
       findLive(session.accountId, issuedBySession(session)),
       config.signIn && factors.get(session.accountId),
       find(session.jti),
-    ]).catch(() => []);
+    ]).catch(ifUnavailable);
+    if (found === undefined) return true;
+    const [live, own, kept] = found;
     const hasOthers = own !== undefined && own.sessionsSince !== (session.sessionsSince ?? 0);
     return live === undefined || kept === undefined || kept.consumedAt !== undefined || hasOthers;
   }

@@ -10,7 +10,7 @@ import type { Log } from '../observability/log.ts';
 import { FORM_VERSION, FormFault } from '../store/form.ts';
 import { noHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
-import type { Store } from '../store/store.ts';
+import { ifUnavailable, type Store } from '../store/store.ts';
 import { type FactorStore, sealedFor } from '../users/factors.ts';
 import { openUsers } from '../users/accounts.ts';
 
@@ -120,7 +120,8 @@ export function watchSealed(running: Config, atStart: Unopened, store: Store, lo
     try {
       found = await tryKeys(wanted, store);
       if (found.message !== undefined) log.warn(found.message);
-    } catch {
+    } catch (error) {
+      ifUnavailable(error);
       tried = before;
     }
     return found;

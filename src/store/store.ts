@@ -208,8 +208,8 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** Ignores StoreUnavailable, for work that the caller doesn't wait for. */
-export function ifUnavailable(error: unknown): void {
+/** Ignores StoreUnavailable, and so damaged data, but no bug. */
+export function ifUnavailable(error: unknown): undefined {
   if (!(error instanceof StoreUnavailable)) throw error;
 }
 
