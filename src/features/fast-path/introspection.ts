@@ -2,7 +2,7 @@
 // and test/features/fast-path compares the two.
 import type { Engine } from '../../oidc/provider.ts';
 import { isMachineToken } from '../../tokens/access-token.ts';
-import { asOneRequest, type FastAnswer, findWithGrant, peekRequest } from './plain-request.ts';
+import { asOneRequest, type FastAnswer, findWithGrant, leaveToEngine, peekRequest } from './plain-request.ts';
 
 /** The hint has no effect: the same token is found with any hint and without one (RFC 7662 §2.1). */
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
@@ -40,8 +40,7 @@ export function fastIntrospection(parts: Engine): FastAnswer {
     const plain = peekRequest(parts, request, FIELDS, { endpoint: 'introspection', address });
     if (plain === undefined) return undefined;
     const { form, client, count } = plain;
-    // During an outage, the engine answers.
-    const answer = await describe(form['token'] ?? '', client.clientId).catch(() => undefined);
+    const answer = await describe(form['token'] ?? '', client.clientId).catch(leaveToEngine);
     if (answer !== undefined) await count();
     return answer;
   };

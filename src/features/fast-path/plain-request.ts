@@ -2,11 +2,14 @@
 // Everything else goes to the engine unchanged.
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
+import { errors } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
 import { digestOf } from '../../config/secret-strength.ts';
-import type { ClientPlace } from '../../limits/limits.ts';
+import { type ClientPlace, TooManyRequests } from '../../limits/limits.ts';
 import { findSecret } from '../../oidc/client-authentication.ts';
+import { ClientUnavailable } from '../../oidc/clients.ts';
 import type { Engine } from '../../oidc/provider.ts';
+import { StoreUnavailable } from '../../store/store.ts';
 
 /** The same as in the middleware's `ctx.state`. */
 export type RequestState = { readonly requestId: string; readonly clientAddress: string };
@@ -16,6 +19,13 @@ export type RequestState = { readonly requestId: string; readonly clientAddress:
  * the request stays intact. From then on, it throws the errors that the engine would throw (429, 503).
  */
 export type FastAnswer = (request: IncomingMessage, state: RequestState) => Promise<object | undefined>;
+
+const LEFT = [StoreUnavailable, ClientUnavailable, TooManyRequests, errors.OIDCProviderError];
+
+/** Leaves an outage, a limit or a refusal to the engine, but no bug. */
+export function leaveToEngine(error: unknown): undefined {
+  if (!LEFT.some((kind) => error instanceof kind)) throw error;
+}
 
 /** Resolves a live access token of a user, and its grant. */
 export async function findWithGrant({ provider }: Engine, jwt: string) {

@@ -9,7 +9,7 @@ import type { User } from '../../users/user.ts';
 import { recordIssued, UNCONFIRMED } from '../../oidc/engine-events.ts';
 import type { Engine } from '../../oidc/provider.ts';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
-import { type FastAnswer, peekRequest } from './plain-request.ts';
+import { type FastAnswer, leaveToEngine, peekRequest } from './plain-request.ts';
 
 /** The engine answers requests with `scope` or `resource`. */
 const FIELDS = new Set(['grant_type', 'refresh_token', 'client_id', 'client_secret']);
@@ -60,8 +60,7 @@ export function fastRefresh(parts: Engine): FastAnswer {
     let answer: object | undefined;
     try {
       await records.run(async () => {
-        // During an outage, the engine answers.
-        const found = await find(parts, client, form['refresh_token']).catch(() => undefined);
+        const found = await find(parts, client, form['refresh_token']).catch(leaveToEngine);
         if (found === undefined) return;
         await count();
         const { token, jwt, refreshToken, idToken } = await issue(found);

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type Provider from 'oidc-provider';
 import type { Engine } from '../../oidc/provider.ts';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
-import { asOneRequest, type FastAnswer, findWithGrant } from './plain-request.ts';
+import { asOneRequest, type FastAnswer, findWithGrant, leaveToEngine } from './plain-request.ts';
 
 /** Headers of browsers, and of requests with a body. */
 const UNUSUAL_HEADERS = ['cookie', 'origin', 'content-type', 'content-length', 'transfer-encoding'];
@@ -46,8 +46,7 @@ export function fastUserinfo(parts: Engine): FastAnswer {
   }
 
   return async function answerUserinfo(request, { clientAddress }) {
-    // During an outage, the engine answers.
-    const answer = await asOneRequest(parts, () => describe(jwtIn(request) ?? '')).catch(() => undefined);
+    const answer = await asOneRequest(parts, () => describe(jwtIn(request) ?? '')).catch(leaveToEngine);
     if (answer !== undefined) await limits.takeAddress('userinfo', clientAddress);
     return answer;
   };
