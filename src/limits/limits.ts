@@ -228,23 +228,23 @@ function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refu
     const { refused, ...taken } = await begin(quotas);
     return refused === undefined ? taken : refuse(refused, request);
   }
-  /** Throws StoreUnavailable if it can't count. */
-  const guess = async (address: string | undefined, quotas: readonly Quota[]) =>
-    (await take(signIn.beginAttempt, { address }, quotas)).takeBack;
+  /** Counts in the store or nowhere, such as an attempt that may be a guess: throws StoreUnavailable if it can't count. */
+  const takeInStore = (request: LimitedRequest, quotas: readonly Quota[]) =>
+    take(signIn.beginAttempt, request, quotas);
 
   return {
     /** Counts one attempt in all quotas or in none; during an outage, in this process alone. `used`: the new counts. */
     takeExactly: (request: LimitedRequest, quotas: readonly Quota[]) => take(exact, request, quotas),
-
-    /** The same for an attempt that may be a guess: throws StoreUnavailable if it can't count. */
-    guess,
+    takeInStore,
 
     /** Counts a one-time link that doesn't work: made up, used, expired or revoked. */
-    takeDeadLink: (address: string) =>
-      guess(address, [quotaOf('links.address', address), quotaOf('links.network', networkOf(address))]),
+    takeDeadLink(address: string) {
+      const ofNetwork = quotaOf('links.network', networkOf(address));
+      return takeInStore({ address }, [quotaOf('links.address', address), ofNetwork]);
+    },
 
     /** Counts a new password that has to be checked. `by`: the link or the user. */
-    takeNewPassword: (by: string, address: string) => guess(address, [quotaOf('new_passwords', by)]),
+    takeNewPassword: (by: string, address: string) => takeInStore({ address }, [quotaOf('new_passwords', by)]),
 
     /** Counts a code of a second factor. Resolves undefined if this sign-in has used up its attempts, and is over. */
     async takeCode({ accountId, address, device = '', interaction }: CodeAttempt) {
@@ -256,6 +256,6 @@ function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refu
     },
 
     /** Counts a passkey of no user as a failed sign-in of the address. */
-    takePasskey: (address: string) => guess(address, placesOf(address, quotaOf)),
+    takePasskey: (address: string) => takeInStore({ address }, placesOf(address, quotaOf)),
   };
 }

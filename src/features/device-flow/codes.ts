@@ -49,13 +49,14 @@ export function createDeviceCodeAdapter(parts: App): Adapter {
     const user = await signedInUser(findLive, session);
     if (session === undefined || user === undefined) throw new errors.LoginRequired();
     const address = String(ctx?.state['clientAddress'] ?? '');
-    const { guess, quotaOf } = limits;
-    return guess(address, [
+    const { quotaOf, takeInStore } = limits;
+    const { takeBack } = await takeInStore({ address }, [
       quotaOf('device.browser', session.uid),
       quotaOf('device.user', user.id),
       quotaOf('device.address', address),
       quotaOf('device.network', networkOf(address)),
     ]);
+    return takeBack;
   }
 
   /** Claims the user code for the first answer, before the answer is saved. Throws CodeUsed for later ones. */

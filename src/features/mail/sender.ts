@@ -31,7 +31,7 @@ type LimitName = 'sent' | 'asked' | 'sign_ups' | 'recipient' | 'recipient_day' |
 /** Counts an email. Resolves false if that exceeds a limit. Throws StoreUnavailable. */
 function take({ limits }: App, subject: string, names: readonly LimitName[]): Promise<boolean> {
   const quotas = names.map((name) => limits.quotaOf(`mail.${name}`, subject));
-  return limits.guess(undefined, quotas).then(
+  return limits.takeInStore({}, quotas).then(
     () => true,
     (error: unknown) => (error instanceof TooManyRequests ? false : Promise.reject(error)),
   );

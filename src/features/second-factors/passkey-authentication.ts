@@ -64,7 +64,7 @@ export function createPasskeySignIn(
   return async function signInByPasskey(answer) {
     let takeBack: (() => void) | undefined;
     try {
-      takeBack = await limits.takePasskey(answer.address);
+      ({ takeBack } = await limits.takePasskey(answer.address));
       return await decide(answer, takeBack);
     } catch (error) {
       if (error instanceof TooManyRequests)

@@ -91,7 +91,7 @@ eachStore(
       again();
       const limits = await limitsOf(world());
       const takeFrom = (address: string) =>
-        limits.guess(address, [
+        limits.takeInStore({ address }, [
           limits.quotaOf('device.address', address),
           limits.quotaOf('device.network', networkOf(address)),
         ]);

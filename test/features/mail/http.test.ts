@@ -228,7 +228,7 @@ eachStore(
     it('waits while strangers ask for too much, which delays no other email (T1)', async () => {
       const limits = await limitsOf(world());
       const asked = Array.from({ length: 500 }, () => limits.quotaOf('mail.asked', ''));
-      await Promise.allSettled(asked.map((quota) => limits.guess(undefined, [quota])));
+      await Promise.allSettled(asked.map((quota) => limits.takeInStore({}, [quota])));
       await askFor(world(), 'dora');
       const jobs = createMailJobs(world().openedStore);
       await until(async () =>
