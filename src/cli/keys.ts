@@ -116,10 +116,9 @@ const NO_KEYS = 'there are no signing keys yet: start the service once to create
 
 /** Throws CommandError before the first start, which creates the ring. `anyIssuer`: also accepts a store of another issuer. */
 export async function withKeys(
-  { config: file }: VerbOptions,
+  { config: file, anyIssuer = false }: VerbOptions & { readonly anyIssuer?: boolean },
   io: CliIo,
   use: (context: KeysContext) => Promise<void>,
-  { anyIssuer = false } = {},
 ): Promise<void> {
   const config = await readService(file, io);
   if (!isStoreMade(config.store)) throw new CommandError(NO_KEYS);

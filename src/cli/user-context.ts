@@ -30,10 +30,9 @@ export type UserContext = Awaited<ReturnType<typeof openContext>>;
 export const COMMAND_LINE: Actor = { by: 'command_line' };
 
 export async function withUsers(
-  { config: file }: VerbOptions,
+  { config: file, mustExist = false }: VerbOptions & { readonly mustExist?: boolean },
   io: CliIo,
   use: (context: UserContext) => Promise<void>,
-  { mustExist = false } = {},
 ): Promise<void> {
   const config = await readService(file, io);
   if (mustExist && !isStoreMade(config.store)) {

@@ -42,11 +42,8 @@ export function registerList(user: Command, io: CliIo): void {
     .option('--limit <number>', 'at most this many users', parseLimit)
     .option('--after <username>', 'only users after this name, to continue a list')
     .action((typed: string | undefined, options: Options) =>
-      withUsers(
-        options,
-        io,
-        (context) => (typed === undefined ? list(context, options, io) : show(context, typed, options, io)),
-        { mustExist: true },
+      withUsers({ ...options, mustExist: true }, io, (context) =>
+        typed === undefined ? list(context, options, io) : show(context, typed, options, io),
       ),
     );
 }

@@ -50,24 +50,19 @@ export function registerUserFactors(verbs: Command, io: CliIo): void {
     .option('--remove <what>', `${ALL}, ${ONE_TIME_CODES}, ${RECOVERY_CODES} or a passkey ID`)
     .addOption(yesOption())
     .action((typed: string, options: FactorsOptions) =>
-      withUsers(
-        options,
-        io,
-        async (context) => {
-          const { factors, accounts } = context;
-          const own = await factors.get(typed).catch(orDamaged);
-          const hasLeftovers = own === undefined || hasSecondFactor(own);
-          const user = await (hasLeftovers ? accounts.lookUp(typed) : findUser(context, typed));
-          const id = user?.id ?? typed;
-          if (options.remove !== undefined) {
-            await confirm(io, options, `Remove ${options.remove} of ${user?.username ?? id}?`);
-            await remove(context, id, options.remove);
-          }
-          const left = await factors.get(id).catch(orDamaged);
-          await printFactors(io, options, { username: user?.username, id, left });
-        },
-        { mustExist: true },
-      ),
+      withUsers({ ...options, mustExist: true }, io, async (context) => {
+        const { factors, accounts } = context;
+        const own = await factors.get(typed).catch(orDamaged);
+        const hasLeftovers = own === undefined || hasSecondFactor(own);
+        const user = await (hasLeftovers ? accounts.lookUp(typed) : findUser(context, typed));
+        const id = user?.id ?? typed;
+        if (options.remove !== undefined) {
+          await confirm(io, options, `Remove ${options.remove} of ${user?.username ?? id}?`);
+          await remove(context, id, options.remove);
+        }
+        const left = await factors.get(id).catch(orDamaged);
+        await printFactors(io, options, { username: user?.username, id, left });
+      }),
     );
 }
 

@@ -67,24 +67,16 @@ async function resolveTarget(argument: string): Promise<string> {
 
 /** For an issuer with a new URL. A service refuses to start on another issuer's store: they would share keys and tokens. */
 function setIssuer(options: VerbOptions & YesOption, io: CliIo): Promise<void> {
-  return withKeys(
-    options,
-    io,
-    async ({ config: { issuer }, keyStore }) => {
-      await confirm(
-        io,
-        options,
-        `Change the issuer of the store to ${issuer} and reject tokens of the previous issuer?`,
-      );
-      let before: string | undefined;
-      await keyStore.update((ring) => {
-        before = ring.installation?.issuer;
-        if (ring.installation === undefined || before === issuer) return ring;
-        return { ...ring, installation: { ...ring.installation, issuer } };
-      });
-      const text = `Changed the issuer to ${issuer}. Nodes of the previous issuer stop signing, and its tokens are rejected.\n`;
-      print(io, options, { value: { issuer, before: before ?? null }, text });
-    },
-    { anyIssuer: true },
-  );
+  return withKeys({ ...options, anyIssuer: true }, io, async ({ config: { issuer }, keyStore }) => {
+    const question = `Change the issuer of the store to ${issuer} and reject tokens of the previous issuer?`;
+    await confirm(io, options, question);
+    let before: string | undefined;
+    await keyStore.update((ring) => {
+      before = ring.installation?.issuer;
+      if (ring.installation === undefined || before === issuer) return ring;
+      return { ...ring, installation: { ...ring.installation, issuer } };
+    });
+    const text = `Changed the issuer to ${issuer}. Nodes of the previous issuer stop signing, and its tokens are rejected.\n`;
+    print(io, options, { value: { issuer, before: before ?? null }, text });
+  });
 }
