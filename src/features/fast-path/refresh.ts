@@ -9,7 +9,7 @@ import type { User } from '../../users/user.ts';
 import { recordIssued, UNCONFIRMED } from '../../oidc/engine-events.ts';
 import type { Engine } from '../../oidc/provider.ts';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
-import { type FastAnswer, leaveToEngine, peekRequest } from './plain-request.ts';
+import { asOneRequest, type FastAnswer, leaveToEngine, peekRequest } from './plain-request.ts';
 
 /** The engine answers requests with `scope` or `resource`. */
 const FIELDS = new Set(['grant_type', 'refresh_token', 'client_id', 'client_secret']);
@@ -57,18 +57,17 @@ export function fastRefresh(parts: Engine): FastAnswer {
     if (plain?.form['grant_type'] !== GRANT_TYPE || !plain.client.grantTypes.includes(GRANT_TYPE))
       return undefined;
     const { form, client, count } = plain;
-    let answer: object | undefined;
     try {
-      await records.run(async () => {
+      return await asOneRequest(parts, async () => {
         const found = await find(parts, client, form['refresh_token']).catch(leaveToEngine);
-        if (found === undefined) return;
+        if (found === undefined) return undefined;
         await count();
         const { token, jwt, refreshToken, idToken } = await issue(found);
         const { accountId, scope, jti } = token;
         const who = { client_id: client.clientId, account_id: accountId };
         const issued = { ...who, grant_type: GRANT_TYPE, scope, token_id: jti };
         records.afterwards(() => recordIssued(audit, state, issued));
-        answer = {
+        return {
           access_token: jwt,
           expires_in: token.expiration,
           id_token: idToken,
@@ -91,7 +90,6 @@ export function fastRefresh(parts: Engine): FastAnswer {
         });
       throw error;
     }
-    return answer;
   };
 }
 
