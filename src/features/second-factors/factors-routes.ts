@@ -64,19 +64,18 @@ export function factorsPage(host: Host, second: SecondFactors): Route {
 
 type ShowList = (ctx: Context, visitor: Visitor, refused?: Refused) => Promise<void>;
 
+type Listed = Pick<Passkey, 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>;
+
 /** The user's factors, with the targets of the forms that remove them. */
 function toFactorModels({ passkeys, oneTimeCode }: Factors, removeAction: string) {
-  const toModel = (
-    method: Method,
-    one: Pick<Passkey, 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>,
-  ) => ({
+  const toModel = (method: Method, { id, name, createdAt, usedAt, suspect }: Listed) => ({
     method,
-    id: one.id,
-    name: one.name || undefined,
-    createdAt: one.createdAt,
-    usedAt: one.usedAt,
-    suspect: one.suspect === true,
+    id,
+    createdAt,
+    usedAt,
     removeAction,
+    name: name || undefined,
+    suspect: suspect === true,
   });
   const ofPasskeys = passkeys.map((one) => toModel('passkey', one));
   if (oneTimeCode === undefined) return ofPasskeys;
@@ -101,12 +100,9 @@ function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPa
     const { account, own } = visitor;
     const { id, username, hasPassword } = account;
     const csrf = token(visitor);
+    const owner = { id, username, mustVerifyUser: !hasPassword };
     const begun = mayAddFactor(settings, visitor)
-      ? await enrolment.begin(
-          { id, username, mustVerifyUser: !hasPassword },
-          bindingOf(visitor),
-          refused.sealed,
-        )
+      ? await enrolment.begin(owner, bindingOf(visitor), refused.sealed)
       : undefined;
     const action = hasSecondFactor(own) ? `${url}/recovery-codes` : undefined;
     const model: List = {

@@ -10,7 +10,7 @@ import type { SecondFactors } from './second-factors.ts';
 import type { Opened } from '../../interaction/open.ts';
 import {
   type Pending,
-  type SecondStepError,
+  type Refused,
   type Stepped,
   createSecondStep,
   neededOf,
@@ -25,10 +25,7 @@ import type { Csrf } from '../../interaction/csrf.ts';
 import { originOf } from '../../observability/audit.ts';
 import { amrOf } from './proofs.ts';
 
-// The passkey on the sign-in page, and its form there and at the second step.
-
-// One attempt to sign in with a passkey from the sign-in page: the interaction is finished, or the page is shown again.
-
+/** One attempt to sign in with a passkey from the sign-in page: the interaction is finished, or the page is shown again. */
 function createPasskeyAttempt(
   { interactions, cookie, audit }: Host,
   { signInByPasskey }: SecondFactors,
@@ -115,10 +112,7 @@ function createShowSecondStep(host: Host, { settings: signIn, passkeys }: Second
     ctx: Context,
     interaction: OpenInteraction,
     pending: Pending,
-    {
-      error,
-      retryAfterSeconds,
-    }: Readonly<{ error?: SecondStepError; retryAfterSeconds?: number | undefined }> = {},
+    { refused: error, retryAfterSeconds }: Partial<Refused> = {},
   ): void {
     const { uid, pageUrl, prompt } = interaction;
     const { factors, account } = pending;
@@ -187,7 +181,7 @@ export function addSecondStepRoutes(
   function answer(ctx: Context, interaction: OpenInteraction, pending: Pending, stepped: Stepped): void {
     if ('destination' in stepped) return goOn(ctx, interaction, stepped.destination);
     const { refused, retryAfterSeconds } = stepped;
-    show.refused(ctx, interaction, pending, { error: refused, retryAfterSeconds });
+    show.refused(ctx, interaction, pending, stepped);
     const status = refused === 'codes_locked' ? 403 : retryAfterSeconds === undefined ? 401 : 429;
     answerAgain(ctx, refused === 'maybe_used' ? 503 : status, retryAfterSeconds);
   }

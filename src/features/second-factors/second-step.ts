@@ -18,7 +18,7 @@ import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { SecondFactors } from './second-factors.ts';
 import { tidyUp } from '../../interaction/follow-link.ts';
 
-export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
+type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
 /** The user at the second step. */
 export type Pending = Readonly<{
@@ -28,10 +28,10 @@ export type Pending = Readonly<{
   passwordStep: PendingSignIn | undefined;
 }>;
 
-/** `destination` undefined: another request finished the interaction first. `refused`: the page is shown again. */
-export type Stepped =
-  | { readonly destination: string | undefined }
-  | { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
+/** The page is shown again. */
+export type Refused = Readonly<{ refused: SecondStepError; retryAfterSeconds?: number | undefined }>;
+/** `destination` undefined: another request finished the interaction first. */
+export type Stepped = { readonly destination: string | undefined } | Refused;
 
 /** The level that the app requires of a signed-in user. */
 export const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
