@@ -3,9 +3,10 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config } from '../config/config.ts';
 import { claimsFault, parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
+import { usernameFault } from '../config/text.ts';
 import { addUser, setGranted } from '../users/acts.ts';
 import { type NewUser, withName } from '../users/stored-users.ts';
-import type { VerbOptions } from './configuration.ts';
+import { addVerb, checked, type VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
 import {
   addChange,
@@ -26,11 +27,19 @@ type SetOptions = VerbOptions &
 const append = (text: string, before: readonly string[] = []) => [...before, text];
 
 /** Adds `--group` and `--claim`. They have no defaults, because `--help` would print them. */
-export function addGrantedOptions(verb: Command): Command {
+function addGrantedOptions(verb: Command): Command {
   return verb
     .option('--claim <name=value>', 'a claim, such as email=alice@example.com; repeatable', addClaim)
     .option('--group <name>', 'a group defined in the configuration; repeatable', append);
 }
+
+/** Adds a verb that adds a user. */
+export const addNewVerb = (group: Command, name: string, description: string): Command =>
+  addGrantedOptions(addVerb(group, name, description)).argument(
+    '<username>',
+    'the name the user signs in with',
+    checked(usernameFault),
+  );
 
 export function registerSet(user: Command, io: CliIo): void {
   const description = 'change the groups and claims of a user in the store';

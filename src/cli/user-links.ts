@@ -2,13 +2,12 @@
 // link.
 import type { Command } from 'commander';
 import { DAY } from '../config/notation.ts';
-import { usernameFault } from '../config/text.ts';
 import * as acts from '../users/acts.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { User } from '../users/user.ts';
-import { addVerb, checked, type VerbOptions } from './configuration.ts';
+import type { VerbOptions } from './configuration.ts';
 import { CommandError, printDone, type CliIo } from './io.ts';
-import { addGrantedOptions, addNew, type GrantedOptions, newUser } from './user-access.ts';
+import { addNew, addNewVerb, type GrantedOptions, newUser } from './user-access.ts';
 import {
   addChange,
   type Done,
@@ -27,9 +26,8 @@ export function registerUserLinks(user: Command, io: CliIo, loadSender: LoadSend
   const addMail = (verb: Command) =>
     loadSender ? verb.option('--mail', 'send the link by email instead of printing it') : verb;
   const senderOf = async ({ mail }: LinkOptions) => (mail ? loadSender?.() : undefined);
-  const invited = addVerb(user, 'invite', 'add a user and print an invitation link');
-  invited.argument('<username>', 'the name the user signs in with', checked(usernameFault));
-  addGrantedOptions(addMail(invited)).action((typed: string, options: InviteOptions) =>
+  const invited = addNewVerb(user, 'invite', 'add a user and print an invitation link');
+  addMail(invited).action((typed: string, options: InviteOptions) =>
     withUsers(options, io, async (context) =>
       invite(context, typed, { options, io, send: await senderOf(options) }),
     ),

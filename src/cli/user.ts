@@ -1,16 +1,15 @@
 // `postern user …`. A change to a user while the service runs applies from the next request on, in every process.
 import type { Command } from 'commander';
-import { usernameFault } from '../config/text.ts';
 import { loadConfig } from '../config/load.ts';
 import { LINK_SENDERS, USER_COMMANDS } from '../features/commands.ts';
 import { deleteUser, disable, setPassword, signOut } from '../users/acts.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
 import type { User } from '../users/user.ts';
-import { addVerb, checked, jsonOption, type VerbOptions } from './configuration.ts';
+import { jsonOption, type VerbOptions } from './configuration.ts';
 import { print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
-import { addGrantedOptions, addNew, type GrantedOptions, newUser, registerSet } from './user-access.ts';
+import { addNew, addNewVerb, type GrantedOptions, newUser, registerSet } from './user-access.ts';
 import { registerUserLinks } from './user-links.ts';
 import { registerList } from './user-list.ts';
 import {
@@ -28,13 +27,8 @@ type HashOptions = { readonly username: string; readonly config?: string; readon
 
 export async function registerUser(program: Command, io: CliIo): Promise<void> {
   const verbs = program.command('user').description('manage users');
-  const added = addVerb(
-    verbs,
-    'add',
-    'add a user to the store (reads the password from the terminal or stdin)',
-  );
-  added.argument('<username>', 'the name the user signs in with', checked(usernameFault));
-  addGrantedOptions(added).action((username: string, options: AddOptions) =>
+  const description = 'add a user to the store (reads the password from the terminal or stdin)';
+  addNewVerb(verbs, 'add', description).action((username: string, options: AddOptions) =>
     withUsers(options, io, (context) => add(context, username, { options, io })),
   );
   registerSet(verbs, io);
