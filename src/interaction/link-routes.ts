@@ -58,11 +58,7 @@ export function addLinkRoutes(router: Router, host: Host, parts: LinkParts): voi
     if ('dead' in followed) return page.refuse(ctx, { reason: followed.dead, link: opened.link });
     const { purpose, accountId } = opened.link;
     cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), accountId));
-    audit.record('link_used', 'success', {
-      ...originOf(ctx.state),
-      account_id: accountId,
-      action: purpose,
-    });
+    audit.record('link_used', 'success', { ...originOf(ctx.state), account_id: accountId, action: purpose });
     seeOther(ctx, followed.destination);
   });
 

@@ -28,12 +28,7 @@ export const SIGNED = { signed: true, httpOnly: true, sameSite: 'lax' } as const
 
 /** Attributes of cookies without a signature, which carry their own proof or grant nothing. */
 export function cookieOptions(issuer: string) {
-  return {
-    signed: false,
-    httpOnly: true,
-    sameSite: 'lax' as const,
-    secure: issuer.startsWith('https:'),
-  };
+  return { signed: false, httpOnly: true, sameSite: 'lax' as const, secure: issuer.startsWith('https:') };
 }
 
 /** The cookies that the answer sets. */

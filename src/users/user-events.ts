@@ -36,12 +36,7 @@ export const newUserEvent = (
   accountId: string,
   what: UserEvent['what'],
   clientIds: readonly string[] = [],
-) => ({
-  id: randomUUID(),
-  accountId,
-  what,
-  clientIds,
-});
+) => ({ id: randomUUID(), accountId, what, clientIds });
 
 export type UserEvents = ReturnType<typeof createUserEvents>;
 

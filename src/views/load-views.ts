@@ -71,9 +71,5 @@ function resolveBranding({ branding, assetUrl }: ViewsOptions, report: Report): 
     return attempt(image, () => assetUrl(image), report);
   }
   const { logo, ...rest } = branding;
-  return {
-    ...rest,
-    logo: urlOf(logo),
-    favicon: assetUrl(ICON),
-  };
+  return { ...rest, logo: urlOf(logo), favicon: assetUrl(ICON) };
 }

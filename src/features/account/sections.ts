@@ -169,10 +169,7 @@ function createActivity(host: Host, { index }: Held): Section {
   return {
     async fields({ account }) {
       const events = await index.eventsOf(account.id);
-      return {
-        events: events.toReversed().map(toEventModel),
-        done: doneNow(events.at(-1), host.now()),
-      };
+      return { events: events.toReversed().map(toEventModel), done: doneNow(events.at(-1), host.now()) };
     },
   };
 }

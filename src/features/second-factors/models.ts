@@ -37,11 +37,7 @@ export const secondStep = z.object({
 });
 
 /** The user has no factor that the app requires, and can't add one here. Sent with status 403. */
-export const factorNeeded = z.object({
-  ...ofUser,
-  csrf: text,
-  needed: z.enum(['second_factor', 'passkey']),
-});
+export const factorNeeded = z.object({ ...ofUser, csrf: text, needed: z.enum(['second_factor', 'passkey']) });
 
 /** Something that happened to a user's factors. */
 export const NoticeModel = z.object({
