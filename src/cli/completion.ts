@@ -30,7 +30,7 @@ const pathsOf = (command: Command, at = ''): string[] =>
   command.commands.flatMap((verb) => [`'${at} ${verb.name()}'`, ...pathsOf(verb, `${at} ${verb.name()}`)]);
 
 /** Returns a function for both shells, which takes the words before the one that is being completed. */
-const toScript = (program: Command): string => `_postern_at() {
+const toScript = (program: Command) => `_postern_at() {
   at='' plain='' dashed=''
   for word in "$@"; do
     case "$at $word" in ${pathsOf(program).join('|')}) at="$at $word" ;; esac

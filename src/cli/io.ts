@@ -38,7 +38,7 @@ export function printDone({ stdout }: CliIo, { json }: JsonOption, { value, text
 }
 
 /** Formats an object as lines of `name: value`. */
-const renderValue = (value: unknown): string =>
+const renderValue = (value: unknown) =>
   Object.entries(value as object)
     .map(([name, one]) => `${name}: ${toCell(one)}\n`)
     .join('');
@@ -57,7 +57,7 @@ export function toCell(value: unknown): string {
 }
 
 /** `2 clients` */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
+export const counted = (count: number, one: string, many = `${one}s`) =>
   `${count} ${count === 1 ? one : many}`;
 
 /** Exit codes that all verbs have; `plan` has more. */

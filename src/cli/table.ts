@@ -90,8 +90,7 @@ async function printCsv<Row>({ stdout }: CliIo, list: List<Row>, headers: boolea
 const FORMULA = /^[\s']*(?:[=@＝＋－＠]|[+-](?![\w-]*$))/;
 
 /** Reverses the `'` that `toCsv` adds to such a cell. */
-export const fromCsv = (cell: string): string =>
-  cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
+export const fromCsv = (cell: string) => (cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell);
 
 function toCsv(value: unknown): string {
   const plain = toPlain(value ?? '').replaceAll(/\p{Cc}/gu, (one) => escaped(one));
@@ -184,5 +183,5 @@ function fitted(widths: readonly number[], limit: number): number[] {
   return left;
 }
 
-const cut = (text: string, width: number): string =>
+const cut = (text: string, width: number) =>
   text.length <= width ? text : `${text.slice(0, width - 1).toWellFormed()}…`;

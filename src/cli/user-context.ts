@@ -149,7 +149,7 @@ export const goneError = (username: string): CommandError =>
   new CommandError(`${username} was deleted in the meantime`);
 
 /** Random, so that no user gets the id of a deleted one. */
-export const newUserId = (): string => `usr_${randomBytes(16).toString('base64url')}`;
+export const newUserId = () => `usr_${randomBytes(16).toString('base64url')}`;
 
 /** Finds a user by username or ID. Throws CommandError if there is none. */
 export async function findUser({ accounts }: UserContext, typed: string): Promise<User> {

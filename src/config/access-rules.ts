@@ -45,5 +45,5 @@ export function createAccessRules({ groups, clients, resources }: AccessSettings
 }
 
 /** Without a rule, every user has access. */
-const isIn = ({ groups }: Grouped, names: readonly string[] | undefined): boolean =>
+const isIn = ({ groups }: Grouped, names: readonly string[] | undefined) =>
   names === undefined || groups.some((name) => names.includes(name));

@@ -24,8 +24,7 @@ function toCamelCase(key: string): string {
 }
 
 /** Converts `clientName` to `client_name`, the key in the file. */
-export const toFileKey = (name: string): string =>
-  name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+export const toFileKey = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The schema of a map with only these keys. Its output has them in camel case. */
 export function group<S extends z.core.$ZodLooseShape>(shape: S) {

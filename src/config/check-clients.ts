@@ -24,7 +24,7 @@ type ClientRule = Rule<ClientForm, ClientContext>;
 
 const rule = (at: ClientRule['at'], fault: ClientRule['fault']): ClientRule => ({ at, fault });
 
-const isMachine = ({ grant_types }: ClientForm): boolean => grant_types.includes('client_credentials');
+const isMachine = ({ grant_types }: ClientForm) => grant_types.includes('client_credentials');
 
 const RULES: readonly ClientRule[] = [
   // The engine lets a client without `scope` request all scopes.

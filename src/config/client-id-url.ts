@@ -19,7 +19,7 @@ export function clientIdUrlFault(value: string): string | undefined {
 }
 
 /** For a valid client_id: one that isn't a URL has no colon. */
-export const isUrlClient = (clientId: string): boolean => clientId.startsWith('https://');
+export const isUrlClient = (clientId: string) => clientId.startsWith('https://');
 
 /** The rule for a name that DNS resolves, in the spelling that URL normalizes to. Rejects IP addresses. */
 export function dnsNameFault(value: string): string | undefined {

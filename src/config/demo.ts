@@ -6,7 +6,7 @@ export const DEMO_CLIENT_ID = 'demo';
 export const DEMO_CLIENT_SECRET = 'postern-demo-secret-4vXq7Lw2Rk9Tz6Nc8Hb';
 const DEMO_DIGEST = digestOf(DEMO_CLIENT_SECRET);
 
-export const isDemoSecret = ({ digest }: SecretHash): boolean => digest.equals(DEMO_DIGEST);
+export const isDemoSecret = ({ digest }: SecretHash) => digest.equals(DEMO_DIGEST);
 
 export const DEMO_PASSWORD = 'postern-demo';
 export const DEMO_PASSWORD_HASH =

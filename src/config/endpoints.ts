@@ -104,7 +104,7 @@ const PAGE_PREFIXES = ENDPOINT_TABLE.filter(
 ).map(({ path }) => path.replace(/:.*/, ''));
 
 /** Whether the path is for users' browsers, even if nothing is served there. */
-export const isPagePath = (path: string): boolean =>
+export const isPagePath = (path: string) =>
   path === HOME_PATH || PAGE_PREFIXES.some((prefix) => path.startsWith(prefix));
 
 const BY_ROUTE = new Map(ENDPOINT_TABLE.map((endpoint) => [endpoint.route, endpoint]));

@@ -11,7 +11,7 @@ const DURATION = /^\d{1,8}[smhd]$/;
 const DURATION_FAULT = 'must be a duration, such as 60s, 10m, 1h or 30d';
 const LONGEST = 3650 * DAY;
 
-const toSeconds = (text: string): number => Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? 1);
+const toSeconds = (text: string) => Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? 1);
 
 /** Formats `seconds` in the shortest way: 600 is `10m`. */
 export function formatDuration(seconds: number): string {

@@ -65,7 +65,7 @@ export async function readSecret(
 }
 
 /** Whether this points to a secret instead of being one. */
-export const isReference = (text: string): boolean => /^(env|file):/.test(text);
+export const isReference = (text: string) => /^(env|file):/.test(text);
 
 /** A placeholder as long and as random as a real key, and equal for equal references. */
 const standIn = (reference: string): string =>

@@ -26,7 +26,7 @@ const PHC =
   /^\$argon2id\$v=19\$m=([1-9]\d{0,6}),t=([1-9]\d{0,2}),p=([1-9]\d?)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,171}$/;
 
 /** False for text that lacks its last characters. */
-const isWholeBase64 = (text: string): boolean =>
+const isWholeBase64 = (text: string) =>
   Buffer.from(text, 'base64').toString('base64').replace(/=+$/, '') === text;
 
 /**

@@ -52,7 +52,7 @@ function keyFault(name: KeyName, key: string): string | undefined {
 }
 
 /** The folder of this installation's data on this machine. */
-export const dataFolder = (store: StoreConfig, configFolder: string): string =>
+export const dataFolder = (store: StoreConfig, configFolder: string) =>
   store.engine === 'lmdb' ? store.folder : join(configFolder, '..', 'data');
 
 type KeyTarget = Readonly<{
@@ -84,7 +84,7 @@ export async function generateKeys(names: readonly KeyName[], { folder, write, s
   return { keys, notices };
 }
 
-const newKey = (): string => randomBytes(32).toString('base64url');
+const newKey = () => randomBytes(32).toString('base64url');
 
 async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return undefined;

@@ -7,8 +7,7 @@ export type Level = (typeof LEVELS)[number];
 
 export type Levels = NonNullable<ReturnType<typeof levelsOf>>;
 
-export const reaches = (level: Level, wanted: Level): boolean =>
-  LEVELS.indexOf(level) >= LEVELS.indexOf(wanted);
+export const reaches = (level: Level, wanted: Level) => LEVELS.indexOf(level) >= LEVELS.indexOf(wanted);
 
 const NAMES: Readonly<Record<Level, string>> = {
   password: 'urn:postern:acr:password',

@@ -28,7 +28,7 @@ export function labelFault(value: string): string | undefined {
 }
 
 /** Writes JSON escapes for characters that a terminal interprets or hides. */
-export const escaped = (value: string): string =>
+export const escaped = (value: string) =>
   value.replaceAll(/[\p{C}\u2028\u2029]/gu, (one) =>
     one.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
@@ -47,7 +47,7 @@ export function canonicalUsername(typed: string): string {
 }
 
 /** Equal for two names that look the same. */
-export const lookOf = (name: string): string => canonicalUsername(name.split(INVISIBLE).join(''));
+export const lookOf = (name: string) => canonicalUsername(name.split(INVISIBLE).join(''));
 
 /** The rule for keys that must not be empty. */
 export const emptyFault = matching(/\S/, 'must not be empty');

@@ -24,7 +24,7 @@ export function threadPoolOf(processes: number): Readonly<Record<string, string>
   return { [NAME]: own ?? String(threadsFor(processes)) };
 }
 
-const threadsFor = (processes: number): number => Math.ceil(availableParallelism() / processes) + 1;
+const threadsFor = (processes: number) => Math.ceil(availableParallelism() / processes) + 1;
 
 /** How many passwords this process compares at a time, each in its own thread: one for each core of the process. */
 export function passwordThreads(): number {

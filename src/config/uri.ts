@@ -18,7 +18,7 @@ export function isLoopbackUrl(value: string): boolean {
 }
 
 /** RFC 8252 §7.3 and §7.1: `http` on loopback, or a private-use scheme; both belong to native apps only. */
-export const isNativeRedirect = (value: string): boolean => URL.parse(value)?.protocol !== 'https:';
+export const isNativeRedirect = (value: string) => URL.parse(value)?.protocol !== 'https:';
 
 export const hostNameFault = matching(
   /^[\w-]+(\.[\w-]+)*$/,
@@ -32,7 +32,7 @@ export const proxyFault: Fault = (value) =>
     ? undefined
     : 'must be an IP address or a range, such as 10.0.0.0/8';
 
-const isWeb = (url: URL): boolean => url.protocol === 'https:' || url.protocol === 'http:';
+const isWeb = (url: URL) => url.protocol === 'https:' || url.protocol === 'http:';
 
 /** Parses an absolute URI without a user name that every parser reads the same. Returns undefined for other text. */
 function plainUrl(value: string): URL | undefined {
@@ -71,7 +71,7 @@ export function issuerFault(value: string): string | undefined {
 }
 
 /** Returns the spelling of the issuer in every URL and token: lower-case host, no default port, no trailing slash. */
-export const normalizeIssuer = (issuer: string): string => new URL(issuer).href.replace(/\/$/, '');
+export const normalizeIssuer = (issuer: string) => new URL(issuer).href.replace(/\/$/, '');
 
 /** RFC 6749 §3.1.2, RFC 9700 §2.1 (exact match, so no patterns) and RFC 8252 §7. */
 export function redirectUriFault(text: string): string | undefined {

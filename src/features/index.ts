@@ -58,7 +58,7 @@ export function list<
 }
 
 /** Whether users are notified of events of their accounts. */
-export const areNotesHeard = (config: object): boolean =>
+export const areNotesHeard = (config: object) =>
   LIST.some(({ hearsNotes = false, isOn }) => hearsNotes && isOn(config as never));
 
 /** Reads the values that keys of features refer to. */

@@ -111,7 +111,7 @@ function toAnswer(error: unknown, ctx: Context): Answer {
 }
 
 /** The caller left before its body was read, or was too slow. A reset of the connection loses a complete body, too. */
-const isCutOff = (error: unknown, { req }: Context): boolean =>
+const isCutOff = (error: unknown, { req }: Context) =>
   req.destroyed && (!req.complete || error === req.errored);
 
 /** Decided by path for what we serve; by Accept for unknown paths and for limits. */

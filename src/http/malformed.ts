@@ -80,7 +80,7 @@ function refuseQuery(ctx: Context): void {
   ctx.query = Object.fromEntries(Object.entries(ctx.query).filter(([name]) => !ignored.has(name)));
 }
 
-const isTooLong = ({ headers }: IncomingMessage, most = MAX_BODY_BYTES): boolean =>
+const isTooLong = ({ headers }: IncomingMessage, most = MAX_BODY_BYTES) =>
   Number(headers['content-length'] ?? 0) > most;
 
 const tooLarge = () => new Refusal(413, 'invalid_request', 'the form is too large');

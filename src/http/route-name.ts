@@ -11,5 +11,5 @@ export const ROUTE_NAMES: readonly string[] = [
 ];
 
 /** Call it once the edge has removed the issuer's path and the status is known. */
-export const routeName = ({ path, status }: Pick<Context, 'path' | 'status'>): string =>
+export const routeName = ({ path, status }: Pick<Context, 'path' | 'status'>) =>
   (status === 404 ? undefined : findEndpoint(path)?.name) ?? UNKNOWN;

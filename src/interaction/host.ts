@@ -12,4 +12,4 @@ export type Host = Engine & {
   readonly cookie: DeviceCookie;
 };
 
-export const secondsOf = ({ now }: Pick<Host, 'now'>): number => Math.floor(now() / 1000);
+export const secondsOf = ({ now }: Pick<Host, 'now'>) => Math.floor(now() / 1000);

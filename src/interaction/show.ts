@@ -27,7 +27,7 @@ export type Show = ReturnType<typeof createShow>;
 /** Sign-in as another user, from any page of the interaction. */
 export const OTHER_ACCOUNT = { name: 'account', value: 'other' } as const;
 
-export const otherAccountUrl = ({ pageUrl }: OpenInteraction): string =>
+export const otherAccountUrl = ({ pageUrl }: OpenInteraction) =>
   `${pageUrl}?${OTHER_ACCOUNT.name}=${OTHER_ACCOUNT.value}`;
 
 /** Whether the sign-in page is an alternative to a page for the signed-in user. */

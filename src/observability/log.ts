@@ -43,4 +43,4 @@ export function clip(text: string, length = 200): string {
 
 const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError];
 
-export const isMistake = (error: Error): boolean => MISTAKES.some((mistake) => error instanceof mistake);
+export const isMistake = (error: Error) => MISTAKES.some((mistake) => error instanceof mistake);

@@ -24,8 +24,7 @@ type CountedRequest = ClientPlace & { readonly client: Client; isCounted: boolea
 type State = { clientRequest?: CountedRequest };
 
 /** Whether a client has authenticated, or is a public one that named itself and was counted by its address. */
-export const hasClient = ({ state }: Pick<Context, 'state'>): boolean =>
-  (state as State).clientRequest !== undefined;
+export const hasClient = ({ state }: Pick<Context, 'state'>) => (state as State).clientRequest !== undefined;
 
 type ClientAuthenticationParts = Readonly<{
   clients: Clients;
@@ -97,7 +96,7 @@ export function createClientAuthentication({
 
 const isPublic = ({ tokenEndpointAuthMethod }: Client) => tokenEndpointAuthMethod === 'none';
 
-const isActive = (body: unknown): boolean =>
+const isActive = (body: unknown) =>
   typeof body === 'object' && body !== null && 'active' in body && body.active === true;
 
 /** Finds the live secret with this digest; `at` in epoch seconds. Compares with every live secret, even after a match. */
@@ -113,5 +112,5 @@ export function findSecret(
   return match;
 }
 
-const isLive = ({ notBefore, expiresAt }: ClientSecret, at: number): boolean =>
+const isLive = ({ notBefore, expiresAt }: ClientSecret, at: number) =>
   (notBefore === undefined || notBefore <= at) && (expiresAt === undefined || at < expiresAt);

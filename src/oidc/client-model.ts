@@ -21,7 +21,7 @@ export function toClientModel(client: Client, issuer: string): ClientModel {
 }
 
 /** A client's document may claim any name, so users see its host instead. */
-const nameOf = ({ clientId, clientName = clientId }: Client): string =>
+const nameOf = ({ clientId, clientName = clientId }: Client) =>
   isUrlClient(clientId) ? new URL(clientId).host : clientName;
 
 /** OIDC Core §4: an app that receives the issuer starts the sign-in itself. */

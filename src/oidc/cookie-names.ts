@@ -40,4 +40,4 @@ export function setCookies(ctx: Pick<Context, 'remove' | 'set'>, cookies: readon
   if (cookies.length > 0) ctx.set('Set-Cookie', [...cookies]);
 }
 
-const toHex = (character: string): string => `.${character.charCodeAt(0).toString(16)}`;
+const toHex = (character: string) => `.${character.charCodeAt(0).toString(16)}`;

@@ -4,7 +4,7 @@ import { findEndpoint } from '../config/endpoints.ts';
 import { FormRefusal } from '../views/refusal.ts';
 
 /** Whether this site or the user started the navigation, for a whole page. */
-export const isOwnNavigation = (ctx: Pick<Context, 'get'>): boolean =>
+export const isOwnNavigation = (ctx: Pick<Context, 'get'>) =>
   ['', 'same-origin', 'none'].includes(ctx.get('Sec-Fetch-Site')) &&
   ['', 'document'].includes(ctx.get('Sec-Fetch-Dest'));
 

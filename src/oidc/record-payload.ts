@@ -6,7 +6,7 @@ import { GRANT, type NewRecord, type StoreClock, type StoredRecord } from '../st
 import { modelOf } from './models.ts';
 
 /** The keyed hash of a model's name and the record's id, so that the store holds no bearer value. */
-export const recordKey = (hash: KeyedHash, model: string, id: string): string => hash(`${model}:${id}`);
+export const recordKey = (hash: KeyedHash, model: string, id: string) => hash(`${model}:${id}`);
 
 /** Replaces the record's own id inside an interaction, form 2. No request can inject it: it is escaped in what was sent. */
 const OWN_ID = '\u007F';

@@ -84,4 +84,4 @@ export async function readSecretUses(documents: DocumentStore): Promise<LastUses
 
 const usedAt = ({ at }: StoredForm): number | undefined => (typeof at === 'number' ? at : undefined);
 
-const useId = (clientId: string, secret: string): string => JSON.stringify([clientId, secret]);
+const useId = (clientId: string, secret: string) => JSON.stringify([clientId, secret]);

@@ -43,12 +43,11 @@ const SPECIAL = addressList([...IPV4_SPECIAL, ...IPV6_SPECIAL]);
 const PRIVATE = addressList(['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']);
 const LOOPBACK = addressList(['127.0.0.0/8', '::1/128']);
 
-export const isPublicAddress = (address: string): boolean =>
-  contains(GLOBAL, address) && !contains(SPECIAL, address);
+export const isPublicAddress = (address: string) => contains(GLOBAL, address) && !contains(SPECIAL, address);
 
-export const isPrivateAddress = (address: string): boolean => contains(PRIVATE, address);
+export const isPrivateAddress = (address: string) => contains(PRIVATE, address);
 
-export const isLoopbackAddress = (address: string): boolean => contains(LOOPBACK, address);
+export const isLoopbackAddress = (address: string) => contains(LOOPBACK, address);
 
 /** Whether it is a broadcast address of this machine's networks (RFC 919), read each time as interfaces change. IPv6 has none. */
 export function isOwnBroadcast(address: string): boolean {

@@ -6,7 +6,7 @@ const PLAIN = /^[\w.:-]{1,128}$/;
 const KIND = /^[A-Za-z]+$/;
 
 /** Returns plain short text as it is, any other as its SHA-256. `#` is never plain, so the two can't collide. */
-export const toKeyName = (text: string): string =>
+export const toKeyName = (text: string) =>
   PLAIN.test(text) ? text : `#${createHash('sha256').update(text).digest('base64url')}`;
 
 /** Unambiguous: a kind has no colon, so the first colon always ends it. */

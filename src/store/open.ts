@@ -41,5 +41,5 @@ export async function withStore<Result>(
 }
 
 /** False where opening would create an LMDB store. For commands that only read. */
-export const isStoreMade = (config: StoreConfig): boolean =>
+export const isStoreMade = (config: StoreConfig) =>
   config.engine !== 'lmdb' || existsSync(path.join(config.folder, 'data.mdb'));

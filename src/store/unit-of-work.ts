@@ -276,7 +276,7 @@ async function useAtOnce(
   return result === 'consumed' || result === 'destroyed' ? 'done' : lose(result);
 }
 
-const idOf = (kind: string, key: string): string => `${kind}:${key}`;
+const idOf = (kind: string, key: string) => `${kind}:${key}`;
 
 function remember<T>(asked: Map<string, Promise<T>>, name: string, ask: () => Promise<T>): Promise<T> {
   const known = asked.get(name) ?? ask();

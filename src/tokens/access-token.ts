@@ -163,4 +163,4 @@ function hasOneSpelling(jwt: string): boolean {
 }
 
 /** Whether the token is a client's own: its subject is the client, whose id is never a user's (`usr_…`). */
-export const isMachineToken = ({ sub, client_id: clientId }: AccessTokenClaims): boolean => sub === clientId;
+export const isMachineToken = ({ sub, client_id: clientId }: AccessTokenClaims) => sub === clientId;

@@ -28,7 +28,7 @@ export type AccountState = Readonly<{
 const INITIAL: AccountState = { disabled: false, validAfter: 0 };
 
 /** Returns `after` (epoch seconds) or a later second: two acts never get the same value, even within one second. */
-export const nextValidAfter = (before: number, after: number): number => Math.max(after, before + 1);
+export const nextValidAfter = (before: number, after: number) => Math.max(after, before + 1);
 
 export const nextSecond = (now: Clock) => Math.floor(now() / 1000) + 1;
 export const laterThan = (validAfter: number, now: Clock) => nextValidAfter(validAfter, nextSecond(now));

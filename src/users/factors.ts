@@ -94,11 +94,11 @@ export type Factors = Readonly<{
 export const NO_FACTORS: Factors = { passkeys: [], recoveryCodes: [], sessionsSince: 0, notices: [] };
 
 /** True even if the method of the factor is off. Recovery codes aren't a factor: they only replace one. */
-export const hasSecondFactor = ({ oneTimeCode, passkeys }: Factors): boolean =>
+export const hasSecondFactor = ({ oneTimeCode, passkeys }: Factors) =>
   oneTimeCode !== undefined || passkeys.length > 0;
 
 /** Whether a factor proves no more than a recovery code at `at` (epoch seconds), because it was added shortly after a recovery. */
-export const isProvisional = ({ recovered, createdAt }: Passkey | OneTimeCodes, at: number): boolean =>
+export const isProvisional = ({ recovered, createdAt }: Passkey | OneTimeCodes, at: number) =>
   recovered === true && at - createdAt < PROVISIONAL_SECONDS;
 
 /** Whether the user could reach this level at `at` (epoch seconds). Infinity: when no factor is provisional any more. */

@@ -26,7 +26,7 @@ export type PasswordOwner = Readonly<{
 }>;
 
 /** Applies NFKC, so that accents and wide letters give the same password on every keyboard. */
-export const normalizePassword = (typed: string): string => typed.normalize('NFKC');
+export const normalizePassword = (typed: string) => typed.normalize('NFKC');
 
 /** The forms in which a typed password may have been hashed: normalized, and as typed, which imported hashes may use. */
 export const passwordForms = (typed: string): readonly string[] => [

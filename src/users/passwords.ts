@@ -93,11 +93,10 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** The cost of verifying a hash (`$argon2id$v=…$m=…,t=…,p=…`). Default: the cost of the policy above. */
-export const costOf = (passwordHash: string = DUMMY_HASH): string =>
-  passwordHash.split('$').slice(0, 4).join('$');
+export const costOf = (passwordHash: string = DUMMY_HASH) => passwordHash.split('$').slice(0, 4).join('$');
 
 /** A hash with this cost, of a password that no one knows. */
-export const decoyOf = (cost: string): string => `${cost}${DUMMY_HASH.slice(costOf().length)}`;
+export const decoyOf = (cost: string) => `${cost}${DUMMY_HASH.slice(costOf().length)}`;
 
 /** Whether a hash costs less to guess than the policy requires. `passwordHash`: argon2id, PHC string. */
 export function isWeakerThanPolicy(passwordHash: string): boolean {

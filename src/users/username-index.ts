@@ -27,7 +27,7 @@ const TIMES = { lookEveryMs: 5000, leaseMs: 5000, pauseMs: 20 };
 const REPORT_EVERY = 20_000;
 
 /** A canonical name may be longer than a key of the store. If two names begin alike, the id decides their order. */
-export const usernameSort = (typed: string): string => canonicalUsername(typed).slice(0, 250).toWellFormed();
+export const usernameSort = (typed: string) => canonicalUsername(typed).slice(0, 250).toWellFormed();
 
 const SORTS: NonNullable<Declaration['userIndexes']> = {
   [USERNAMES]: ({ username }) => usernameSort(username),

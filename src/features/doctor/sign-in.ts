@@ -54,7 +54,7 @@ function signInUrl(at: string, { clientId, redirectUris, scopes }: Client): stri
 }
 
 /** Every page of Postern has this policy; a page of the proxy doesn't. */
-const isOwnPage = (answer: Answer): boolean =>
+const isOwnPage = (answer: Answer) =>
   answer.all('content-security-policy').some((policy) => policy.includes("frame-ancestors 'none'"));
 
 const pathOf = (cookie: string) => /; *path=([^;]*)/i.exec(cookie)?.[1] ?? '/';

@@ -3,7 +3,7 @@ import { isRecord } from '../../config/parse-fields.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+export const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 export const textsOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 export const recordsOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isRecord) : []);

@@ -37,7 +37,7 @@ const takenHash = (hash: unknown) => (phcFault(textOf(hash)) === undefined ? tex
 export const OF_LIST = ['factors', 'last_sign_in', 'status', 'source', 'id'];
 
 /** In other files, `status` may be a claim. */
-const disabledInList = ({ status, last_sign_in: lastSignIn }: Fields): string =>
+const disabledInList = ({ status, last_sign_in: lastSignIn }: Fields) =>
   lastSignIn !== undefined && status === 'disabled' ? 'true' : '';
 
 const READERS = {

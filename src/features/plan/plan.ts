@@ -120,5 +120,5 @@ function describeSecret(secret: ClientSecret): [name: string, window: string] {
 }
 
 /** For comparison only: a URL can contain a password. */
-const locationOf = (store: StoreConfig, folder: string): string =>
+const locationOf = (store: StoreConfig, folder: string) =>
   store.engine === 'lmdb' ? `lmdb:${relative(folder, store.folder)}` : store.url;

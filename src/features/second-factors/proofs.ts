@@ -33,5 +33,5 @@ export function withProof(amr: Amr, proof: Proof): Amr {
 }
 
 /** Whether a recovery code, or a provisional factor (users/factors.ts), replaced the second factor. */
-export const isRecovered = (amr: Amr): boolean =>
+export const isRecovered = (amr: Amr) =>
   amr.includes(METHODS.several) && !amr.includes(METHODS.code) && !hasKey(amr);

@@ -38,7 +38,7 @@ export function canProve(signIn: SignInSettings, own: Factors, level: Level, at:
 }
 
 /** Epoch seconds of the last second factor, or else of the sign-in. */
-const provedAt = ({ factorAt, loginTs = 0 }: Session): number => factorAt ?? loginTs;
+const provedAt = ({ factorAt, loginTs = 0 }: Session) => factorAt ?? loginTs;
 
 /** A user with a second factor must always use one, even while its method is off. */
 const ofTheirs = (own: Factors): Level => (hasSecondFactor(own) ? 'second_factor' : 'password');

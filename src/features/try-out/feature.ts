@@ -42,7 +42,7 @@ export function demoUserOf({ users }: DemoSettings) {
   return user && { username: user.username, password: DEMO_PASSWORD };
 }
 
-const whyOff = ({ workers = 1, management }: DemoSettings): string =>
+const whyOff = ({ workers = 1, management }: DemoSettings) =>
   workers > 1
     ? 'it needs workers: 1'
     : `add http://localhost:${management.port}${DEMO_CALLBACK_PATH} to redirect_uris of the client ${DEMO_CLIENT_ID}`;

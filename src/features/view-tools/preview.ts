@@ -65,7 +65,7 @@ export async function startPreview(config: Config, port: number): Promise<Server
 }
 
 /** Changes whenever a file changes. */
-const stateOf = (folder: string): string =>
+const stateOf = (folder: string) =>
   Array.from(listViewFiles(folder).values())
     .map((file) => `${file} ${statSync(file, { throwIfNoEntry: false })?.mtimeMs}`)
     .join('\n');

@@ -32,7 +32,7 @@ const NOT_OFFERED = 'none';
  * RFC 6749 §4.1.2.1: unsupported_response_type. For a type with a token in it the engine would send that error in the
  * fragment mode, which isn't registered here, and fail; one without is refused in the query.
  */
-const wantsToken = (responseType: unknown): boolean =>
+const wantsToken = (responseType: unknown) =>
   typeof responseType === 'string' && responseType.includes('token');
 
 /** Parameters that the engine refuses without `openid`, before it checks whether there are scopes at all. */

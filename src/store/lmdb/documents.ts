@@ -66,4 +66,4 @@ export function putDocuments(
 
 const keyOf = (collection: string, id: string): [string, string] => [toKeyName(collection), toKeyName(id)];
 
-const byId = (a: StoredDocument, b: StoredDocument): number => (a.id < b.id ? -1 : 1);
+const byId = (a: StoredDocument, b: StoredDocument) => (a.id < b.id ? -1 : 1);

@@ -158,7 +158,7 @@ export function dropRecord(tables: LmdbTables, id: string, row: RecordRow): void
   if (row.alias !== undefined && tables.aliases.get(row.alias) === id) void tables.aliases.remove(row.alias);
 }
 
-const isRevoked = ({ tombstones }: LmdbTables, grant: string, at: number): boolean =>
+const isRevoked = ({ tombstones }: LmdbTables, grant: string, at: number) =>
   (tombstones.get(grant) ?? at) > at;
 
 /** A second revocation may lengthen the tombstone, never shorten it. */

@@ -55,7 +55,7 @@ export const COMMON = {
 type CommandError = Error & { readonly command?: { readonly name: string } };
 
 /** RESP puts the code of an error in its first word. */
-export const codeOf = (error: unknown): string =>
+export const codeOf = (error: unknown) =>
   error instanceof Error ? (error.message.split(' ', 1)[0] ?? '') : '';
 
 export function toCredentials({
@@ -140,7 +140,7 @@ export function leave(redis: Redis): void {
 }
 
 /** After a disconnect ioredis calls a connection ready until the server has closed it too. */
-export const isWritable = (redis: Redis): boolean => redis.status === 'ready' && redis.stream.writable;
+export const isWritable = (redis: Redis) => redis.status === 'ready' && redis.stream.writable;
 
 /** Drops a frozen server, which accepts a connection but never answers. INFO works before the connection is ready. */
 export function dropSilent(redis: Redis, drop: () => void): void {

@@ -87,9 +87,9 @@ export function createClusterClient(place: RedisPlace): RedisClient {
 }
 
 /** ioredis computes the slot of a command only. */
-export const slotOf = (key: string): number => new Command('get', [key]).getSlot();
+export const slotOf = (key: string) => new Command('get', [key]).getSlot();
 
-const nameOf = ({ options }: Redis): string => `${options.host}:${options.port}`;
+const nameOf = ({ options }: Redis) => `${options.host}:${options.port}`;
 
 async function whenReady(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
