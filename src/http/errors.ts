@@ -11,7 +11,7 @@ import type { ClientModel } from '../views/shared-models.ts';
 import type { Pages } from '../views/pages.ts';
 import { FormFault, UnreadableForm } from '../store/form.ts';
 import { StoreRefused, StoreUnavailable } from '../store/store.ts';
-import { createFormRefused, createSparse } from '../observability/audit.ts';
+import { createFormRefused, createThrottle } from '../observability/audit.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { FormRefusal, Refusal } from '../views/refusal.ts';
 import { routeName } from './route-name.ts';
@@ -34,7 +34,7 @@ type Answer = Readonly<{
 export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): Middleware {
   const formRefused = createFormRefused(audit);
 
-  const timesToSay = createSparse(() => performance.now());
+  const timesToSay = createThrottle(() => performance.now());
 
   /** A persistent fault affects all requests that need the same data, until an administrator acts. */
   const isRepeated = (error: unknown): boolean =>

@@ -3,7 +3,7 @@
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoint-rows.ts';
-import { type AuditFields, createSparse, originOf } from '../observability/audit.ts';
+import { type AuditFields, createThrottle, originOf } from '../observability/audit.ts';
 import { seeOther, showPage } from '../oidc/send-page.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
@@ -73,7 +73,7 @@ export function addLinkRoutes(router: Router, host: Host, parts: LinkParts): voi
 
 /** Counts and records a link that doesn't work. Anyone can open one repeatedly. */
 export function createNoteDead({ audit, limits, now }: Pick<Host, 'audit' | 'limits' | 'now'>) {
-  const timesToSay = createSparse(now);
+  const timesToSay = createThrottle(now);
   return async (ctx: Context, of: Pick<AuditFields, 'account_id' | 'action' | 'reason'>): Promise<void> => {
     if (of.reason !== 'unconfirmed') await limits.takeDeadLink(String(ctx.state['clientAddress']));
     const times = timesToSay(JSON.stringify(of));

@@ -10,7 +10,7 @@ import type { ClientLimit } from '../config/endpoint-rows.ts';
 import { HOUR, MINUTE, type Rate } from '../config/notation.ts';
 import type { LimitRow } from '../config/schema-limits.ts';
 import { fold } from '../features/index.ts';
-import { createSparse } from '../observability/audit.ts';
+import { createThrottle } from '../observability/audit.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
@@ -110,7 +110,7 @@ export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits 
  * that a flood of requests doesn't flood them. A report names the last request that exceeded the limit.
  */
 function createReport({ log, audit, metrics, now }: LimitsParts) {
-  const timesToSay = createSparse(now);
+  const timesToSay = createThrottle(now);
   return function report(limit: string, request: LimitedRequest): void {
     metrics.count('limit_hits', { limit });
     const times = timesToSay(limit);
@@ -244,7 +244,8 @@ function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refu
     },
 
     /** Counts a new password that has to be checked. `by`: the link or the user. */
-    takeNewPassword: (by: string, address: string) => takeInStore({ address }, [quotaOf('new_passwords', by)]),
+    takeNewPassword: (by: string, address: string) =>
+      takeInStore({ address }, [quotaOf('new_passwords', by)]),
 
     /** Counts a code of a second factor. Resolves undefined if this sign-in has used up its attempts, and is over. */
     async takeCode({ accountId, address, device = '', interaction }: CodeAttempt) {

@@ -60,16 +60,19 @@ export interface Audit {
 }
 
 const PAUSE_MS = 10_000;
+/** A few megabytes. Above it, all are forgotten and recorded anew. */
+const MAX_SAID = 10_000;
 
 /**
  * For events that anyone can cause, so that they can't flood the trail. Returns how often one happened since it was last recorded, or
  * undefined if that was less than ten seconds ago.
  */
-export function createSparse(now: () => number) {
+export function createThrottle(now: () => number) {
   const said = new Map<string, { at: number; times: number }>();
   return function timesToSay(what: string): number | undefined {
     const { at, times } = said.get(what) ?? { at: -Infinity, times: 0 };
     const isDue = now() - at >= PAUSE_MS;
+    if (said.size >= MAX_SAID) said.clear();
     said.set(what, isDue ? { at: now(), times: 0 } : { at, times: times + 1 });
     return isDue ? times + 1 : undefined;
   };
@@ -77,7 +80,7 @@ export function createSparse(now: () => number) {
 
 /** Records a form that none of our pages sent, at most once in ten seconds for each endpoint and reason. */
 export function createFormRefused(audit: Audit) {
-  const timesToSay = createSparse(() => Date.now());
+  const timesToSay = createThrottle(() => Date.now());
   return (state: Readonly<Record<string, unknown>>, endpoint: string, reason: 'csrf' | 'origin'): void => {
     const times = timesToSay(`${endpoint} ${reason}`);
     if (times === undefined) return;

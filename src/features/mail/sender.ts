@@ -2,7 +2,7 @@
 // response to a request is the same for every name and takes the same time.
 import { randomBytes } from 'node:crypto';
 import { TooManyRequests } from '../../limits/limits.ts';
-import { createSparse } from '../../observability/audit.ts';
+import { createThrottle } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import type { Job } from '../../oidc/job.ts';
 import { createKeyedHash, type KeyedHash } from '../../store/keyed-hash.ts';
@@ -40,7 +40,7 @@ function take({ limits }: App, subject: string, names: readonly LimitName[]): Pr
 type SenderParts = Readonly<{ app: App; settings: MailSettings; jobs: MailJobs; addresses: AddressLinks }> &
   Readonly<{ states: MailStates }>;
 type Parts = SenderParts &
-  Readonly<{ ends: AbortSignal[]; timesToSay: ReturnType<typeof createSparse>; tokenOf: KeyedHash }>;
+  Readonly<{ ends: AbortSignal[]; timesToSay: ReturnType<typeof createThrottle>; tokenOf: KeyedHash }>;
 
 /** Records that an email was sent or dropped. */
 function record({ app, timesToSay }: Parts, kind: string, accountId?: string, reason?: string): void {
@@ -135,7 +135,7 @@ const laneOf = ({ isAsked = false }: MailJob) => (isAsked ? 'asked' : 'others');
 export function createSender(given: SenderParts): Job {
   const { app, jobs } = given;
   const { log, storeNow: now } = app;
-  const timesToSay = createSparse(now);
+  const timesToSay = createThrottle(now);
   const ending = new AbortController();
   // The token of a job's link, the same for all its tries. The key is never stored.
   const tokenOf = createKeyedHash(randomBytes(32));
