@@ -24,6 +24,8 @@ export const AUDIT_EVENTS = [
   'service_stopped',
 ] as const;
 
+export type CoreEvent = (typeof AUDIT_EVENTS)[number];
+
 export type Outcome = 'success' | 'failure';
 
 /** Where a request came from. */
@@ -54,9 +56,8 @@ export type AuditFields = Origin & {
   readonly configuration?: string | undefined;
 };
 
-export interface Audit {
-  /** `event`: one of AUDIT_EVENTS, or declared by a feature. */
-  record(event: string, outcome: Outcome, fields: AuditFields): void;
+export interface Audit<Event extends string = CoreEvent> {
+  record(event: Event, outcome: Outcome, fields: AuditFields): void;
 }
 
 const PAUSE_MS = 10_000;

@@ -1,5 +1,6 @@
 // Acts on users: by administrators on the command line, by users on a page, or by one-time link. Each act is done once, with its
 // record in the audit trail, its line in the user's activity, and the event that notifies apps and lists (user-events.ts).
+import type { AuditEvent } from '../features/index.ts';
 import type { Audit, AuditFields, Origin } from '../observability/audit.ts';
 import { type Clock, ifUnavailable } from '../store/store.ts';
 import { type AccountState, type AccountStates, laterThan, nextSecond } from './account-state.ts';
@@ -21,7 +22,7 @@ export type ActsParts = Readonly<{
   userEvents: UserEvents;
   /** Undefined if users can't see their activity. */
   activity: Pick<UserIndex, 'addEvent'> | undefined;
-  audit: Audit;
+  audit: Audit<AuditEvent>;
   storeNow: Clock;
   /** Whether users are notified. */
   areNotesHeard: boolean;
@@ -30,7 +31,7 @@ export type ActsParts = Readonly<{
 export function recordAct(
   { audit }: ActsParts,
   { by, address, request_id }: Actor,
-  [event, outcome]: readonly [string, 'success' | 'failure'],
+  [event, outcome]: readonly [AuditEvent, 'success' | 'failure'],
   fields: AuditFields,
 ): void {
   audit.record(event, outcome, { address, request_id, by, ...fields });
