@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { findEndpoint } from '../config/endpoints.ts';
+import { clientAddressOf } from '../observability/audit.ts';
 import { hasClient } from '../oidc/client-authentication.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
@@ -19,7 +20,7 @@ export function limitAddresses(limits: Limits, tokens: AccessTokens): Middleware
 
   return async function limitAddress(ctx, next) {
     if (REFUSED.has(ctx.req)) throw REFUSED.get(ctx.req);
-    const address = String(ctx.state['clientAddress']);
+    const address = clientAddressOf(ctx);
     const endpoint = findEndpoint(ctx.path);
     if (endpoint?.caller === 'client') {
       // A client that has authenticated is never rejected because of others behind its address.

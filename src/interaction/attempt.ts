@@ -7,7 +7,7 @@ import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { noteInActivity } from '../users/acts.ts';
 import { CAP, PACED_FROM } from '../limits/sign-in-attempts.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
+import { type AuditFields, clientAddressOf, originOf, type Outcome } from '../observability/audit.ts';
 import { actorOf } from './actor.ts';
 import { answerAgain, goOn } from './go-on.ts';
 import type { Host } from './host.ts';
@@ -36,7 +36,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: Pen
     const result = await checkPassword({
       username,
       password: form.field('password'),
-      address: String(ctx.state['clientAddress']),
+      address: clientAddressOf(ctx),
       device: cookie.read(ctx),
     });
     if (result.user === undefined) {

@@ -1,5 +1,6 @@
 // Follows a one-time link, by its purpose. The form is checked first, so that a refused one doesn't use up the link.
 import type { Context } from 'koa';
+import { clientAddressOf } from '../observability/audit.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { setEmail, setPassword } from '../users/acts.ts';
 import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
@@ -70,7 +71,7 @@ export function createFollowLink(host: Host, firstFactor: FirstFactor | undefine
   ): Promise<Followed> {
     const password = form.field('password');
     if (password !== form.field('again')) return { fault: 'different' };
-    const [by, address] = [linkBinding(token), String(ctx.state['clientAddress'])];
+    const [by, address] = [linkBinding(token), clientAddressOf(ctx)];
     const made = await makePassword({ password, owner: account, by, address });
     if ('fault' in made) return { fault: made.fault };
     const { accountId, passwordSince: since, mailedTo: to = '' } = link;

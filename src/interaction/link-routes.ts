@@ -3,7 +3,7 @@
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoint-rows.ts';
-import { type AuditFields, createThrottle, originOf } from '../observability/audit.ts';
+import { type AuditFields, clientAddressOf, createThrottle, originOf } from '../observability/audit.ts';
 import { seeOther, showPage } from '../oidc/send-page.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
@@ -75,7 +75,7 @@ export function addLinkRoutes(router: Router, host: Host, parts: LinkParts): voi
 export function createNoteDead({ audit, limits, now }: Pick<Host, 'audit' | 'limits' | 'now'>) {
   const timesToSay = createThrottle(now);
   return async (ctx: Context, of: Pick<AuditFields, 'account_id' | 'action' | 'reason'>): Promise<void> => {
-    if (of.reason !== 'unconfirmed') await limits.takeDeadLink(String(ctx.state['clientAddress']));
+    if (of.reason !== 'unconfirmed') await limits.takeDeadLink(clientAddressOf(ctx));
     const times = timesToSay(JSON.stringify(of));
     if (times !== undefined) audit.record('link_used', 'failure', { ...originOf(ctx.state), ...of, times });
   };

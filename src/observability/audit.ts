@@ -97,3 +97,10 @@ export function originOf(state: Readonly<Record<string, unknown>>): Origin {
     request_id: typeof requestId === 'string' ? requestId : undefined,
   };
 }
+
+/** The address by which a request is limited. Without the edge, all requests would share one. */
+export function clientAddressOf({ state }: { readonly state: Readonly<Record<string, unknown>> }): string {
+  const { address } = originOf(state);
+  if (address === undefined) throw new TypeError('the request has not passed the edge');
+  return address;
+}

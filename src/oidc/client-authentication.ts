@@ -11,13 +11,14 @@ import type { Client, ClientSecret } from '../config/config.ts';
 import { clientLimitsOf } from '../config/endpoints.ts';
 import { digestOf } from '../config/secret-strength.ts';
 import type { ClientPlace, Limits } from '../limits/limits.ts';
+import { clientAddressOf } from '../observability/audit.ts';
 import type { Clock } from '../store/store.ts';
 import type { Clients } from './clients.ts';
 
 /** The endpoint and the address of a client authentication. */
-export const shownAt = ({ oidc, state }: KoaContextWithOIDC): ClientPlace => ({
-  endpoint: clientLimitsOf(oidc.route)[0],
-  address: String(state['clientAddress'] ?? ''),
+export const shownAt = (ctx: KoaContextWithOIDC): ClientPlace => ({
+  endpoint: clientLimitsOf(ctx.oidc.route)[0],
+  address: clientAddressOf(ctx),
 });
 
 type CountedRequest = ClientPlace & { readonly client: Client; isCounted: boolean };

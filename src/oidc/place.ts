@@ -2,6 +2,7 @@
 
 import type { Context } from 'koa';
 import { networkOf } from '../limits/network.ts';
+import { clientAddressOf } from '../observability/audit.ts';
 import type { Place } from '../users/user-index.ts';
 
 /** The order matters: most browsers also name another one. */
@@ -31,5 +32,5 @@ const find = (names: readonly (readonly [string, RegExp])[], userAgent: string) 
 export function placeOf(ctx: Context): Place {
   const userAgent = ctx.get('User-Agent');
   const browser = [find(BROWSERS, userAgent), find(SYSTEMS, userAgent)].filter(Boolean).join(', ');
-  return { browser, network: networkOf(String(ctx.state['clientAddress'] ?? '')) };
+  return { browser, network: networkOf(clientAddressOf(ctx)) };
 }

@@ -4,6 +4,7 @@ import { actorOf } from '../../interaction/actor.ts';
 import type { Form } from '../../interaction/form.ts';
 import type { Host } from '../../interaction/host.ts';
 import type { AccountError, Visitor } from '../../interaction/own-page.ts';
+import { clientAddressOf } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import { toGeneration } from '../../users/accounts.ts';
 import { setPassword } from '../../users/acts.ts';
@@ -22,7 +23,7 @@ export function createChangePassword(host: Host) {
     const result = await checkPassword({
       username: account.username,
       password,
-      address: String(ctx.state['clientAddress']),
+      address: clientAddressOf(ctx),
       device: cookie.read(ctx),
     });
     if (result.user?.id === account.id) {
@@ -50,7 +51,7 @@ export function createChangePassword(host: Host) {
     const wrong = await isRight(ctx, visitor, form.field('current'));
     if (wrong !== undefined) return wrong;
     const { id: by } = account;
-    const address = String(ctx.state['clientAddress']);
+    const address = clientAddressOf(ctx);
     const made = await makePassword({ password, owner: account, by, address }).catch((error: unknown) => {
       if (error instanceof PasswordQueueFull) return { fault: 'busy' } as const;
       throw error;

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import Provider, { type Adapter, type AdapterPayload, errors, type Session } from 'oidc-provider';
 import type { App } from '../../oidc/app.ts';
 import { networkOf } from '../../limits/network.ts';
+import { clientAddressOf } from '../../observability/audit.ts';
 import type { Accounts } from '../../users/accounts.ts';
 import { createAdapter } from '../../oidc/adapter.ts';
 import { typedIn } from './around.ts';
@@ -47,8 +48,8 @@ export function createDeviceCodeAdapter(parts: App): Adapter {
     const { ctx } = Provider;
     const session = ctx?.oidc.session;
     const user = await signedInUser(findLive, session);
-    if (session === undefined || user === undefined) throw new errors.LoginRequired();
-    const address = String(ctx?.state['clientAddress'] ?? '');
+    if (!ctx || session === undefined || user === undefined) throw new errors.LoginRequired();
+    const address = clientAddressOf(ctx);
     const { quotaOf, takeInStore } = limits;
     const { takeBack } = await takeInStore({ address }, [
       quotaOf('device.browser', session.uid),

@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
 import { actorOf } from '../../interaction/actor.ts';
 import type { Section } from '../../interaction/own-page.ts';
+import { clientAddressOf } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import { pageContextOf } from '../../oidc/send-page.ts';
 import { noteInActivity, setEmail, signOut } from '../../users/acts.ts';
@@ -132,7 +133,7 @@ export function addressSection({ app, jobs, states }: Parts): Section {
         // Not the limits of `mail.recipient`: they would reveal whether the mailbox is another user's.
         const take = (...subjects: string[]) =>
           limits.takeExactly(
-            { address: String(ctx.state['clientAddress']) },
+            { address: clientAddressOf(ctx) },
             subjects.map((one) => limits.quotaOf('mail.changes', one)),
           );
         const mailbox = mailboxOf(address);

@@ -7,6 +7,7 @@ import { readFormBody } from '../../interaction/form.ts';
 import type { Host } from '../../interaction/host.ts';
 import type { Route } from '../../interaction/own-page.ts';
 import { networkOf } from '../../limits/network.ts';
+import { clientAddressOf } from '../../observability/audit.ts';
 import { cookieName, cookieOptions } from '../../oidc/cookie-names.ts';
 import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
 import { type MailJobs, newJob, TYPED } from './jobs.ts';
@@ -35,7 +36,7 @@ export function askPage(host: Host, jobs: MailJobs, page: 'forgot' | 'sign-up'):
     const browser = cookieOf(ctx);
     csrf.check(form, browser, page);
     const typed = form.field(page === 'forgot' ? 'username' : 'email').slice(0, MAX_USERNAME_LENGTH);
-    const address = String(ctx.state['clientAddress']);
+    const address = clientAddressOf(ctx);
     const ofNetwork = limits.quotaOf('mail.network', networkOf(address));
     await limits.takeExactly({ address }, [limits.quotaOf('mail.address', address), ofNetwork]);
     const job = newJob({ what: page, locale: pageContextOf(ctx).locale, isAsked: true });

@@ -7,6 +7,7 @@ import { usernameFault } from '../../config/text.ts';
 import { actorOf } from '../../interaction/actor.ts';
 import type { Form } from '../../interaction/form.ts';
 import type { Host } from '../../interaction/host.ts';
+import { clientAddressOf } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
 import { addUser } from '../../users/acts.ts';
@@ -59,7 +60,7 @@ export function followSignUp(host: Host, settings: MailSettings): FollowMailLink
     const { username } = user;
     if (!USERNAME.test(username) || usernameFault(username) !== undefined) return 'invalid';
     // Counted first, because the answer reveals which usernames exist.
-    await limits.takeDeadLink(String(ctx.state['clientAddress']));
+    await limits.takeDeadLink(clientAddressOf(ctx));
     if (!isBegun && (await accounts.lookUp(username)) !== undefined) return 'taken';
     // The first request that writes the user uses up the link.
     const isAdded = await addUser(host, actorOf(ctx, 'link'), user);

@@ -22,7 +22,7 @@ import type { Level } from '../../config/sign-in-levels.ts';
 import { type Factors, canReach, type Notice } from '../../users/factors.ts';
 import { type Show, type Way, modelOfUser } from '../../interaction/show.ts';
 import type { Csrf } from '../../interaction/csrf.ts';
-import { originOf } from '../../observability/audit.ts';
+import { clientAddressOf, originOf } from '../../observability/audit.ts';
 import { amrOf } from './proofs.ts';
 
 /** One attempt to sign in with a passkey from the sign-in page: the interaction is finished, or the page is shown again. */
@@ -37,7 +37,7 @@ function createPasskeyAttempt(
     const result = await signInByPasskey({
       binding: signInBinding(uid),
       response: form.field('response'),
-      address: String(ctx.state['clientAddress']),
+      address: clientAddressOf(ctx),
       device: cookie.read(ctx),
     });
     if ('reason' in result) {

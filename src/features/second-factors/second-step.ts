@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import type { OpenInteraction } from '../../oidc/open-interaction.ts';
 import { TooManyRequests } from '../../limits/limits.ts';
-import { originOf } from '../../observability/audit.ts';
+import { clientAddressOf, originOf } from '../../observability/audit.ts';
 import { untilUnchanged } from '../../store/documents.ts';
 import { type CollectionWrite, StoreUnavailable } from '../../store/store.ts';
 import { noteInActivity } from '../../users/acts.ts';
@@ -113,7 +113,7 @@ function createCountedAttempt(host: Host, second: SecondFactors) {
     prove: () => Promise<Stepped>,
   ): Promise<Stepped> {
     const { ctx, interaction, pending } = step;
-    const address = String(ctx.state['clientAddress']);
+    const address = clientAddressOf(ctx);
     const accountId = pending.account.id;
     try {
       const takeBack = await limits.takeCode({ accountId, address, device, interaction: interaction.uid });
@@ -160,7 +160,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
       const recovery = form.field('recovery_code');
       const isRecovery = recovery !== '';
       const method = isRecovery ? 'recovery_code' : 'one_time_code';
-      const address = String(ctx.state['clientAddress']);
+      const address = clientAddressOf(ctx);
       const trusted = trustedBrowsers.find(cookie.read(ctx), accountId);
       // Recovery codes can't be guessed, so attempts from other addresses don't block the user's own.
       const device = isRecovery ? `recovery code\n${address}` : trusted;
@@ -185,7 +185,7 @@ export function createSecondStep(host: Host, second: SecondFactors) {
     async provePasskey(step: Step, form: Form): Promise<Stepped> {
       const { ctx, interaction, pending } = step;
       // Like recovery codes, passkeys can't be guessed.
-      return attempt(step, ['passkey', `passkey\n${ctx.state['clientAddress']}`], async () => {
+      return attempt(step, ['passkey', `passkey\n${clientAddressOf(ctx)}`], async () => {
         const result = await second.passkeys?.authenticate({
           binding: secondStepBinding(interaction.uid),
           response: form.field('response'),
