@@ -94,14 +94,14 @@ export function judgeGranted(
     Object.values(scopes).flatMap(({ claims }) => claims),
   );
   const faults = [
-    ...('faults' in parsed ? parsed.faults.map((fault) => `${ofClaim}${fault}`) : []),
+    ...parsed.faults.map((fault) => `${ofClaim}${fault}`),
     ...group
       .filter((name) => !defined.includes(name))
       .map(
         (name) => `${ofGroup}unknown group "${name}": the configuration has ${defined.join(', ') || 'none'}`,
       ),
   ];
-  return { claims: 'claims' in parsed ? parsed.claims : {}, groups: toGroups(group), faults };
+  return { claims: parsed.claims, groups: toGroups(group), faults };
 }
 
 /** Throws CommandError for groups and claims that the configuration doesn't define. */

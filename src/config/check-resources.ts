@@ -1,35 +1,27 @@
 // The rules between resources, and between a resource and the issuer or the clients.
-import type { Entries } from './included-files.ts';
+import type { Parts } from './check-access.ts';
 import { earlier, type Entry, lookFault, reportUnknown } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { lookOf } from './text.ts';
 import { resourceKey } from './uri.ts';
 
-/** The parts of the configuration that the rules need. */
-type ResourceContext = Readonly<{
-  issuer: string;
-  clients: Entries<ClientForm>;
-  /** Scopes that no resource can own. */
-  userScopes: readonly string[];
-}>;
-
-export function checkResources(resources: readonly Entry<ResourceForm>[], context: ResourceContext): void {
+/** `userScopes`: those that no resource can own. */
+export function checkResources({ service, clients, resources }: Parts, userScopes: readonly string[]): void {
   const owners = new Map<string, Entry<ResourceForm>>();
   const places = new Map<string, Entry<ResourceForm>>();
-  const noted = new Map(context.userScopes.map((scope) => [lookOf(scope), scope]));
-  for (const entry of resources) {
+  const noted = new Map(userScopes.map((scope) => [lookOf(scope), scope]));
+  for (const entry of resources.list) {
     const { value, report } = entry;
     // The issuer is the audience of tokens for the service itself.
     const key = resourceKey(value.resource);
-    if (key.replace(/\/$/, '') === context.issuer) report(['resource'], 'must not be the issuer');
+    if (key.replace(/\/$/, '') === service.value.issuer) report(['resource'], 'must not be the issuer');
     const first = earlier(places, key, entry);
     if (first) report(['resource'], `is already defined at ${first.place()}`);
     for (const [index, scope] of value.scopes.entries()) {
       const path = ['scopes', index];
       const owner = earlier(owners, scope, entry);
       const alike = lookFault(noted, scope);
-      if (context.userScopes.includes(scope))
-        report(path, `"${scope}" belongs to the issuer: choose another name`);
+      if (userScopes.includes(scope)) report(path, `"${scope}" belongs to the issuer: choose another name`);
       else if (alike) report(path, alike);
       // The audience of a token follows from its scopes, so each scope must belong to one API.
       else if (owner) report(path, `"${scope}" already belongs to the resource at ${owner.place()}`);
@@ -38,7 +30,7 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
       reportUnknown(entry, [at], value[at], [value.scopes, unknownScope]);
     if (value.clients.length > 0 && value.scopes.length > 0)
       report(['clients'], 'is only for a resource without scopes: give clients a scope instead');
-    else if (context.clients.isWhole) checkClients(entry, context.clients.list);
+    else if (clients.isWhole) checkClients(entry, clients.list);
   }
 }
 

@@ -1,21 +1,17 @@
 // The rules between top-level keys.
 import { list } from '../features/index.ts';
 import { addressList } from './address-list.ts';
+import type { Parts } from './check-access.ts';
 import type { ClientContext } from './check-clients.ts';
 import { timingProblems, toTimingInput } from './key-times.ts';
-import type { Entry, Rule } from './rules.ts';
-import type { ResourceForm } from './schema-client.ts';
+import type { Rule } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 
 const RULES: readonly Rule<ServiceForm, ClientContext>[] = list('serviceRules');
 
 const ANY_HOST = ['0.0.0.0', '::', '[::]'];
 
-export function checkService(
-  service: Entry<ServiceForm>,
-  resources: readonly Entry<ResourceForm>[],
-  context: ClientContext,
-): void {
+export function checkService({ service, resources }: Parts, context: ClientContext): void {
   const {
     listen,
     management,
@@ -27,7 +23,7 @@ export function checkService(
   const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => ANY_HOST.includes(host));
   if (listen.port !== 0 && listen.port === management.port && isOneHost)
     service.report(['management'], 'uses the same address as listen: choose another port');
-  const apis = resources.map(({ value }) => ({ accessToken: value.access_token }));
+  const apis = resources.list.map(({ value }) => ({ accessToken: value.access_token }));
   for (const message of timingProblems(toTimingInput({ lifetimes, signingKeys, resources: apis })))
     service.report(['signing_keys'], message);
   for (const { at, fault } of RULES) {

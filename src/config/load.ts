@@ -143,12 +143,9 @@ function withoutFaults(content: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(Object.entries(content).filter(isKept));
 }
 
-function checkParts(
-  { service, clients, resources, users }: Parts,
-  issuerIsLoopback: boolean,
-  notices: string[],
-): void {
-  const { features, issuer, sign_in: signIn } = service.value;
+function checkParts(parts: Parts, issuerIsLoopback: boolean, notices: string[]): void {
+  const { service, clients, resources, users } = parts;
+  const { features, sign_in: signIn } = service.value;
   const owners = new Map(
     resources.list.flatMap((entry) => entry.value.scopes.map((scope) => [scope, entry])),
   );
@@ -161,11 +158,11 @@ function checkParts(
     apiOf,
     userScopes: userScopes(service.value),
   };
-  checkService(service, resources.list, context);
+  checkService(parts, context);
   checkClients(clients.list, context);
-  checkResources(resources.list, { issuer, clients, userScopes: context.userScopes });
-  checkUsers(users.list, { issuerIsLoopback, passkeys: signIn?.passkeys === true }, notices);
-  checkAccess({ service, clients, resources, users });
+  checkResources(parts, context.userScopes);
+  checkUsers(parts, context, notices);
+  checkAccess(parts);
   const { length } = users.list;
   if (length > MOST_USERS)
     notices.push(`users_from has ${length} users: more than 16,000 need more than 512 MiB of memory`);

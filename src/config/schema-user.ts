@@ -104,20 +104,15 @@ export function claimsFault(claims: object): string | undefined {
   return isTooLong ? 'the claims of a user must be at most 64 KB of JSON' : undefined;
 }
 
-/** Parses the claims of one user, including `custom` ones, or returns their faults. */
-export function parseClaims(
-  claims: Readonly<Record<string, unknown>>,
-  custom: readonly string[],
-): { readonly claims: Readonly<Record<string, unknown>> } | { readonly faults: readonly string[] } {
+/** Parses the claims of one user, including `custom` ones. With faults, there are no claims. */
+export function parseClaims(claims: Readonly<Record<string, unknown>>, custom: readonly string[]) {
   const own = Object.fromEntries(custom.map((name) => [name, customClaimSchema.optional()]));
   const schema = claimsSchema.extend(own);
-  const { data, error } = schema.safeParse(claims);
-  if (data) return { claims: data };
-  return {
-    faults: error.issues.map((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? `unknown claim ${issue.keys.map(quoted).join(', ')}: use one of ${Object.keys(schema.shape).join(', ')}`
-        : `${issue.path.join('.')}: ${issue.message}`,
-    ),
-  };
+  const { data = {}, error } = schema.safeParse(claims);
+  const faults = (error?.issues ?? []).map((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? `unknown claim ${issue.keys.map(quoted).join(', ')}: use one of ${Object.keys(schema.shape).join(', ')}`
+      : `${issue.path.join('.')}: ${issue.message}`,
+  );
+  return { claims: data, faults };
 }
