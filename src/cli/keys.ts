@@ -29,10 +29,8 @@ export function registerKeys(program: Command, io: CliIo): void {
     .action((typed: string, options: VerbOptions & YesOption) =>
       withKeys(options, io, async (context) => {
         const { keys: known } = await context.keyStore.load();
-        const kid = findKid(
-          known.map((one) => one.kid),
-          typed,
-        );
+        const kids = known.map((one) => one.kid);
+        const kid = findKid(kids, typed);
         await confirm(io, options, `Revoke ${kid} and every token that it signed?`);
         print(io, options, await compromise(context, kid));
       }),
@@ -45,17 +43,15 @@ async function list({ config, keyStore }: KeysContext, options: KeysOptions, io:
   const { generation, keys: stored } = await keyStore.load();
   const keys = reportKeys(stored, keyStore.now());
   const { kekId } = new Vault(config.encryptionKeys);
-  await printKeys(io, options, { json: { generation, encryption_key: kekId, keys }, keys });
+  await printKeys(io, options, { generation, encryption_key: kekId, keys });
 }
 
-function printKeys(
-  io: CliIo,
-  options: KeysOptions,
-  { json, keys }: { readonly json: object; readonly keys: readonly KeyReport[] },
-): Promise<void> {
+type Reported = Readonly<Record<string, unknown>> & { readonly keys: readonly KeyReport[] };
+
+function printKeys(io: CliIo, options: KeysOptions, json: Reported): Promise<void> {
   return printList(io, options, {
     json,
-    rows: keys.map(({ next, ...key }) => ({ ...key, next: next?.state, at: next?.at })),
+    rows: json.keys.map(({ next, ...key }) => ({ ...key, next: next?.state, at: next?.at })),
     columns: [
       'kid',
       'alg',
@@ -76,7 +72,7 @@ async function rotate({ keyStore }: KeysContext, options: KeysOptions, io: CliIo
   const changed = generation !== before.generation;
   const keys = reportKeys(ring.keys, keyStore.now());
   if (!changed && options.json !== true) io.stderr.write('Nothing to change.\n');
-  await printKeys(io, options, { json: { changed, generation, keys }, keys });
+  await printKeys(io, options, { changed, generation, keys });
 }
 
 // A shorter one is a mistake: an empty shell variable must not revoke a key.
