@@ -2,7 +2,7 @@
 // all families, and a change of one leaves the others as they are.
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
 import { canSign, type Moment, ms, reserveKeys, type Ring, stateOf } from './ring.ts';
-import { begin, bury, plannedSteps, type Step, verifiesUntil } from './schedule.ts';
+import { bury, plannedSteps, publishActive, type Step, verifiesUntil } from './schedule.ts';
 
 /** The ring with one family only, as the rules need it (ring.ts, schedule.ts, emergency.ts). */
 export const familyOf = (ring: Ring, alg: Algorithm): Ring => ({
@@ -34,7 +34,7 @@ export function nextFamilyStep(ring: Ring, wanted: readonly Algorithm[], at: Mom
     // No key of this algorithm signs, or will: its first key signs at once, as at a first start. RS256 always has one.
     if (isWanted && alg !== ALGORITHMS[0] && !canSign(family, at.now)) {
       const due = Math.max(0, ...ring.keys.map((key) => key.publishedAt));
-      return [{ kind: 'begin', at: due, needsKey: true, take: (newKey) => begin(family, at, newKey) }];
+      return [{ kind: 'begin', at: due, needsKey: true, take: (key) => publishActive(family, at, key) }];
     }
     const planned = family.keys.length === 0 ? [] : plannedSteps(family, at);
     if (isWanted) return planned;

@@ -8,7 +8,7 @@ import { assertIssuer, belongsTo, openPepper, pepperId, sealPepper } from './ins
 import { sealKey, toKeySet, type KeySet } from './key-set.ts';
 import type { Moment, NewKey, Ring } from './ring.ts';
 import { decodeRing, encodeRing, KEYS_COLLECTION, PEPPER_ID, RING_ID } from './ring-document.ts';
-import { begin, withReserve } from './schedule.ts';
+import { publishActive, withReserve } from './schedule.ts';
 import type { Timing } from '../config/key-times.ts';
 import { KeyStoreError, type Vault } from './vault.ts';
 
@@ -146,7 +146,7 @@ export class KeyStore {
     const { moment } = this;
     const installation = { pepper: pepperId(pepper), issuer: this.#options.issuer };
     const empty = { generation: 1, keys: [], gone: [], installation };
-    const ring = withReserve(begin(empty, moment, active), moment.now, reserve);
+    const ring = withReserve(publishActive(empty, moment, active), moment.now, reserve);
     // If another process was first, its ring is used.
     if (!(await this.#write(ring, 0, pepper))) return this.ensure();
     this.#pepper = pepper;

@@ -72,7 +72,7 @@ export class Rotation {
   }
 
   /** Resolves a key set with a signing key for each of these. Throws as the store does. */
-  async begin(algorithms: readonly Algorithm[]): Promise<KeySet> {
+  async provideKeys(algorithms: readonly Algorithm[]): Promise<KeySet> {
     const { keyStore } = this.#options;
     const wanted = [...keyStore.algorithms, ...algorithms];
     return keyStore.toKeySet(await runDueSteps(keyStore, undefined, wanted));

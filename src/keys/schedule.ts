@@ -85,7 +85,7 @@ export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined)
 }
 
 /** `newKey` signs at once: verifiers fetch the key set when they meet a kid that they don't know. */
-export function begin(ring: Ring, { now, timing }: Moment, newKey: NewKey | undefined): Ring {
+export function publishActive(ring: Ring, { now, timing }: Moment, newKey: NewKey | undefined): Ring {
   // Backdated by the skew, so that a node with a slower clock also has a key at once.
   return publish(ring, newKey, { publishedAt: now, activateAt: now - ms(timing.skew) });
 }

@@ -138,7 +138,7 @@ async function compose(
     first,
     process,
     status,
-    provideKeys: (algorithms) => rotation.begin(algorithms),
+    provideKeys: (algorithms) => rotation.provideKeys(algorithms),
     async swap({ app, jobs, more }, next) {
       keyStore.change(keySettingsOf(next.config));
       listen.serve(app);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compromise } from '../../../src/keys/emergency.ts';
 import { drop, nextFamilyStep } from '../../../src/keys/families.ts';
 import { activeKey, reserveKeys, stateOf, type NewKey, type Ring } from '../../../src/keys/ring.ts';
-import { appoint, begin, withReserve } from '../../../src/keys/schedule.ts';
+import { appoint, publishActive, withReserve } from '../../../src/keys/schedule.ts';
 import { toTiming } from '../../../src/config/key-times.ts';
 import { DAY, HOUR, MINUTE, SECOND, START, TIMES, TIMING } from './keys.fixture.ts';
 
@@ -13,7 +13,7 @@ function newKey(kid: string): NewKey {
 
 const moment = (now: number) => ({ now, timing: TIMING });
 const empty: Ring = { generation: 1, keys: [], gone: [] };
-const first = withReserve(begin(empty, moment(START), newKey('k1')), START, newKey('k2'));
+const first = withReserve(publishActive(empty, moment(START), newKey('k1')), START, newKey('k2'));
 const rotateNow = (ring: Ring, now: number, key: NewKey) => appoint(ring, now, moment(now), key);
 const states = (ring: Ring, now: number) =>
   Object.fromEntries(ring.keys.map((key) => [key.kid, stateOf(key, now)]));
