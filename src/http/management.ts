@@ -1,7 +1,6 @@
 // The management listener: health and metrics for administrators. Never on the public port.
 import { isIP } from 'node:net';
-import Koa from 'koa';
-import type { Context, Middleware } from 'koa';
+import Koa, { type Context, type Middleware } from 'koa';
 import { METRICS_CONTENT_TYPE, type Snapshot } from '../observability/metrics.ts';
 
 /** Which configuration runs, and what is wrong with a file that was rejected. */
