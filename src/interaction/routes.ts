@@ -35,13 +35,13 @@ export function interactionRoutes(host: Host, features: readonly PageParts[]): M
   router.get('/:uid', async (ctx) => {
     const interaction = await open.byLink(ctx);
     const wantsOther = ctx.query[OTHER_ACCOUNT.name] === OTHER_ACCOUNT.value;
-    if (!wantsOther && (await pending?.show(ctx, interaction)) === true) return undefined;
-    if (interaction.prompt === 'consent' && !wantsOther) return show.consent(ctx, interaction);
-    if (interaction.prompt === 'access' && !wantsOther) return show.noAccess(ctx, interaction);
-    if (interaction.prompt === 'select_account' && !wantsOther) {
-      if ((await show.selectAccount(ctx, interaction)) === 'shown') return undefined;
-    }
-    const username = wantsOther ? '' : await usernameFor(interaction);
+    if (wantsOther) return show.login(ctx, interaction, { username: '' });
+    if ((await pending?.show(ctx, interaction)) === true) return undefined;
+    const { prompt } = interaction;
+    if (prompt === 'consent') return show.consent(ctx, interaction);
+    if (prompt === 'access') return show.noAccess(ctx, interaction);
+    if (prompt === 'select_account' && (await show.selectAccount(ctx, interaction))) return undefined;
+    const username = await usernameFor(interaction);
     return show.login(ctx, interaction, { username: username.slice(0, MAX_USERNAME_LENGTH) });
   });
 

@@ -89,10 +89,10 @@ export function createShow(host: Host, ways: readonly Way[]) {
   return {
     login: showLogin,
 
-    /** Asks whether to continue as the signed-in user. Undefined when the session is gone: show the sign-in page. */
-    async selectAccount(ctx: Context, interaction: OpenInteraction): Promise<'shown' | undefined> {
+    /** Asks whether to continue as the signed-in user. False when the session is gone: show the sign-in page. */
+    async selectAccount(ctx: Context, interaction: OpenInteraction): Promise<boolean> {
       const account = await signedIn(interaction);
-      if (account === undefined) return undefined;
+      if (account === undefined) return false;
       const { name } = account.claims;
       const model = {
         ...signedInModel(interaction, account),
@@ -100,7 +100,7 @@ export function createShow(host: Host, ways: readonly Way[]) {
         displayName: typeof name === 'string' ? name : undefined,
       };
       html(ctx, interaction, ['select-account', model]);
-      return 'shown';
+      return true;
     },
 
     async consent(ctx: Context, interaction: OpenInteraction): Promise<void> {
