@@ -6,12 +6,12 @@ import type { Algorithm } from '../config/signing-algorithms.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import { type FormFault, UnreadableForm } from '../store/form.ts';
+import { inBatches } from '../store/in-batches.ts';
 import {
   type Announce,
   findRemoved,
   findShadowed,
   findShutOut,
-  inBatches,
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
 import { laterThan } from '../users/account-state.ts';

@@ -6,15 +6,13 @@ import { createAccessRules, type Grouped } from '../config/access-rules.ts';
 import type { Config, UserEntry } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { changeDocument } from '../store/documents.ts';
-import { FormFault } from '../store/form.ts';
+import { inBatches, type OnFault } from '../store/in-batches.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { type AccountState, type AccountStates, laterThan } from './account-state.ts';
 import type { StoredUsers } from './stored-users.ts';
 import { newUserEvent, type UserEvent } from './user-events.ts';
 
-/** Users that are read or written at a time. A first start writes every user. */
-const AT_ONCE = 50;
-const FILE_USERS = { collection: 'file-people', id: 'all', what: 'the users of the file' };
+const FILE_PEOPLE = { collection: 'file-people', id: 'all', what: 'the people of the file' };
 
 /** Runs `work`, and notifies apps of it by `event`. */
 export type Announce = (event: UserEvent, work: () => Promise<unknown>) => Promise<unknown>;
@@ -50,27 +48,6 @@ export async function voidChangedCredentials(
   }
 
   await inBatches(users, compare, onFault);
-}
-
-type OnFault = (fault: FormFault) => void;
-
-/**
- * Acts in batches, because a start with thousands of users must not flood the store. A document that can't be read doesn't stop it:
- * what needs the document is rejected anyway.
- */
-export async function inBatches<T>(
-  all: readonly T[],
-  act: (one: T) => Promise<unknown>,
-  onFault: OnFault = () => {},
-): Promise<void> {
-  const actOrReport = async (one: T) =>
-    act(one).catch((error: unknown) => {
-      if (!(error instanceof FormFault)) throw error;
-      onFault(error);
-    });
-  for (let start = 0; start < all.length; start += AT_ONCE) {
-    await Promise.all(all.slice(start, start + AT_ONCE).map(actOrReport));
-  }
 }
 
 /** Finds users of earlier files who aren't in this one, nor marked as removed. One document has all: the store may have many more. */

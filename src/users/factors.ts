@@ -7,7 +7,7 @@ import { isWhole } from '../store/shape.ts';
 import { FormFault, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { CollectionWrite, DocumentStore } from '../store/store.ts';
 import { createAccountStates } from './account-state.ts';
-import { inBatches } from './changed-credentials.ts';
+import { inBatches, type OnFault } from '../store/in-batches.ts';
 
 const COLLECTION = 'factors';
 /** Maps handles and credentials to their users. */
@@ -234,7 +234,7 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
 /** Sets the marks of all users, which are needed once `sign_in` is absent. An earlier version set none. */
 export async function markAll(
   { list, mark }: Pick<FactorStore, 'list' | 'mark'>,
-  onFault: (fault: FormFault) => void,
+  onFault: OnFault,
 ): Promise<void> {
   const ids: string[] = [];
   const all = await list((id, fault) => {
