@@ -9,9 +9,9 @@ import { type FormFault, UnreadableForm } from '../store/form.ts';
 import { inBatches } from '../store/in-batches.ts';
 import {
   type Announce,
-  findRemoved,
   findShadowed,
   findShutOut,
+  noteAndFindRemoved,
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
 import { laterThan } from '../users/account-state.ts';
@@ -133,7 +133,7 @@ async function applyUsers(
     );
   await inBatches(hidden, endAll, onFault);
   // Includes users who were removed from the file while no process ran.
-  const removed = await findRemoved(users, store.documents, states, onFault);
+  const removed = await noteAndFindRemoved(users, store.documents, states, onFault);
   const all = config.clients.map(({ clientId }) => clientId);
   // This revokes nothing, because the file may be an older one, or incomplete.
   const remove = (id: string) =>

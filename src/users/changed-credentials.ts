@@ -50,8 +50,8 @@ export async function voidChangedCredentials(
   await inBatches(users, compare, onFault);
 }
 
-/** Finds users of earlier files who aren't in this one, nor marked as removed. One document has all: the store may have many more. */
-export async function findRemoved(
+/** Notes the users in the file. Finds earlier ones who are neither in it nor marked as removed. One document has all of their ids. */
+export async function noteAndFindRemoved(
   users: readonly UserEntry[],
   documents: DocumentStore,
   states: Pick<AccountStates, 'get'>,
@@ -65,13 +65,12 @@ export async function findRemoved(
     return all.size > known.length ? { ids: [...all] } : undefined;
   });
   const here = new Set(ids);
+  const others = known.filter((id) => !here.has(id));
   const gone: string[] = [];
-  const look = async (id: string) => (await states.get(id)).removed || gone.push(id);
-  await inBatches(
-    known.filter((id) => !here.has(id)),
-    look,
-    onFault,
-  );
+  const check = async (id: string) => {
+    if (!(await states.get(id)).removed) gone.push(id);
+  };
+  await inBatches(others, check, onFault);
   return gone;
 }
 
