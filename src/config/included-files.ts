@@ -12,11 +12,7 @@ import type { Entry } from './rules.ts';
 export type SourceList = { readonly files: string[]; readonly patterns: string[] };
 
 /** A list of objects of one kind in a document. */
-type Listing = Readonly<{
-  document: SourceDocument;
-  path: Path;
-  items: readonly unknown[];
-}>;
+type Listing = Readonly<{ document: SourceDocument; path: Path; items: readonly unknown[] }>;
 
 /**
  * Reads the lists in the files that `document` names, in order. A pattern may match nothing, but a named file must exist. Resolves

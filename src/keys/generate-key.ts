@@ -4,11 +4,7 @@ import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { PublicJwk } from './ring.ts';
 
 /** An unencrypted key. It is only in memory until it is sealed. */
-export type KeyMaterial = Readonly<{
-  kid: string;
-  privateJwk: JWK;
-  publicJwk: PublicJwk;
-}>;
+export type KeyMaterial = Readonly<{ kid: string; privateJwk: JWK; publicJwk: PublicJwk }>;
 
 /**
  * Generates a key. Its kid is its RFC 7638 thumbprint, and never looks like an option of a command line.

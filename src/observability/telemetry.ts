@@ -4,11 +4,7 @@ import { Lines, type Writer } from './lines.ts';
 import { createLog, type Log, type LogLevel } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 
-export type Telemetry = Readonly<{
-  log: Log;
-  audit: Audit;
-  metrics: Metrics;
-}>;
+export type Telemetry = Readonly<{ log: Log; audit: Audit; metrics: Metrics }>;
 
 export type OpenTelemetry = ReturnType<typeof openTelemetry>;
 

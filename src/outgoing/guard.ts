@@ -114,11 +114,7 @@ export function createOutgoing({ issuer, outgoing }: Pick<Config, 'issuer' | 'ou
   };
 }
 
-type Target = Readonly<{
-  url: URL;
-  addresses: readonly Address[];
-  signal: AbortSignal;
-}>;
+type Target = Readonly<{ url: URL; addresses: readonly Address[]; signal: AbortSignal }>;
 
 /** Sends a request to one of `addresses` and nowhere else. */
 async function send({ url, addresses, signal }: Target, asked: OutgoingRequest): Promise<OutgoingAnswer> {

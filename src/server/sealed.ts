@@ -15,11 +15,7 @@ import { type FactorStore, sealedFor } from '../users/factors.ts';
 import { openUsers } from '../users/accounts.ts';
 
 /** `message`: which data can't be decrypted, if any. `keys`: the encryption keys that it needs. */
-type Unopened = Readonly<{
-  message?: string;
-  isRefused?: boolean;
-  keys: readonly string[];
-}>;
+type Unopened = Readonly<{ message?: string; isRefused?: boolean; keys: readonly string[] }>;
 
 function unopened(unreadable: ReadonlyMap<string, string | undefined>): Unopened {
   const needed = [...unreadable.values()].filter((key) => key !== undefined);

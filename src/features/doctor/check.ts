@@ -6,12 +6,7 @@ import { FAULTS, type FaultName } from './faults.ts';
 /** `skipped`: it can't be checked from here, for the reason in the message. */
 export type Level = 'ok' | 'warning' | 'problem' | 'skipped';
 
-export type Result = Readonly<{
-  level: Level;
-  name: string;
-  message: string;
-  advice?: string;
-}>;
+export type Result = Readonly<{ level: Level; name: string; message: string; advice?: string }>;
 
 /** The service, as it is reached through its public address. */
 export type Target = Readonly<{

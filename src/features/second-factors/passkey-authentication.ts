@@ -76,11 +76,7 @@ export function createPasskeySignIn(
   };
 }
 
-type ProvedPasskey = Readonly<{
-  accountId: string;
-  proof: Proof;
-  factors: Factors;
-}>;
+type ProvedPasskey = Readonly<{ accountId: string; proof: Proof; factors: Factors }>;
 
 type OwnPasskeys = { readonly factors: Factors; readonly needed: Level };
 
@@ -92,12 +88,7 @@ type PasskeyAnswer = Readonly<{
   accountId?: string | undefined;
   needed?: Level | undefined;
 }>;
-type Use = Readonly<{
-  counter: number;
-  synced: boolean;
-  backupEligible: boolean;
-  at: number;
-}>;
+type Use = Readonly<{ counter: number; synced: boolean; backupEligible: boolean; at: number }>;
 type Counted = { readonly to?: Partial<Factors>; readonly fault?: PasskeyFault };
 
 /** WebAuthn L3 §7.2: a counter that doesn't grow may come from a copy; many passkeys always send 0. */

@@ -40,11 +40,7 @@ export const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ?
 export const secondStepBinding = (uid: string) => `second step:${uid}`;
 
 type Method = TypedCode['method'] | 'passkey';
-type Proven = Readonly<{
-  proof: Proof;
-  factors: Factors;
-  spends?: CollectionWrite | undefined;
-}>;
+type Proven = Readonly<{ proof: Proof; factors: Factors; spends?: CollectionWrite | undefined }>;
 
 export type SecondStep = ReturnType<typeof createSecondStep>;
 

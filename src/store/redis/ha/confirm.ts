@@ -23,11 +23,7 @@ type Write = Readonly<{
 type Confirmed = { readonly reply: unknown; readonly isConfirmed: boolean };
 
 type Outcome = Confirmed & { readonly error: Error | null };
-type Waiting = Readonly<{
-  write: Write;
-  isAsking: boolean;
-  done: (outcome: Outcome) => void;
-}>;
+type Waiting = Readonly<{ write: Write; isAsking: boolean; done: (outcome: Outcome) => void }>;
 
 export function createConfirm(client: RedisClient, watch: Watch) {
   const queues = new Map<string, Waiting[]>();
