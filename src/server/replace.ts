@@ -5,8 +5,8 @@ import type { Config } from '../config/config.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
-import { type FormFault, UnreadableForm } from '../store/form.ts';
-import { inBatches } from '../store/in-batches.ts';
+import { UnreadableForm } from '../store/form.ts';
+import { inBatches, type OnFault } from '../store/in-batches.ts';
 import {
   type Announce,
   findShadowed,
@@ -20,7 +20,7 @@ import { newUserEvent } from '../users/user-events.ts';
 import { viewsOf } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
 import type { ApplicationParts, Process } from '../oidc/app.ts';
-import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
+import { noteImplicitClients } from '../oidc/policies/existing-grant.ts';
 import { type Application, createApplication } from './application.ts';
 import type { ConfigurationStatus } from './configuration-status.ts';
 
@@ -67,7 +67,10 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
     const parts = { config, keySet, views: viewsFor(config, old, change, process) };
 
     const application = await createApplication(process, parts);
-    if (config !== served?.config) await applyUsers(old.config, config, process, application);
+    if (config !== served?.config) {
+      await applyUsers(served?.config, config, process, application);
+      await noteImplicitClients(config.clients, process.store.documents);
+    }
     served = parts;
     await swap(application, parts);
     report(change, old, parts);
@@ -99,25 +102,36 @@ function viewsFor(config: Config, old: First, { views }: Change, { openViews }: 
   return isSame ? old.views : openViews(config);
 }
 
-/** Applies changes to users in the file before the new application serves. */
+/** `now`: the clock of the store. */
+type Steps = Process & Readonly<{ announce: Announce; onFault: OnFault }>;
+
+/** Applies changes to users in the file before the new application serves. `before`: undefined at startup. */
 async function applyUsers(
-  before: Config,
+  before: Config | undefined,
   config: Config,
-  { states, storedUsers, factors, userEvents, hash, store, log, metrics }: Process,
-  { ended }: Application,
+  process: Process,
+  { ended: { clientIds } }: Application,
 ) {
+  const { factors, storedUsers, userEvents, log, metrics } = process;
   const { users } = config;
-  const { now } = store.clock;
-  const onFault = (fault: FormFault) => {
+  const isHeard = clientIds.size > 0;
+  const announce: Announce = (event, work) => (isHeard ? userEvents.around(event, work) : work());
+  const onFault: OnFault = (fault) => {
     if (fault instanceof UnreadableForm) metrics.count('damaged_records', { kind: fault.collection });
     log.error({ err: fault }, 'skipped a user with invalid data: sign-ins are refused until this is fixed');
   };
-  const factorsGoOff = config.signIn === undefined && (before === config || before.signIn !== undefined);
+  const steps: Steps = { ...process, now: process.store.clock.now, announce, onFault };
+  const factorsGoOff = config.signIn === undefined && (before === undefined || before.signIn !== undefined);
   if (factorsGoOff) await markAll(factors, onFault);
-  const served = before === config ? [] : before.users;
-  const isHeard = ended.clientIds.size > 0;
-  const announce: Announce = (event, work) => (isHeard ? userEvents.around(event, work) : work());
-  await voidChangedCredentials({ before: served, users }, { states, hash, now, announce }, onFault);
+  await voidChangedCredentials({ before: before?.users ?? [], users }, steps, onFault);
+  await endHidden(users, steps);
+  await markRemoved(config, steps);
+  const shutOut = before && isHeard ? await findShutOut(before, config, clientIds, storedUsers) : [];
+  await inBatches(shutOut, ([id, left]) => userEvents.add([newUserEvent(id, 'left', left)]));
+}
+
+/** Ends the sessions of users in the store who can't sign in, because a user in the file has their username. */
+async function endHidden(users: Config['users'], { now, states, storedUsers, log, announce, onFault }: Steps) {
   const shadowed = await findShadowed(users, storedUsers);
   for (const [storeId, fileId] of shadowed) {
     log.warn(
@@ -132,19 +146,16 @@ async function applyUsers(
       states.update(id, ({ validAfter }) => ({ validAfter: laterThan(validAfter, now) })),
     );
   await inBatches(hidden, endAll, onFault);
-  // Includes users who were removed from the file while no process ran.
+}
+
+/** Marks users who were removed from the file, even while no process ran. */
+async function markRemoved({ users, clients }: Config, { states, store, announce, onFault }: Steps) {
   const removed = await noteAndFindRemoved(users, store.documents, states, onFault);
-  const all = config.clients.map(({ clientId }) => clientId);
+  const all = clients.map(({ clientId }) => clientId);
   // This revokes nothing, because the file may be an older one, or incomplete.
   const remove = (id: string) =>
     announce(newUserEvent(id, 'left', all), () => states.update(id, { removed: true }));
   await inBatches(removed, remove);
-  const shutOut = isHeard ? await findShutOut(before, config, ended.clientIds, storedUsers) : [];
-  await inBatches(shutOut, ([id, clientIds]) => userEvents.add([newUserEvent(id, 'left', clientIds)]));
-  for (const { clientId, consent } of config.clients) {
-    const isNoted = consent !== 'implicit' || (await store.documents.get(ONCE_IMPLICIT, clientId));
-    if (!isNoted) await store.documents.put(ONCE_IMPLICIT, clientId, '{}', 0);
-  }
 }
 
 function reportKeys({ active, published }: KeySet, areNew: boolean, { log, audit }: Process): void {

@@ -4,6 +4,7 @@
 import type Provider from 'oidc-provider';
 import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
+import type { DocumentStore } from '../../store/store.ts';
 import type { Narrowing } from '../guard.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
 import type { App } from '../app.ts';
@@ -50,7 +51,14 @@ export function grantWith(
 }
 
 /** Documents with the clients that once had `consent: implicit`: their grants without `consent` may be the configuration's. */
-export const ONCE_IMPLICIT = 'implicit-clients';
+const ONCE_IMPLICIT = 'implicit-clients';
+
+export async function noteImplicitClients(clients: readonly Client[], documents: DocumentStore) {
+  for (const { clientId, consent } of clients) {
+    const isNoted = consent !== 'implicit' || (await documents.get(ONCE_IMPLICIT, clientId));
+    if (!isNoted) await documents.put(ONCE_IMPLICIT, clientId, '{}', 0);
+  }
+}
 
 /** Revokes implicit grants of a client that now has to ask, and grants of a user to a document that is no longer pinned. */
 export function endImplicitGrants(adapter: Adapter, { clients, records }: App): Adapter {
