@@ -36,7 +36,7 @@ export type Change = Readonly<{
 }>;
 
 /** `hasNewKeys`: this start found an empty store. Only the administrator knows whether one was lost. */
-type First = Omit<ApplicationParts, 'keySet'> & { readonly hasNewKeys?: boolean };
+type FirstParts = Omit<ApplicationParts, 'keySet'> & { readonly hasNewKeys?: boolean };
 
 const signsAll = ({ others }: KeySet, algorithms: readonly Algorithm[]) =>
   algorithms.every((one) => one === 'RS256' || others.some(({ alg }) => alg === one));
@@ -44,7 +44,7 @@ const signsAll = ({ others }: KeySet, algorithms: readonly Algorithm[]) =>
 type ReplacingParts = Readonly<{
   /** Creates missing keys for these algorithms. Throws StoreUnavailable. */
   provideKeys: (algorithms: readonly Algorithm[]) => Promise<KeySet>;
-  first: First;
+  first: FirstParts;
   process: Process;
   status: ConfigurationStatus;
   /** Makes `application` serve from now on. */
@@ -76,7 +76,7 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
     report(change, old, parts);
   }
 
-  function report({ config, keySet, hash = '' }: Change, old: First, now: ApplicationParts): void {
+  function report({ config, keySet, hash = '' }: Change, old: FirstParts, now: ApplicationParts): void {
     if (now.views !== old.views) process.log.info('views reloaded');
     if (config !== undefined) status.take({ running: now.config, wanted: config, hash });
     if (keySet !== undefined) reportKeys(keySet, old.hasNewKeys === true, process);
@@ -97,7 +97,7 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
 }
 
 /** The current views, unless one of their files or settings changed. */
-function viewsFor(config: Config, old: First, { views }: Change, { openViews }: Process): Views {
+function viewsFor(config: Config, old: FirstParts, { views }: Change, { openViews }: Process): Views {
   const isSame = views === undefined && isDeepStrictEqual(viewsOf(config), viewsOf(old.config));
   return isSame ? old.views : openViews(config);
 }

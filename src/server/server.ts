@@ -50,7 +50,7 @@ export type Server = Awaited<ReturnType<typeof createServer>>;
 /** About one second of work on two cores; further sign-ins are answered with 503 and Retry-After. */
 const PASSWORDS_WAITING = 200;
 
-type First = Readonly<{
+type FirstConfig = Readonly<{
   config: Config;
   /** Hash of the configuration, the same on every node that runs it. */
   hash?: string;
@@ -59,7 +59,7 @@ type First = Readonly<{
 }>;
 
 /** Reads the keys and builds the first application; nothing listens yet. */
-export async function createServer(first: First, options: ServerOptions = {}) {
+export async function createServer(first: FirstConfig, options: ServerOptions = {}) {
   const { telemetry = silentTelemetry(), now } = options;
   const { config: wanted, started } = first;
   const config = started === undefined ? wanted : keepUntilRestart(started, wanted);
@@ -77,7 +77,7 @@ type Opened = ServerOptions & { readonly telemetry: Telemetry; readonly watched:
 
 async function compose(
   config: Config,
-  { config: wanted, hash: configurationHash = '' }: First,
+  { config: wanted, hash: configurationHash = '' }: FirstConfig,
   { telemetry, watched, now = Date.now, hasManagement = true, ...options }: Opened,
 ) {
   const { log, audit, metrics } = telemetry;
