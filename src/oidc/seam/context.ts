@@ -39,7 +39,7 @@ const wantsToken = (responseType: unknown) =>
 const NEEDING_OPENID = ['claims_locales', 'id_token_hint', 'nonce'];
 
 /** RFC 9470 §4: both are for requests without `openid`, too, where the engine refuses them. options.ts restores them. */
-function setAside(state: Context['state'], params: Params): void {
+function setStepUpAside(state: Context['state'], params: Params): void {
   const { acr_values, max_age } = params;
   const isOpenid = scopesIn(params.scope).includes('openid') || Array.isArray(acr_values);
   state['stepUp'] = isOpenid ? undefined : { acr_values, max_age };
@@ -72,7 +72,7 @@ function wrapJwt(params: Params): void {
 }
 
 /** Fills in default scopes before the engine reads them: its hooks run after the first checks of the scope. */
-function fillIn(params: Params, { clients, findDefault }: ContextParts): void {
+function fillInScope(params: Params, { clients, findDefault }: ContextParts): void {
   const { client_id: clientId, resource: named } = params;
   if (params.scope !== undefined || typeof clientId !== 'string') return;
   const resource = typeof named === 'string' ? named : undefined;
@@ -84,7 +84,7 @@ function fillIn(params: Params, { clients, findDefault }: ContextParts): void {
 }
 
 /** Makes the engine report what is wrong with a request where it would report something else. */
-function tellApart(params: Params, { clients, metadataOf }: ContextParts): void {
+function correctError(params: Params, { clients, metadataOf }: ContextParts): void {
   // The object of such a request may name the response mode, but it isn't read.
   const isObject = (params.request ?? params.request_uri) !== undefined;
   const client = isObject ? clients.find(String(params.client_id)) : undefined;
@@ -96,6 +96,18 @@ function tellApart(params: Params, { clients, metadataOf }: ContextParts): void 
   // RFC 6749 §3.3: a request without any scope is invalid_scope, whatever else is in it.
   if (params.scope === undefined)
     Object.assign(params, Object.fromEntries(NEEDING_OPENID.map((name) => [name, undefined])));
+}
+
+/** The engine compares a form with the secret that it stored for the page; our form has its own secret. */
+function useFormSecret(context: InstanceType<ContextClass>): void {
+  const { formSecret: secret } = context.ctx.state as { readonly formSecret?: string };
+  if (secret !== undefined) context.session.state = { secret };
+}
+
+/** As the configuration spells it: codes, refresh tokens and grants are stored under this name. */
+function spellResource(params: Params, { audiences }: ContextParts): void {
+  const { resource } = params;
+  if (typeof resource === 'string') params.resource = audiences.findResource(resource)?.resource ?? resource;
 }
 
 type ContextParts = KnownClients & Pick<App, 'audiences' | 'findDefault'>;
@@ -113,20 +125,16 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
     set params(params: Params | undefined) {
       this.#params = params;
       if (params === undefined) return;
-      if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
-      // The engine compares a form with the secret that it stored for the page; our form has its own secret.
-      const { formSecret: secret } = this.ctx.state as { readonly formSecret?: string };
-      if (secret !== undefined) this.session.state = { secret };
-      if (grantBegunAt(this.route) !== undefined) {
-        fillIn(params, parts);
-        setAside(this.ctx.state, params);
+      const { route, ctx } = this;
+      if (ROUTES_TAKING_A_TOKEN.has(route)) wrapJwt(params);
+      useFormSecret(this);
+      if (grantBegunAt(route) !== undefined) {
+        fillInScope(params, parts);
+        setStepUpAside(ctx.state, params);
       }
-      if (this.route === 'authorization') tellApart(params, parts);
-      if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
-      // As the configuration spells it: codes, refresh tokens and grants are stored under this name.
-      const { resource } = params;
-      if (typeof resource === 'string')
-        params.resource = parts.audiences.findResource(resource)?.resource ?? resource;
+      if (route === 'authorization') correctError(params, parts);
+      if (callerOf(route) === 'client') namePublicClient(ctx.req, params, parts);
+      spellResource(params, parts);
     }
 
     /** Builds a URL from the issuer alone, whatever the request's Host says. */
