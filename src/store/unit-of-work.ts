@@ -165,6 +165,7 @@ class Unit implements RecordStore {
     if (isAtOnce || (before && id !== idOf(before.kind, before.key)))
       return useAtOnce({ records: this, documents: this.#documents }, use);
     // The caller has read the record. The store decides whether another request was first since then.
+    // Used again, as when the engine destroys an interaction that this request finished: the first use stays, but for `destroys`.
     this.#use = before ? { ...use, ...before, destroys: use.destroys === true, isFirst: true } : use;
     const found = await this.#found.get(id);
     if (use.destroys) this.#forget(id);
