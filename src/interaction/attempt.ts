@@ -53,7 +53,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: Pen
       const login = { accountId: user.id, at, generation, proved, device: cookie.read(ctx) };
       const destination = await interactions.finishLogin(ctx, interaction, login);
       // Of several correct attempts at the same time, only one signs the user in.
-      if (destination !== undefined) record('success', { account_id: user.id });
+      if (destination !== 'gone') record('success', { account_id: user.id });
       goOn(ctx, interaction, destination);
     } catch (error) {
       if (error instanceof StoreUnavailable) {
@@ -86,7 +86,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: Pen
     await second?.begin(uid, { accountId, username, issued: { at, generation }, attempt: pending });
     const who = { client_id: settings.clientId, account_id: accountId };
     audit.record('password_accepted', 'success', { ...originOf(ctx.state), ...who });
-    goOn(ctx, interaction, pageUrl);
+    goOn(ctx, interaction, { url: pageUrl });
   }
 }
 

@@ -1,6 +1,6 @@
 // Redirects a browser from a sign-in page, and answers requests for a sign-in that is over.
 import type { Context } from 'koa';
-import { ANSWERED } from '../oidc/interactions.ts';
+import type { Destination } from '../oidc/interactions.ts';
 import { seeOther } from '../oidc/send-page.ts';
 import type { ClientModel } from '../views/shared-models.ts';
 import { Refusal } from '../views/refusal.ts';
@@ -11,14 +11,13 @@ export function answerAgain(ctx: Context, status: number, retryAfterSeconds?: nu
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
 }
 
-/** `destination`: the result of a `finish…`. */
 export function goOn(
   ctx: Context,
   { client }: { readonly client: ClientModel },
-  destination: string | undefined,
+  destination: Destination,
 ): void {
-  if (destination === undefined) throw expired(ctx, client);
-  if (destination !== ANSWERED) seeOther(ctx, destination);
+  if (destination === 'gone') throw expired(ctx, client);
+  if (destination !== 'answered') seeOther(ctx, destination.url);
 }
 
 /** The refusal of a sign-in that is finished, expired or another browser's. Its page says why and links to the app, if known. */

@@ -36,8 +36,8 @@ export type Proved = Readonly<{
   sessionsSince: number;
 }>;
 
-/** The engine has answered this request already. */
-export const ANSWERED = 'answered';
+/** `answered`: the engine has answered this request already. `gone`: another request finished the interaction first. */
+export type Destination = { readonly url: string } | 'answered' | 'gone';
 
 type Result = Parameters<Provider['interactionResult']>[2];
 /** A function runs once this request has the lock, so that a loser saves nothing. */
@@ -47,18 +47,17 @@ export type Interactions = ReturnType<typeof createInteractions>;
 
 export function createInteractions(engine: Engine) {
   const finish = (ctx: Context, { uid }: OpenInteraction, result: GivenResult, spends?: CollectionWrite) =>
-    orGone(finishOnce(engine, ctx, uid, result, { spends }));
+    orGone(finishOnce(engine, ctx, uid, result, { spends }), 'gone');
   /** Also resumes in this request if possible. Not after changes in this request to data that the engine reads. */
   const finishAndGoOn = (ctx: Context, { uid, isRedirected }: OpenInteraction, result: GivenResult) =>
-    orGone(finishOnce(engine, ctx, uid, result, { goesOn: isRedirected && engine.lists === undefined }));
+    orGone(finishOnce(engine, ctx, uid, result, { goesOn: isRedirected && engine.lists === undefined }), 'gone');
   const deny = (ctx: Context, interaction: OpenInteraction, description: string) =>
     finishAndGoOn(ctx, interaction, { error: 'access_denied', error_description: description });
 
-  // `finish…` resolves the URL to redirect to, or ANSWERED; undefined when another request finished the interaction first.
   return {
     /** Undefined when the interaction isn't this browser's, has expired, was finished, or its session changed. */
     async find(ctx: Context, uid: string): Promise<OpenInteraction | undefined> {
-      const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res));
+      const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res), undefined);
       // The cookie names the interaction; the path must name the same one.
       if (details?.uid !== uid || details.result !== undefined) return undefined;
       return engine.browsers.isOf(ctx, details) ? toOpenInteraction(engine, details) : undefined;
@@ -71,18 +70,18 @@ export function createInteractions(engine: Engine) {
       // A user who signs in has chosen their account.
       const chosen = interaction.prompt === 'select_account' && { select_account: {} };
       const result = { login: toLogin(engine, ctx, login), ...chosen };
-      const destination = await (login.proved?.factorAt === undefined
+      const destination = await (login.proved?.factorAt === undefined && spends === undefined
         ? finishAndGoOn(ctx, interaction, result)
         : finish(ctx, interaction, result, spends));
       const { accountId } = login;
-      if (isNew && destination) await notify(engine, { accountId, what: 'new_browser', place: placeOf(ctx) });
+      if (isNew && destination !== 'gone') await notify(engine, { accountId, what: 'new_browser', place: placeOf(ctx) });
       return destination;
     },
 
     /** The signed-in user proved more. The session continues and keeps its end. */
     async finishStepUp(ctx: Context, interaction: OpenInteraction, proved: Proved, spends?: CollectionWrite) {
       const { accountId, issued } = interaction;
-      if (accountId === undefined || issued === undefined) return undefined;
+      if (accountId === undefined || issued === undefined) return 'gone';
       // Without `login` the engine doesn't change the session and prompts again.
       const login = toLogin(engine, ctx, { accountId, ...issued, proved, device: '' });
       return finish(ctx, interaction, { second_factor: {}, login }, spends);
@@ -97,7 +96,7 @@ export function createInteractions(engine: Engine) {
 
     async finishConsent(ctx: Context, interaction: OpenInteraction) {
       const { accountId, issued, grantId, settings, missing } = interaction;
-      if (accountId === undefined || issued === undefined) return undefined;
+      if (accountId === undefined || issued === undefined) return 'gone';
       if (await hasLostAccess(engine, interaction)) return finish(ctx, interaction, { access: {} });
       const { provider, consents, clients } = engine;
       const { clientId } = settings;
@@ -111,7 +110,7 @@ export function createInteractions(engine: Engine) {
         await consents.add(accountId, clientId, missing, issued);
         return { consent: { grantId: saved } };
       });
-      if (destination !== undefined)
+      if (destination !== 'gone')
         recordConsent(engine, ctx, interaction, 'success', { scope: scopeOf(missing) });
       return destination;
     },
@@ -124,7 +123,7 @@ export function createInteractions(engine: Engine) {
       // Missing access was recorded when it was decided.
       const hadAccess = interaction.prompt !== 'access';
       const destination = await deny(ctx, interaction, hadAccess ? DECLINED : NO_ACCESS);
-      if (destination !== undefined && hadAccess)
+      if (destination !== 'gone' && hadAccess)
         recordConsent(engine, ctx, interaction, 'failure', { reason: 'declined' });
       return destination;
     },
@@ -181,18 +180,18 @@ async function finishOnce(
   uid: string,
   result: GivenResult,
   { spends, goesOn = false }: { readonly spends?: CollectionWrite | undefined; readonly goesOn?: boolean },
-): Promise<string> {
+): Promise<Destination> {
   const { provider, records, hash } = engine;
   const key = recordKey(hash, 'Interaction', uid);
   const used = await records.use('Interaction', key, lose, { document: spends, isLock: true });
-  async function save(): Promise<string> {
+  async function save(): Promise<Destination> {
     const made = typeof result === 'function' ? await result() : result;
     const merge = { mergeWithLastSubmission: true };
-    const destination = await provider.interactionResult(ctx.req, ctx.res, made, merge);
+    const url = await provider.interactionResult(ctx.req, ctx.res, made, merge);
     const isHere = goesOn && used === 'pending';
-    if (isHere) await resume(engine, ctx, uid, destination);
+    if (isHere) await resume(engine, ctx, uid, url);
     await records.flush();
-    return isHere ? ANSWERED : destination;
+    return isHere ? 'answered' : { url };
   }
   return spends !== undefined && used === 'done' ? failingAs(true, save()) : save();
 }
@@ -215,12 +214,12 @@ async function resume({ provider, issuer, handle }: Engine, ctx: Context, uid: s
 const lose = (result: string) =>
   result === 'changed' ? Promise.reject(new DocumentChanged()) : interactionGone();
 
-/** Resolves undefined when the interaction is gone, or its session has changed. */
-async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
+/** Resolves `gone` when the interaction is gone, or its session has changed. */
+async function orGone<T, G extends 'gone' | undefined>(asked: Promise<T>, gone: G): Promise<T | G> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof errors.SessionNotFound) return undefined;
+    if (error instanceof errors.SessionNotFound) return gone;
     throw error;
   }
 }

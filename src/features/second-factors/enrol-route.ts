@@ -76,7 +76,7 @@ export function addEnrolRoute(
     const { form, interaction } = await open.byForm(ctx, ['second_factor'], STEP);
     const pending = await step.pendingOf(interaction);
     const isHere = pending !== undefined && isOpen(signIn, interaction, pending, seconds());
-    if (!isHere || !mayAdd(interaction, pending)) return goOn(ctx, interaction, interaction.pageUrl);
+    if (!isHere || !mayAdd(interaction, pending)) return goOn(ctx, interaction, { url: interaction.pageUrl });
     const { account, factors } = pending;
     const of = {
       id: account.id,
@@ -90,7 +90,7 @@ export function addEnrolRoute(
     const enrolled = await addFromForm(host, second.enrolment, { actor: actorOf(ctx), form, clientId }, of);
     if (typeof enrolled === 'string') {
       if (enrolled === 'not_first' || enrolled === 'ended')
-        return goOn(ctx, interaction, interaction.pageUrl);
+        return goOn(ctx, interaction, { url: interaction.pageUrl });
       await showForm(ctx, interaction, pending, { error: enrolled, sealed: form.field('sealed') });
       ctx.status = 422;
       return undefined;

@@ -55,7 +55,7 @@ function createPasskeyAttempt(
     const proved = { amr: amrOf([proof]), factorAt: at, sessionsSince: factors.sessionsSince };
     const login = { accountId, at, generation, proved, device: cookie.read(ctx) };
     const destination = await interactions.finishLogin(ctx, interaction, login);
-    if (destination !== undefined) audit.record('sign_in', 'success', { ...of, account_id: accountId });
+    if (destination !== 'gone') audit.record('sign_in', 'success', { ...of, account_id: accountId });
     goOn(ctx, interaction, destination);
   };
 }
@@ -194,7 +194,7 @@ export function addSecondStepRoutes(
     // Accepted in any prompt, because another user may have started to sign in.
     const pending = await step.pendingOf(interaction);
     // The password was entered too long ago, or the user's sessions have ended since.
-    if (pending === undefined) return goOn(ctx, interaction, interaction.pageUrl);
+    if (pending === undefined) return goOn(ctx, interaction, { url: interaction.pageUrl });
     answer(ctx, interaction, pending, await step[proof]({ ctx, interaction, pending }, form));
   }
 

@@ -1,5 +1,6 @@
 // The second step: after the password, before there is any session, or in a session that proved less than the app requires.
 import type { Context } from 'koa';
+import type { Destination } from '../../oidc/interactions.ts';
 import type { OpenInteraction } from '../../oidc/open-interaction.ts';
 import { TooManyRequests } from '../../limits/limits.ts';
 import { clientAddressOf, originOf } from '../../observability/audit.ts';
@@ -18,7 +19,7 @@ import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { SecondFactors } from './second-factors.ts';
 import { tidyUp } from '../../interaction/follow-link.ts';
 
-type SecondStepError = NonNullable<PageModels['second-step']['error']>;
+export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
 /** The user at the second step. */
 export type Pending = Readonly<{
@@ -28,10 +29,10 @@ export type Pending = Readonly<{
   passwordStep: PendingSignIn | undefined;
 }>;
 
-/** The page is shown again. */
-export type Refused = Readonly<{ refused: SecondStepError; retryAfterSeconds?: number | undefined }>;
-/** `destination` undefined: another request finished the interaction first. */
-export type Stepped = { readonly destination: string | undefined } | Refused;
+/** `refused`: the page is shown again. */
+export type Stepped =
+  | { readonly destination: Destination }
+  | { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
 
 /** The level that the app requires of a signed-in user. */
 export const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
@@ -75,7 +76,7 @@ async function finish(
     ? await interactions.finishLogin(ctx, interaction, login, spends)
     : await interactions.finishStepUp(ctx, interaction, proved, spends);
   record(host, step, method);
-  if (destination === undefined || passwordStep === undefined) return { destination };
+  if (destination === 'gone' || passwordStep === undefined) return { destination };
   cookie.write(ctx, trustedBrowsers.renew(device, account.id));
   await tidyUp(limits.finishSignIn(passwordStep.attempt), pendingSignIns.end(interaction.uid));
   audit.record('sign_in', 'success', whoOf(step));
