@@ -15,6 +15,7 @@ import { allowOrigins } from './cors.ts';
 import { admitRequests } from './edge.ts';
 import { answerErrors } from './errors.ts';
 import { sendFormsAsQuery } from './form-as-query.ts';
+import { throwFrontErrors } from './front-errors.ts';
 import { setSecurityHeaders } from './headers.ts';
 import { showHome } from './home.ts';
 import { setLanguage } from './language.ts';
@@ -42,6 +43,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   app.use(answerErrors(pages, host));
   app.use(admitRequests(issuer, clientAddress));
   app.use(allowOrigins(config.cors.allowedOrigins));
+  app.use(throwFrontErrors);
   app.use(limitAddresses(limits, host.tokens));
   app.use(refuseMalformed(issuer));
   app.use(documents.serve);
@@ -50,7 +52,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   app.use(sendFormsAsQuery(issuer));
   app.use(refuseForeignForms(issuer));
   app.use(unitOfWork(host));
-  app.use((ctx, next) => (ctx.path === '/factors' ? seeOther(ctx, `${issuer}${FACTORS_PATH}`) : next()));
+  app.use(redirectFactors(issuer));
   app.use(below('/interaction/', interactionRoutes(host, features)));
   const sections = features.flatMap((one) => one.sections?.(host) ?? []);
   const routes = features.flatMap((one) => one.routes?.(host, sections) ?? []);
@@ -58,6 +60,11 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   app.use(below(ACCOUNT_PATH, refuseUnknown));
   app.use(host.handle);
   return { callback: () => front?.(app.callback()) ?? app.callback() };
+}
+
+/** From the path of earlier versions. */
+function redirectFactors(issuer: string): Middleware {
+  return (ctx, next) => (ctx.path === '/factors' ? seeOther(ctx, `${issuer}${FACTORS_PATH}`) : next());
 }
 
 /** Skips `middleware` for other paths, because a router tries all of its routes for each request. */

@@ -1,15 +1,11 @@
 // Counts requests by address. Limits by client or by account are counted where these are known: oidc/client-authentication.ts
 // and users/sign-in.ts.
-import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { findEndpoint } from '../config/endpoints.ts';
 import { clientAddressOf } from '../observability/audit.ts';
 import { hasClient } from '../oidc/client-authentication.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
-
-/** Errors from code in front of the middleware, which answers them (429, 503). */
-export const REFUSED = new WeakMap<IncomingMessage, unknown>();
 
 export function limitAddresses(limits: Limits, tokens: AccessTokens): Middleware {
   /** An app's callers share its address, so forged tokens must not count against the limit for valid ones. */
@@ -19,7 +15,6 @@ export function limitAddresses(limits: Limits, tokens: AccessTokens): Middleware
   }
 
   return async function limitAddress(ctx, next) {
-    if (REFUSED.has(ctx.req)) throw REFUSED.get(ctx.req);
     const address = clientAddressOf(ctx);
     const endpoint = findEndpoint(ctx.path);
     if (endpoint?.caller === 'client') {

@@ -8,8 +8,8 @@ import type { Engine } from '../../oidc/provider.ts';
 import { ENDPOINTS } from '../../config/endpoints.ts';
 import { createClientAddress } from '../../http/client-address.ts';
 import { hasOneHost, ownPath } from '../../http/edge.ts';
+import { FRONT_ERRORS } from '../../http/front-errors.ts';
 import { type Headers, scriptableHeaders, securityHeaders } from '../../http/headers.ts';
-import { REFUSED } from '../../http/limit-addresses.ts';
 import { headerFault } from '../../http/malformed.ts';
 import { routeName } from '../../http/route-name.ts';
 import type { PageParts } from '../page-parts.ts';
@@ -87,7 +87,7 @@ function front(parts: Engine, documents: CachedDocuments): ReturnType<NonNullabl
       );
       return true;
     } catch (error) {
-      REFUSED.set(request, error);
+      FRONT_ERRORS.set(request, error);
       return false;
     }
   }
