@@ -3,7 +3,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { createFactorStore, type FactorStore, type Factors, sealedFor } from '../../src/users/factors.ts';
-import { newRecoveryCode, recoveryCodeHash } from '../../src/features/second-factors/prove-code.ts';
+import { newRecoveryCode, recoveryCodeHash } from '../../src/features/second-factors/recovery-codes.ts';
 import type { Browser, Page } from './browser.ts';
 import { idOf, type User } from './person.ts';
 import { hashOf, worldVault } from './stored.ts';

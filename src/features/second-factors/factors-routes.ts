@@ -26,7 +26,7 @@ import {
   routeOf,
   viewOf,
 } from '../../interaction/own-page.ts';
-import { toNoticeModel } from './second-step-routes.ts';
+import { toNoticeModel } from './show-second-step.ts';
 
 type List = Extract<PageModels['factors'], { outcome: 'list' }>;
 type Refused = Readonly<{

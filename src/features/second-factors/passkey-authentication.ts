@@ -1,4 +1,4 @@
-// Signing in with a passkey: alone, or as the second step of a known user.
+// Verifies a passkey, which is used alone or as the second step of a known user.
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialRequestOptionsJSON,
@@ -16,73 +16,14 @@ import {
   parseCredential,
   toDescriptor,
 } from './passkeys.ts';
-import { TooManyRequests } from '../../limits/limits.ts';
-import type { Credentials, SignedIn } from '../../users/sign-in.ts';
 
-// Signing in with a passkey alone. The passkey identifies its user, and all failures look the same from outside.
-
-type Sent = Pick<PasskeyAnswer, 'binding' | 'response'> & Pick<Credentials, 'address' | 'device'>;
-
-type SignedInByPasskey = Omit<SignedIn, 'user'> & ProvedPasskey;
-
-/** Only for the audit trail. */
-type RefusedSignIn = Readonly<{
-  accountId?: string | undefined;
-  reason: PasskeyFault | 'disabled' | 'too_many_attempts';
-  retryAfterSeconds?: number | undefined;
-}>;
-
-type SignInByPasskey = (answer: Sent) => Promise<SignedInByPasskey | RefusedSignIn>;
-
-/** `passkeys` undefined: they are off. */
-export function createPasskeySignIn(
-  { accounts, limits, trustedBrowsers, now }: App,
-  passkeys: PasskeyAuthentication | undefined,
-): SignInByPasskey {
-  /** Looks up by username, like a sign-in with a password: a user hidden by a user in the file can't sign in. */
-  async function findUser(accountId: string) {
-    const account = await accounts.findLive(accountId);
-    const found = account && (await accounts.findByUsername(account.username));
-    const isSame = found?.user?.id === accountId;
-    return isSame && (await accounts.refusalOf(found)) === undefined ? found : undefined;
-  }
-
-  async function decide({ binding, response, address, device }: Sent, takeBack: () => void) {
-    const at = Math.floor(now() / 1000);
-    const proved = (await passkeys?.authenticate({ binding, response })) ?? { refused: 'unknown' as const };
-    if ('refused' in proved) return { accountId: proved.accountId, reason: proved.refused };
-    const { accountId, proof, factors } = proved;
-    const found = await findUser(accountId);
-    if (found === undefined) return { accountId, reason: 'disabled' as const };
-    takeBack();
-    const counted = { account: accountId, since: found.attemptsSince, exists: true, address };
-    await limits.finishSignIn({ ...counted, device: trustedBrowsers.find(device, accountId) });
-    const { generation } = found;
-    return { accountId, at, generation, device: trustedBrowsers.renew(device, accountId), proof, factors };
-  }
-
-  return async function signInByPasskey(answer) {
-    let takeBack: (() => void) | undefined;
-    try {
-      ({ takeBack } = await limits.takePasskey(answer.address));
-      return await decide(answer, takeBack);
-    } catch (error) {
-      if (error instanceof TooManyRequests)
-        return { reason: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
-      // It isn't known whether the passkey was right.
-      takeBack?.();
-      throw error;
-    }
-  };
-}
-
-type ProvedPasskey = Readonly<{ accountId: string; proof: Proof; factors: Factors }>;
+export type ProvedPasskey = Readonly<{ accountId: string; proof: Proof; factors: Factors }>;
 
 type OwnPasskeys = { readonly factors: Factors; readonly needed: Level };
 
-type PasskeyAuthentication = ReturnType<typeof createPasskeyAuthentication>;
+export type PasskeyAuthentication = ReturnType<typeof createPasskeyAuthentication>;
 
-type PasskeyAnswer = Readonly<{
+export type PasskeyAnswer = Readonly<{
   binding: string;
   response: string;
   accountId?: string | undefined;

@@ -6,7 +6,8 @@ import { factorsPage } from './factors-routes.ts';
 import { firstFactor } from './first-factor.ts';
 import { methodsSection } from './methods-section.ts';
 import { secondFactorsOf } from './second-factors.ts';
-import { addSecondStepRoutes, passkeyWay } from './second-step-routes.ts';
+import { passkeyWay } from './passkey-sign-in.ts';
+import { addSecondStepRoutes } from './second-step-routes.ts';
 import { createSignInPolicy } from './sign-in-level.ts';
 
 export function open(app: App): PageParts {
@@ -17,7 +18,7 @@ export function open(app: App): PageParts {
   const second = secondFactorsOf(app, signIn);
   return {
     ...createSignInPolicy({ ...app, signIn, levels }),
-    ways: (host) => passkeyWay(host, second),
+    ways: (host) => passkeyWay(host, second.passkeys),
     firstFactor: (host) => firstFactor(host, second),
     pending: (host, pages) => addSecondStepRoutes(host, second, pages),
     sections: () => [methodsSection(signIn, `${app.issuer}${FACTORS_PATH}`)],

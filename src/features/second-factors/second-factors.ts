@@ -3,8 +3,9 @@ import type { SignInSettings } from '../../config/config.ts';
 import { Vault } from '../../keys/vault.ts';
 import type { App } from '../../oidc/app.ts';
 import { createEnrolment } from './enrolment.ts';
-import { createOneTimeCodes, createProveCode } from './prove-code.ts';
-import { createPasskeyAuthentication, createPasskeySignIn } from './passkey-authentication.ts';
+import { createOneTimeCodes } from './one-time-codes.ts';
+import { createPasskeyAuthentication } from './passkey-authentication.ts';
+import { createProveCode } from './prove-code.ts';
 import { createPasskeyRegistration } from './passkeys.ts';
 import { parseJsonObject } from '../../config/parse-fields.ts';
 import { isWhole } from '../../store/shape.ts';
@@ -43,7 +44,6 @@ export function secondFactorsOf(app: App, signIn: NonNullable<SignInSettings>) {
   const { encryptionKeys, branding } = config;
   const codes = createOneTimeCodes({ vault: new Vault(encryptionKeys), issuer: branding.name });
   const isOn = { oneTimeCodes: signIn.oneTimeCodes, recoveryCodes: signIn.recoveryCodes > 0 };
-  const passkeys = signIn.passkeys ? createPasskeyAuthentication(app) : undefined;
   return {
     settings: signIn,
     enrolment: createEnrolment({
@@ -55,8 +55,7 @@ export function secondFactorsOf(app: App, signIn: NonNullable<SignInSettings>) {
     }),
     pendingSignIns: createPendingSignIns(app),
     /** Undefined while passkeys are off. */
-    passkeys,
+    passkeys: signIn.passkeys ? createPasskeyAuthentication(app) : undefined,
     proveCode: createProveCode({ factors, codes, hash, now, isOn }),
-    signInByPasskey: createPasskeySignIn(app, passkeys),
   };
 }

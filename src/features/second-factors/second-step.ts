@@ -19,7 +19,7 @@ import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { SecondFactors } from './second-factors.ts';
 import { tidyUp } from '../../interaction/follow-link.ts';
 
-export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
+type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
 /** The user at the second step. */
 export type Pending = Readonly<{
@@ -29,10 +29,9 @@ export type Pending = Readonly<{
   passwordStep: PendingSignIn | undefined;
 }>;
 
-/** `refused`: the page is shown again. */
-export type Stepped =
-  | { readonly destination: Destination }
-  | { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
+/** The page is shown again. */
+export type Refused = { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
+export type Stepped = { readonly destination: Destination } | Refused;
 
 /** The level that the app requires of a signed-in user. */
 export const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');

@@ -4,9 +4,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Vault } from '../../../src/keys/vault.ts';
 import type { OneTimeCodes } from '../../../src/users/factors.ts';
-import { createOneTimeCodes, withStep } from '../../../src/features/second-factors/prove-code.ts';
+import { createOneTimeCodes, withStep } from '../../../src/features/second-factors/one-time-codes.ts';
 import { sealedFor } from '../../../src/users/factors.ts';
-import { newRecoveryCode, recoveryCodeHash } from '../../../src/features/second-factors/prove-code.ts';
+import { newRecoveryCode, recoveryCodeHash } from '../../../src/features/second-factors/recovery-codes.ts';
 import { requireServer } from '../../world/servers.ts';
 
 const ALICE = 'usr_alice';

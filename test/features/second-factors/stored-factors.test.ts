@@ -13,9 +13,9 @@ import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import { openRedis } from '../../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
 import { createFactorStore, type FactorStore, NO_FACTORS, type Passkey } from '../../../src/users/factors.ts';
-import { createOneTimeCodes } from '../../../src/features/second-factors/prove-code.ts';
+import { createOneTimeCodes } from '../../../src/features/second-factors/one-time-codes.ts';
 import { sealedFor } from '../../../src/users/factors.ts';
-import { newRecoveryCode, recoveryCodeHash } from '../../../src/features/second-factors/prove-code.ts';
+import { newRecoveryCode, recoveryCodeHash } from '../../../src/features/second-factors/recovery-codes.ts';
 import { createProveCode, type TypedCode } from '../../../src/features/second-factors/prove-code.ts';
 import { startRedis } from '../../world/servers.ts';
 

@@ -10,7 +10,7 @@ import { launchChromium } from '../../world/chromium.ts';
 import { worldVault } from '../../world/stored.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAssets } from '../../../src/views/assets.ts';
-import { createOneTimeCodes } from '../../../src/features/second-factors/prove-code.ts';
+import { createOneTimeCodes } from '../../../src/features/second-factors/one-time-codes.ts';
 import { createPages } from '../../../src/views/pages.ts';
 import { PAGE_STATES as ALL, type PageState } from '../../../src/features/view-tools/page-samples.ts';
 import { axeFaults, showInstead, WCAG } from '../../browser/axe.ts';
