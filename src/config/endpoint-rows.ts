@@ -25,7 +25,7 @@ export type Row = Called & {
   readonly isScriptable: boolean;
   /** Maximum size of the body, if less than the default. */
   readonly maxBytes?: number;
-  /** Whether a sign-in that a feature's page started returns here (oidc/own-client.ts). */
+  /** Whether a sign-in that a feature's page started returns here (oidc/internal-client.ts). */
   readonly isCallback?: boolean;
 };
 

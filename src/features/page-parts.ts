@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import type Koa from 'koa';
 import type { FirstFactor } from '../interaction/follow-link.ts';
 import type { Host } from '../interaction/host.ts';
-import type { Route, Section } from '../interaction/own-page.ts';
+import type { Route, Section } from '../interaction/account-page.ts';
 import type { PendingSignIns, SignInPages } from '../interaction/pending-sign-in.ts';
 import type { Way } from '../interaction/show.ts';
 import type { CachedDocuments } from '../oidc/cached-documents.ts';

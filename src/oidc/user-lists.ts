@@ -8,7 +8,7 @@ import type { StoredUsers } from '../users/stored-users.ts';
 import type { HearOfUser } from '../users/user-events.ts';
 import { createUserIndex, removeUserLists } from '../users/user-index.ts';
 import type { EndedSessions } from './ended-sessions.ts';
-import { OWN_CLIENT_ID } from './own-client.ts';
+import { INTERNAL_CLIENT_ID } from './internal-client.ts';
 import type { RecordParts } from './record-payload.ts';
 import { createUserSessions, type UserSessions } from './user-sessions.ts';
 
@@ -40,7 +40,7 @@ export function userListsOf({ account, lifetimes }: Config, store: Store, parts:
     },
     /** `key`: the key of the grant's record. */
     async addGrant(key: string, { accountId, clientId }: AdapterPayload, ttlSeconds: number): Promise<void> {
-      if (accountId === undefined || clientId === undefined || clientId === OWN_CLIENT_ID) return;
+      if (accountId === undefined || clientId === undefined || clientId === INTERNAL_CLIENT_ID) return;
       const entry = { key, clientId, ends: Math.floor(clock.now() / 1000) + ttlSeconds };
       for (const lost of await index.addGrant(accountId, entry)) {
         await records.revokeGrant(lost.key, tombstoneSeconds);

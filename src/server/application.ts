@@ -8,7 +8,7 @@ import { createDeviceCookie } from '../interaction/trusted-browser-cookie.ts';
 import { type ApplicationParts, openApp, type Process } from '../oidc/app.ts';
 import { createBrowserSessions } from '../oidc/browser-session.ts';
 import { createInteractions } from '../oidc/interactions.ts';
-import { createOwnClient } from '../oidc/own-client.ts';
+import { createInternalClient } from '../oidc/internal-client.ts';
 import { createEngine } from '../oidc/provider.ts';
 import { createUserEventDelivery, type HearOfUser } from '../users/user-events.ts';
 
@@ -16,7 +16,7 @@ export type Application = Awaited<ReturnType<typeof createApplication>>;
 
 /** Rejects when its engine fails the self-test. */
 export async function createApplication(process: Process, given: ApplicationParts) {
-  const config = withOwnClient(given.config);
+  const config = withInternalClient(given.config);
   const loaded = await running(config);
   const [ends] = loaded.flatMap(({ sessionEnds }) => sessionEnds?.(config, process) ?? []);
   const app = openApp(process, { ...given, config, ends });
@@ -44,8 +44,8 @@ export async function createApplication(process: Process, given: ApplicationPart
 }
 
 /** Adds the client with which the service's own pages start a sign-in, if there are such pages. */
-function withOwnClient(config: ApplicationParts['config']): ApplicationParts['config'] {
+function withInternalClient(config: ApplicationParts['config']): ApplicationParts['config'] {
   const callbacks = callbacksOf(config);
   if (callbacks.length === 0) return config;
-  return { ...config, clients: [...config.clients, createOwnClient(config, callbacks)] };
+  return { ...config, clients: [...config.clients, createInternalClient(config, callbacks)] };
 }

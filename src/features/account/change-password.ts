@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { actorOf } from '../../interaction/actor.ts';
 import type { Form } from '../../interaction/form.ts';
 import type { Host } from '../../interaction/host.ts';
-import type { AccountError, Visitor } from '../../interaction/own-page.ts';
+import type { AccountError, Visitor } from '../../interaction/account-page.ts';
 import { clientAddressOf } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import { toGeneration } from '../../users/accounts.ts';

@@ -5,13 +5,13 @@ import type { Form } from '../../interaction/form.ts';
 import type { Host } from '../../interaction/host.ts';
 import {
   type AccountError,
-  createOwnPage,
+  createAccountPage,
   type Route,
   routeOf,
   type Section,
   type SectionChange,
   type Visitor,
-} from '../../interaction/own-page.ts';
+} from '../../interaction/account-page.ts';
 import type { App } from '../../oidc/app.ts';
 import { pageContextOf, seeOther, showPage } from '../../oidc/send-page.ts';
 import type { PageModels } from '../../views/models.ts';
@@ -35,7 +35,7 @@ const changePassword = ({ config }: Host): Route => ({
 });
 
 function accountPage(host: Host, sections: readonly Section[]): Route {
-  const own = createOwnPage(host, ACCOUNT_PATH);
+  const page = createAccountPage(host, ACCOUNT_PATH);
 
   const render = (ctx: Context, model: PageModels['account'], status: number): void =>
     showPage(ctx, host.pages, ['account', model], status);
@@ -45,8 +45,8 @@ function accountPage(host: Host, sections: readonly Section[]): Route {
     const fields = await Promise.all(sections.map((section) => section.fields(visitor, locale)));
     const model = {
       outcome: 'page',
-      csrf: own.token(visitor),
-      signInUrl: visitor.isFresh ? undefined : own.signInUrl(true),
+      csrf: page.token(visitor),
+      signInUrl: visitor.isFresh ? undefined : page.signInUrl(true),
       error,
       ...joinParts(fields),
     };
@@ -55,16 +55,16 @@ function accountPage(host: Host, sections: readonly Section[]): Route {
   }
 
   const stale = (ctx: Context, visitor: Visitor | undefined) =>
-    render(ctx, { outcome: 'stale', signInUrl: own.signInUrl(visitor !== undefined) }, 403);
+    render(ctx, { outcome: 'stale', signInUrl: page.signInUrl(visitor !== undefined) }, 403);
 
   const answered = (change: SectionChange) => async (ctx: Context, visitor: Visitor, form: Form) => {
     const error = await change(ctx, visitor, form);
     // An item that was already gone isn't on the next page.
-    return error === undefined ? seeOther(ctx, own.url) : show(ctx, visitor, error);
+    return error === undefined ? seeOther(ctx, page.url) : show(ctx, visitor, error);
   };
 
   const changes = Object.entries(joinParts(sections.map((section) => section.changes))).map(
     ([name, change]) => [name, answered(change)],
   );
-  return routeOf(host, own, { show, stale, changes: Object.fromEntries(changes) });
+  return routeOf(host, page, { show, stale, changes: Object.fromEntries(changes) });
 }

@@ -5,7 +5,7 @@ import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
 import { ENDPOINTS } from '../../config/endpoints.ts';
 import { actorOf } from '../../interaction/actor.ts';
 import type { Host } from '../../interaction/host.ts';
-import type { AccountFields, Section, Visitor } from '../../interaction/own-page.ts';
+import type { AccountFields, Section, Visitor } from '../../interaction/account-page.ts';
 import { toClientModel } from '../../oidc/client-model.ts';
 import { toAllowedModels } from '../../oidc/scope-words.ts';
 import { issuedBySession } from '../../oidc/seam/session-sign-in.ts';

@@ -6,7 +6,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { CALLBACK_PATH, DEVICE_PATH } from './feature.ts';
 import type { App } from '../../oidc/app.ts';
 import { cookieName, cookieOptions } from '../../oidc/cookie-names.ts';
-import { ownSignInUrl } from '../../oidc/own-client.ts';
+import { internalSignInUrl } from '../../oidc/internal-client.ts';
 import { seeOther } from '../../oidc/send-page.ts';
 
 /** The secret in the forms of this browser. It comes from a cookie, so opening the page stores nothing. */
@@ -26,7 +26,7 @@ function cookieOf({ cookies }: Pick<Context, 'cookies'>, issuer: string) {
 export function signInFirst(ctx: KoaContextWithOIDC, issuer: string, typed: string): void {
   const { secret, set } = cookieOf(ctx, issuer);
   set(secret, Buffer.from(typed).toString('base64url'));
-  seeOther(ctx, ownSignInUrl(issuer, CALLBACK_PATH, false));
+  seeOther(ctx, internalSignInUrl(issuer, CALLBACK_PATH, false));
 }
 
 export function aroundDevices(app: App): Middleware {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
 import { actorOf } from '../../interaction/actor.ts';
-import type { Section } from '../../interaction/own-page.ts';
+import type { Section } from '../../interaction/account-page.ts';
 import { clientAddressOf } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import { pageContextOf } from '../../oidc/send-page.ts';

@@ -5,7 +5,7 @@ import type { Context } from 'koa';
 import { MAX_USERNAME_LENGTH } from '../../interaction/attempt.ts';
 import { readFormBody } from '../../interaction/form.ts';
 import type { Host } from '../../interaction/host.ts';
-import type { Route } from '../../interaction/own-page.ts';
+import type { Route } from '../../interaction/account-page.ts';
 import { networkOf } from '../../limits/network.ts';
 import { clientAddressOf } from '../../observability/audit.ts';
 import { cookieName, cookieOptions } from '../../oidc/cookie-names.ts';

@@ -4,7 +4,7 @@ import { ACCOUNT_PATH } from '../../config/endpoint-rows.ts';
 import { type Form, readFormBody } from '../../interaction/form.ts';
 import type { Host } from '../../interaction/host.ts';
 import { createNoteDead } from '../../interaction/link-routes.ts';
-import type { Route } from '../../interaction/own-page.ts';
+import type { Route } from '../../interaction/account-page.ts';
 import { originOf } from '../../observability/audit.ts';
 import { pageContextOf, sendPage } from '../../oidc/send-page.ts';
 import { EMAIL_PATH, FORGOT_PATH, SIGN_UP_PATH } from './feature.ts';

@@ -5,7 +5,7 @@ import type { OpenInteraction } from '../../oidc/open-interaction.ts';
 import { isRecovered, withProof } from './proofs.ts';
 import { hasSecondFactor } from '../../users/factors.ts';
 import { canProve } from './sign-in-level.ts';
-import { isFresh } from '../../interaction/own-page.ts';
+import { isFresh } from '../../interaction/account-page.ts';
 import { mayChangeFactors } from './factor-acts.ts';
 import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { actorOf } from '../../interaction/actor.ts';

@@ -18,14 +18,14 @@ import { type Host, secondsOf } from '../../interaction/host.ts';
 import { addUrlOf, mayAddFactor } from './methods-section.ts';
 import type { SecondFactors } from './second-factors.ts';
 import {
-  type OwnChanges,
-  type OwnPage,
+  type AccountChanges,
+  type AccountPage,
   type Route,
   type Visitor,
-  createOwnPage,
+  createAccountPage,
   routeOf,
   viewOf,
-} from '../../interaction/own-page.ts';
+} from '../../interaction/account-page.ts';
 import { toNoticeModel } from './show-second-step.ts';
 
 type List = Extract<PageModels['factors'], { outcome: 'list' }>;
@@ -42,7 +42,7 @@ const show = (ctx: Context, { pages }: Host, model: PageModels['factors'], statu
   showPage(ctx, pages, ['factors', model], status);
 
 export function factorsPage(host: Host, second: SecondFactors): Route {
-  const page = createOwnPage(host, FACTORS_PATH);
+  const page = createAccountPage(host, FACTORS_PATH);
   const list = createShowList(host, second, page);
   const mayChange = ({ session, own }: Visitor) =>
     mayChangeFactors(second.settings, session, own, secondsOf(host));
@@ -94,7 +94,7 @@ function toAddingModel(url: string, asked: string | undefined, begun: NewFactor 
   };
 }
 
-function createShowList(host: Host, second: SecondFactors, { url, token }: OwnPage): ShowList {
+function createShowList(host: Host, second: SecondFactors, { url, token }: AccountPage): ShowList {
   const { settings, enrolment } = second;
   return async function showList(ctx, visitor, refused = {}) {
     const { account, own } = visitor;
@@ -135,7 +135,7 @@ function neededOf(
 }
 
 /** Shows new recovery codes, once: as the last step of adding a first factor, or on request. */
-function createShowCodes(host: Host, { enrolment }: SecondFactors, page: OwnPage, list: ShowList) {
+function createShowCodes(host: Host, { enrolment }: SecondFactors, page: AccountPage, list: ShowList) {
   return async function showCodes(ctx: Context, visitor: Visitor): Promise<void> {
     const { account, session } = visitor;
     // Otherwise a stolen recovery code would let its thief create new codes.
@@ -168,7 +168,7 @@ async function keepSession(
   return !isRecovered(amr) && mayChangeFactors(host.config.signIn, { ...session, amr }, factors, now);
 }
 
-function createAdd(host: Host, second: SecondFactors, page: OwnPage, list: ShowList) {
+function createAdd(host: Host, second: SecondFactors, page: AccountPage, list: ShowList) {
   const { settings, enrolment } = second;
   const showCodes = createShowCodes(host, second, page, list);
 
@@ -199,7 +199,7 @@ function createAdd(host: Host, second: SecondFactors, page: OwnPage, list: ShowL
   };
 }
 
-function createChanges(host: Host, second: SecondFactors, page: OwnPage, list: ShowList): OwnChanges {
+function createChanges(host: Host, second: SecondFactors, page: AccountPage, list: ShowList): AccountChanges {
   const { settings } = second;
   const showCodes = createShowCodes(host, second, page, list);
 

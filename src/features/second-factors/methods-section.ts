@@ -1,6 +1,6 @@
 // The ways to sign in besides the password, as the account page lists them.
 import type { SignInSettings } from '../../config/config.ts';
-import type { Section, Visitor } from '../../interaction/own-page.ts';
+import type { Section, Visitor } from '../../interaction/account-page.ts';
 import { hasSecondFactor, type Method } from '../../users/factors.ts';
 
 /** The page that adds a factor. `url`: the page for factors. */

@@ -7,9 +7,9 @@ import { toClient } from '../config/resolve.ts';
 import { clientSchema } from '../config/schema-client.ts';
 
 /** No configured client can have this id: the configuration refuses a colon. */
-export const OWN_CLIENT_ID = 'postern:account';
+export const INTERNAL_CLIENT_ID = 'postern:account';
 
-export function createOwnClient(
+export function createInternalClient(
   { issuer, branding }: { readonly issuer: string; readonly branding: Branding },
   paths: readonly string[],
 ): Client {
@@ -21,14 +21,14 @@ export function createOwnClient(
     scope: 'openid',
     consent: 'implicit',
   });
-  return { ...toClient(form, []), clientId: OWN_CLIENT_ID };
+  return { ...toClient(form, []), clientId: INTERNAL_CLIENT_ID };
 }
 
 /** The URL of a sign-in; `again`: the user signed in too long ago. `path` receives `state` back. */
-export function ownSignInUrl(issuer: string, path: string, again: boolean, state?: string): string {
+export function internalSignInUrl(issuer: string, path: string, again: boolean, state?: string): string {
   const url = new URL(`${issuer}${ENDPOINTS.authorization}`);
   const parameters = {
-    client_id: OWN_CLIENT_ID,
+    client_id: INTERNAL_CLIENT_ID,
     response_type: 'code',
     redirect_uri: `${issuer}${path}`,
     scope: 'openid',

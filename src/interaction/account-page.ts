@@ -2,7 +2,7 @@
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
 import type { BrowserSession } from '../oidc/browser-session.ts';
-import { ownSignInUrl } from '../oidc/own-client.ts';
+import { internalSignInUrl } from '../oidc/internal-client.ts';
 import { seeOther } from '../oidc/send-page.ts';
 import type { User } from '../users/user.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
@@ -38,10 +38,10 @@ export type Visitor = Readonly<{
   isFresh: boolean;
 }>;
 
-export type OwnPage = ReturnType<typeof createOwnPage>;
+export type AccountPage = ReturnType<typeof createAccountPage>;
 
 /** `path`: the path of the page below the issuer. */
-export function createOwnPage(host: Host, path: string) {
+export function createAccountPage(host: Host, path: string) {
   const { config, sessions, accounts, guard, factors, csrf } = host;
   const stepOf = ({ account }: Visitor) => `${path}:${account.id}`;
 
@@ -59,7 +59,7 @@ export function createOwnPage(host: Host, path: string) {
       return { session, account, own, isFresh: isFresh(session, own, secondsOf(host)) };
     },
     /** The URL of a sign-in that leads back to this page and its `view`; `again`: the user signed in too long ago. */
-    signInUrl: (again: boolean, view?: string) => ownSignInUrl(config.issuer, callbackOf(path), again, view),
+    signInUrl: (again: boolean, view?: string) => internalSignInUrl(config.issuer, callbackOf(path), again, view),
     /** The token for forms of this page, valid for this user alone. */
     token: (visitor: Visitor) => csrf.token(visitor.session.uid, stepOf(visitor)),
     /** Throws Refusal for a form of another page. */
@@ -73,7 +73,7 @@ export function viewOf({ query }: Pick<Context, 'query'>, parameter: 'add' | 'st
   return typeof value === 'string' && /^\w{1,40}$/.test(value) ? value : undefined;
 }
 
-export type OwnChanges = Readonly<
+export type AccountChanges = Readonly<
   Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<void>>
 >;
 
@@ -88,39 +88,39 @@ type Routes = Readonly<{
   /** Additional requirements for a change. */
   mayChange?: (visitor: Visitor) => boolean;
   /** The handlers of forms, by path below the page. */
-  changes: OwnChanges;
+  changes: AccountChanges;
 }>;
 
 export function routeOf(
   { config: { issuer } }: Host,
-  own: OwnPage,
+  page: AccountPage,
   { show, stale, mayChange = () => true, changes }: Routes,
 ): Route {
   const router = new Router();
-  router.get(own.path, async (ctx) => {
-    const visitor = await own.find(ctx);
+  router.get(page.path, async (ctx) => {
+    const visitor = await page.find(ctx);
     return visitor === undefined
-      ? seeOther(ctx, own.signInUrl(false, viewOf(ctx, 'add')))
+      ? seeOther(ctx, page.signInUrl(false, viewOf(ctx, 'add')))
       : show(ctx, visitor);
   });
 
-  router.get(callbackOf(own.path), (ctx) => {
+  router.get(callbackOf(page.path), (ctx) => {
     // The user cancelled the sign-in, so there is no page to show.
     const view = viewOf(ctx, 'state');
-    const url = view === undefined ? own.url : `${own.url}?add=${view}`;
+    const url = view === undefined ? page.url : `${page.url}?add=${view}`;
     seeOther(ctx, ctx.query['error'] === undefined ? url : `${issuer}/`);
   });
 
   for (const [name, change] of Object.entries(changes)) {
-    router.post(`${own.path}/${name}`, async (ctx) => {
+    router.post(`${page.path}/${name}`, async (ctx) => {
       const form = await readFormBody(ctx);
-      const visitor = await own.find(ctx);
+      const visitor = await page.find(ctx);
       if (!visitor?.isFresh || !mayChange(visitor)) return stale(ctx, visitor);
-      own.checkToken(visitor, form);
+      page.checkToken(visitor, form);
       return change(ctx, visitor, form);
     });
   }
-  return { path: own.path, handle: router.routes() as unknown as Middleware };
+  return { path: page.path, handle: router.routes() as unknown as Middleware };
 }
 
 export type AccountFields = Extract<PageModels['account'], { outcome: 'page' }>;
@@ -137,5 +137,5 @@ export type Section = Readonly<{
   changes?: Readonly<Record<string, SectionChange>>;
 }>;
 
-/** Redirect URI of the internal client (oidc/own-client.ts). */
+/** Redirect URI of the internal client (oidc/internal-client.ts). */
 export const callbackOf = (path: string) => `${path}/callback`;
