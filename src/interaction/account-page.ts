@@ -24,16 +24,16 @@ type Proved = Readonly<{
  * Whether a session may change its user's factors or password (NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1): it proved both factors recently. A
  * passkey that verified its user counts as both. `at`: epoch seconds.
  */
-export function isFresh({ amr, issued, factorAt }: Proved, own: Factors, at: number): boolean {
+export function isFresh({ amr, issued, factorAt }: Proved, factors: Factors, at: number): boolean {
   const isLate = (time = 0) => at - time > FRESH_SECONDS;
-  if (hasSecondFactor(own) && isLate(factorAt)) return false;
-  return (hasSecondFactor(own) && levelOf(amr) === 'passkey') || !isLate(issued?.at);
+  if (hasSecondFactor(factors) && isLate(factorAt)) return false;
+  return (hasSecondFactor(factors) && levelOf(amr) === 'passkey') || !isLate(issued?.at);
 }
 
 export type Visitor = Readonly<{
   session: BrowserSession;
   account: User;
-  own: Factors;
+  factors: Factors;
   /** Whether the session may make a change (isFresh). */
   isFresh: boolean;
 }>;
@@ -42,7 +42,7 @@ export type AccountPage = ReturnType<typeof createAccountPage>;
 
 /** `path`: the path of the page below the issuer. */
 export function createAccountPage(host: Host, path: string) {
-  const { config, sessions, accounts, guard, factors, csrf } = host;
+  const { config, sessions, accounts, guard, csrf } = host;
   const stepOf = ({ account }: Visitor) => `${path}:${account.id}`;
 
   return {
@@ -54,9 +54,9 @@ export function createAccountPage(host: Host, path: string) {
       const session = await sessions.find(ctx);
       const account = session && (await accounts.findLive(session.accountId, session.issued));
       if (session === undefined || account === undefined) return undefined;
-      const own = config.signIn === undefined ? NO_FACTORS : await factors.get(account.id);
-      if (!guard.isEnough(session, own)) return undefined;
-      return { session, account, own, isFresh: isFresh(session, own, secondsOf(host)) };
+      const factors = config.signIn === undefined ? NO_FACTORS : await host.factors.get(account.id);
+      if (!guard.isEnough(session, factors)) return undefined;
+      return { session, account, factors, isFresh: isFresh(session, factors, secondsOf(host)) };
     },
     /** The URL of a sign-in that leads back to this page and its `view`; `again`: the user signed in too long ago. */
     signInUrl: (again: boolean, view?: string) => internalSignInUrl(config.issuer, callbackOf(path), again, view),

@@ -95,9 +95,9 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
     },
   };
   const sessions: Section = {
-    async fields({ account, session, own }) {
+    async fields({ account, session, factors }) {
       const all = await list(account.id);
-      const current = all.filter(({ session: { sessionsSince = 0 } }) => sessionsSince === own.sessionsSince);
+      const current = all.filter(({ session: { sessionsSince = 0 } }) => sessionsSince === factors.sessionsSince);
       return {
         sessions: current.map(({ uid, session: { place, usedAt, loginTs: signedInAt = 0 } }) => ({
           id: idOf(uid),

@@ -44,8 +44,8 @@ const show = (ctx: Context, { pages }: Host, model: PageModels['factors'], statu
 export function factorsPage(host: Host, second: SecondFactors): Route {
   const page = createAccountPage(host, FACTORS_PATH);
   const list = createShowList(host, second, page);
-  const mayChange = ({ session, own }: Visitor) =>
-    mayChangeFactors(second.settings, session, own, secondsOf(host));
+  const mayChange = ({ session, factors }: Visitor) =>
+    mayChangeFactors(second.settings, session, factors, secondsOf(host));
   function stale(ctx: Context, visitor: Visitor | undefined): void {
     const outcome = visitor?.isFresh === true ? 'passkey_needed' : 'stale';
     show(ctx, host, { outcome, signInUrl: page.signInUrl(visitor !== undefined) }, 403);
@@ -97,24 +97,24 @@ function toAddingModel(url: string, asked: string | undefined, begun: NewFactor 
 function createShowList(host: Host, second: SecondFactors, { url, token }: AccountPage): ShowList {
   const { settings, enrolment } = second;
   return async function showList(ctx, visitor, refused = {}) {
-    const { account, own } = visitor;
+    const { account, factors } = visitor;
     const { id, username, hasPassword } = account;
     const csrf = token(visitor);
     const owner = { id, username, mustVerifyUser: !hasPassword };
     const begun = mayAddFactor(settings, visitor)
       ? await enrolment.begin(owner, bindingOf(visitor), refused.sealed)
       : undefined;
-    const action = hasSecondFactor(own) ? `${url}/recovery-codes` : undefined;
+    const action = hasSecondFactor(factors) ? `${url}/recovery-codes` : undefined;
     const model: List = {
       outcome: 'list',
       username,
       csrf,
-      factors: toFactorModels(own, `${url}/remove`),
-      recoveryCodes: settings.recoveryCodes === 0 ? undefined : { left: own.recoveryCodes.length, action },
+      factors: toFactorModels(factors, `${url}/remove`),
+      recoveryCodes: settings.recoveryCodes === 0 ? undefined : { left: factors.recoveryCodes.length, action },
       enrolment: begun && toEnrolmentModel(begun, { action: `${url}/add`, csrf }, refused.enrolment),
       ...toAddingModel(url, refused.adding ?? viewOf(ctx, 'add'), begun),
-      codesFollow: settings.recoveryCodes > 0 && !hasSecondFactor(own),
-      notices: noticesFor(own.notices, undefined, secondsOf(host)).map(toNoticeModel),
+      codesFollow: settings.recoveryCodes > 0 && !hasSecondFactor(factors),
+      notices: noticesFor(factors.notices, undefined, secondsOf(host)).map(toNoticeModel),
       error: refused.list,
     };
     show(ctx, host, model, refused.list === undefined && refused.enrolment === undefined ? 200 : 422);
@@ -173,7 +173,7 @@ function createAdd(host: Host, second: SecondFactors, page: AccountPage, list: S
   const showCodes = createShowCodes(host, second, page, list);
 
   return async function add(ctx: Context, visitor: Visitor, form: Form): Promise<void> {
-    const { session, account, own } = visitor;
+    const { session, account, factors } = visitor;
     const method = methodIn(form);
     if (!mayAddFactor(settings, visitor)) {
       const refused = { what: 'factor_added', method, reason: 'not_allowed' } as const;
@@ -183,9 +183,9 @@ function createAdd(host: Host, second: SecondFactors, page: AccountPage, list: S
     const again = (fault: EnrolmentModel['error']) =>
       list(ctx, visitor, { adding: method, enrolment: fault, sealed: form.field('sealed') });
     const isCode = method === 'one_time_code';
-    if (isCode && own.oneTimeCode !== undefined && form.field('replace') === '')
+    if (isCode && factors.oneTimeCode !== undefined && form.field('replace') === '')
       return again('not_confirmed');
-    const isFirst = !hasSecondFactor(own);
+    const isFirst = !hasSecondFactor(factors);
     const mustVerifyUser = !isCode && !account.hasPassword;
     const of = { id: account.id, binding: bindingOf(visitor), by: session.uid, mustVerifyUser };
     const rest = { isFirst, isRecovered: isRecovered(session.amr) };
@@ -227,7 +227,7 @@ function createChanges(host: Host, second: SecondFactors, page: AccountPage, lis
     },
 
     async 'recovery-codes'(ctx, visitor) {
-      if (settings.recoveryCodes === 0 || !hasSecondFactor(visitor.own)) throw new Refusal(403, 'forbidden');
+      if (settings.recoveryCodes === 0 || !hasSecondFactor(visitor.factors)) throw new Refusal(403, 'forbidden');
       return showCodes(ctx, visitor);
     },
   };

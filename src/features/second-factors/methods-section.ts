@@ -7,13 +7,13 @@ import { hasSecondFactor, type Method } from '../../users/factors.ts';
 export const addUrlOf = (url: string, method: Method) => `${url}?add=${method}`;
 
 /** An administrator allows the first factor, unless `enrolment` is `self`. Users add further factors themselves. */
-export const mayAddFactor = ({ enrolment }: NonNullable<SignInSettings>, { own }: Visitor) =>
-  enrolment === 'self' || hasSecondFactor(own);
+export const mayAddFactor = ({ enrolment }: NonNullable<SignInSettings>, { factors }: Visitor) =>
+  enrolment === 'self' || hasSecondFactor(factors);
 
 export function methodsSection(signIn: NonNullable<SignInSettings>, url: string): Section {
   return {
     async fields(visitor) {
-      const { passkeys, oneTimeCode, recoveryCodes } = visitor.own;
+      const { passkeys, oneTimeCode, recoveryCodes } = visitor.factors;
       const mayAdd = mayAddFactor(signIn, visitor);
       const rowOf = (method: Method, isSetUp: boolean) => {
         const addUrl = mayAdd ? addUrlOf(url, method) : undefined;
@@ -24,7 +24,7 @@ export function methodsSection(signIn: NonNullable<SignInSettings>, url: string)
       const methods = [
         ...(signIn.passkeys ? [rowOf('passkey', passkeys.length > 0)] : []),
         ...(signIn.oneTimeCodes ? [rowOf('one_time_code', oneTimeCode !== undefined)] : []),
-        ...(signIn.recoveryCodes > 0 && hasSecondFactor(visitor.own) ? [codes] : []),
+        ...(signIn.recoveryCodes > 0 && hasSecondFactor(visitor.factors) ? [codes] : []),
       ];
       return { factorsUrl: url, methods };
     },
