@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { AuditConfig, Config } from '../config/config.ts';
-import { lowerThreadPriority } from '../config/threads.ts';
-import { areNotesHeard } from '../features/index.ts';
+import { standBack } from '../config/threads.ts';
+import { notifiesUsers } from '../features/index.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { Vault } from '../keys/vault.ts';
@@ -71,7 +71,7 @@ async function openContext(config: Config, store: Store, audit: Audit) {
     userEvents: createUserEvents(documents, now),
     audit,
     activity: config.account ? createUserIndex(documents, () => Math.floor(now() / 1000)) : undefined,
-    areNotesHeard: areNotesHeard(config),
+    notifiesUsers: notifiesUsers(config),
     storeNow: now,
     /** One-time links; undefined before the first start. */
     links: hash && createOneTimeLinks({ records, states, factors, hash, now }),

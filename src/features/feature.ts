@@ -44,7 +44,7 @@ export type Declaration = Readonly<{
   /** Indexes of the store's users (users/username-index.ts), updated with each change of a user. */
   userIndexes?: Readonly<Record<string, SortOf>>;
   /** Receives the events that users are notified of (users/user-events.ts). */
-  hearsNotes?: true;
+  sendsNotes?: true;
   /** Paths that are served while it is on, and answer 404 while it is off. */
   endpoints?: readonly Endpoint[];
   /** Limits by name. The names share a prefix of the feature. */

@@ -1,5 +1,4 @@
 // The features, one line each. Prompts, middleware around the engine and pages follow this order.
-import type { CoreEvent } from '../observability/audit.ts';
 import { access } from './access/feature.ts';
 import { account } from './account/feature.ts';
 import { clientDocuments } from './client-documents/feature.ts';
@@ -57,12 +56,9 @@ export function list<
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;
 }
 
-/** An event of the core or of a feature. */
-export type AuditEvent = CoreEvent | Item<Declared<'audit'>>;
-
 /** Whether users are notified of events of their accounts. */
-export const areNotesHeard = (config: object) =>
-  LIST.some(({ hearsNotes = false, isOn }) => hearsNotes && isOn(config as never));
+export const notifiesUsers = (config: object): boolean =>
+  LIST.some(({ sendsNotes = false, isOn }) => sendsNotes && isOn(config as never));
 
 /** Reads the values that keys of features refer to. */
 export const readKeys = async (form: object, reading: Reading): Promise<object> =>

@@ -5,7 +5,7 @@ import type { Adapter, Configuration, interactionPolicy } from 'oidc-provider';
 import type { ClientMetadataOf, ClientSource } from '../oidc/clients.ts';
 import type { Guard, Narrowing } from '../oidc/guard.ts';
 import type { Job } from '../oidc/job.ts';
-import type { HearOfUser } from '../users/user-events.ts';
+import type { OnUserEvent } from '../users/user-events.ts';
 import type { PosternProvider } from '../oidc/seam/provider.ts';
 
 export type Parts = Readonly<{
@@ -32,7 +32,7 @@ export type Parts = Readonly<{
   /** Changes classes of the engine before the instance serves. */
   seam?: (provider: PosternProvider) => void;
   /** Receives the events of users, like the lists of their sessions. The same event may arrive twice. */
-  hearOfUser?: HearOfUser;
+  onUserEvent?: OnUserEvent;
   /** Background work while the application serves. */
   job?: (provider: Provider) => Job;
 }>;

@@ -3,10 +3,9 @@
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Client, ClientSecret, Config, RateLimits } from '../config/config.ts';
 import { levelsOf } from '../config/sign-in-levels.ts';
-import { areNotesHeard, type AuditEvent } from '../features/index.ts';
+import { notifiesUsers } from '../features/index.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { Audit } from '../observability/audit.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Outgoing } from '../outgoing/guard.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -33,11 +32,10 @@ import { createStillAllowed } from './policies/narrowed-scope.ts';
 import { createRememberedConsents } from './policies/remembered-consents.ts';
 import { createFindDefault, createFindRefusal } from './policies/scopes.ts';
 import { createMachineTokenFinder } from './seam/client-credentials.ts';
-import { createHearOfUser, userListsOf } from './user-lists.ts';
+import { createOnUserEvent, userListsOf } from './user-lists.ts';
 
 /** The parts that outlive every application of a process. They include counters and leases, so that a reload doesn't reset them. */
 export interface Process extends Telemetry, OpenUsers {
-  readonly audit: Audit<AuditEvent>;
   readonly now: Clock;
   readonly store: Store;
   readonly hash: KeyedHash;
@@ -141,8 +139,8 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
     held,
     /** Undefined without the account page. */
     activity: config.account ? held?.index : undefined,
-    areNotesHeard: areNotesHeard(config),
-    hearOfUser: createHearOfUser(store, storedUsers, held?.userSessions),
+    notifiesUsers: notifiesUsers(config),
+    onUserEvent: createOnUserEvent(store, storedUsers, held?.userSessions),
     tokens,
     revoked,
     findMachineToken: createMachineTokenFinder(tokens, revoked, stillAllowed),

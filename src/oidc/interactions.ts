@@ -65,7 +65,7 @@ export function createInteractions(engine: Engine) {
 
     /** Writes `spends` together with the result. Throws DocumentChanged when `spends` has an outdated version. */
     async finishLogin(ctx: Context, interaction: OpenInteraction, login: Login, spends?: CollectionWrite) {
-      const isNew = engine.areNotesHeard && (await isNewBrowser(engine, login));
+      const isNew = engine.notifiesUsers && (await isNewBrowser(engine, login));
       await engine.records.beside(() => engine.noteSignIn(login.accountId));
       // A user who signs in has chosen their account.
       const chosen = interaction.prompt === 'select_account' && { select_account: {} };

@@ -5,7 +5,7 @@ import type { Audit } from '../observability/audit.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from '../users/accounts.ts';
 import type { StoredUsers } from '../users/stored-users.ts';
-import type { HearOfUser } from '../users/user-events.ts';
+import type { OnUserEvent } from '../users/user-events.ts';
 import { createUserIndex, removeUserLists } from '../users/user-index.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { INTERNAL_CLIENT_ID } from './internal-client.ts';
@@ -53,11 +53,11 @@ export function userListsOf({ account, lifetimes }: Config, store: Store, parts:
 }
 
 /** `userSessions` is undefined when no app must be notified and no page lists sessions. */
-export function createHearOfUser(
+export function createOnUserEvent(
   { documents }: Store,
   storedUsers: StoredUsers,
   userSessions: UserSessions | undefined,
-): HearOfUser {
+): OnUserEvent {
   return async ({ accountId, what, clientIds }) => {
     if (what === 'ended' || what === 'deleted') await userSessions?.endVoid(accountId);
     for (const clientId of clientIds) await userSessions?.leave(accountId, clientId);

@@ -10,7 +10,7 @@ import { createBrowserSessions } from '../oidc/browser-session.ts';
 import { createInteractions } from '../oidc/interactions.ts';
 import { createInternalClient } from '../oidc/internal-client.ts';
 import { createEngine } from '../oidc/provider.ts';
-import { createUserEventDelivery, type HearOfUser } from '../users/user-events.ts';
+import { createUserEventDelivery, type OnUserEvent } from '../users/user-events.ts';
 
 export type Application = Awaited<ReturnType<typeof createApplication>>;
 
@@ -32,12 +32,12 @@ export async function createApplication(process: Process, given: ApplicationPart
   };
   /** Middleware for the management listener. */
   const more = features.flatMap(({ management = [] }) => management);
-  const hearers = [engine.hearOfUser, ...features.flatMap(({ hearOfUser: hear = [] }) => hear)];
-  const hearOfUser: HearOfUser = async (event) => {
-    for (const hear of hearers) await hear(event);
+  const listeners = [engine.onUserEvent, ...features.flatMap(({ onUserEvent: listener = [] }) => listener)];
+  const onUserEvent: OnUserEvent = async (event) => {
+    for (const listener of listeners) await listener(event);
   };
   const jobs: readonly Job[] = [
-    createUserEventDelivery({ ...engine, hearOfUser }),
+    createUserEventDelivery({ ...engine, onUserEvent }),
     ...features.flatMap(({ job }) => job?.(engine.provider) ?? []),
   ];
   return { app: createApp(host, features), ended, jobs, more };

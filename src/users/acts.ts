@@ -25,7 +25,7 @@ export type ActsParts = Readonly<{
   audit: Audit<AuditEvent>;
   storeNow: Clock;
   /** Whether users are notified. */
-  areNotesHeard: boolean;
+  notifiesUsers: boolean;
 }>;
 
 export function recordAct(
@@ -40,13 +40,13 @@ export function recordAct(
 export const noteChange = (parts: ActsParts, actor: Actor, accountId: string, action: string) =>
   recordAct(parts, actor, ['account_changed', 'success'], { account_id: accountId, action });
 
-type Noting = Pick<ActsParts, 'activity' | 'areNotesHeard' | 'storeNow' | 'userEvents'>;
+type Noting = Pick<ActsParts, 'activity' | 'notifiesUsers' | 'storeNow' | 'userEvents'>;
 type Noted = { readonly accountId: string; readonly what: string; readonly place?: Place | undefined };
 
 /** Notifies the user. A failure is ignored: the act has happened, and an error page would deny it. */
 export async function notify(parts: Omit<Noting, 'activity'>, { accountId, what, place }: Noted) {
-  const { areNotesHeard, storeNow, userEvents } = parts;
-  if (!areNotesHeard) return;
+  const { notifiesUsers, storeNow, userEvents } = parts;
+  if (!notifiesUsers) return;
   const note = { what, place, at: Math.floor(storeNow() / 1000) };
   await userEvents.add([{ ...newUserEvent(accountId, 'noted'), note }]).catch(ifUnavailable);
 }

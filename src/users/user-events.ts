@@ -20,7 +20,7 @@ export type UserEvent = Readonly<{
 export type Note = Readonly<{ what: string; at: number; place?: Place | undefined }>;
 
 /** Checks what is left to do, and does it: an event may arrive twice, or without its act. */
-export type HearOfUser = (event: UserEvent) => Promise<void>;
+export type OnUserEvent = (event: UserEvent) => Promise<void>;
 
 const FORM: JobForm<UserEvent> = {
   collection: 'user-events',
@@ -42,15 +42,15 @@ export type UserEvents = ReturnType<typeof createUserEvents>;
 
 export const createUserEvents = (documents: DocumentStore, now: Clock) => createJobs(documents, now, FORM);
 
-type DeliveryParts = Readonly<{ userEvents: UserEvents; storeNow: Clock; log: Log; hearOfUser: HearOfUser }>;
+type DeliveryParts = Readonly<{ userEvents: UserEvents; storeNow: Clock; log: Log; onUserEvent: OnUserEvent }>;
 
 /** Delivers to one application. */
-export const createUserEventDelivery = ({ userEvents, storeNow, log, hearOfUser }: DeliveryParts) =>
+export const createUserEventDelivery = ({ userEvents, storeNow, log, onUserEvent }: DeliveryParts) =>
   createOutbox(userEvents, storeNow, {
     targetOf: ({ accountId }) => accountId,
     waitsMs: WAITS_MS,
     async run(event) {
-      await hearOfUser(event);
+      await onUserEvent(event);
       return 'done';
     },
     failed: ({ accountId, what }, { reason }) =>

@@ -152,6 +152,6 @@ export const mail = {
   userIndexes: { [ADDRESSES]: (user: IndexedUser) => addressOf(user)?.toLowerCase() },
   pages: { email, forgot, letter, 'sign-up': signUp },
   sections: { address: AddressModel },
-  hearsNotes: true,
+  sendsNotes: true,
   isOn: ({ mail: settings }: Settings) => settings !== undefined,
 } as const satisfies Declaration;

@@ -36,7 +36,7 @@ export function open(app: App): PageParts {
         new_user: followSignUp(host, mail),
       }),
     ],
-    async hearOfUser({ id, accountId, what: event, note }) {
+    async onUserEvent({ id, accountId, what: event, note }) {
       if (event === 'deleted') await parts.states.remove(accountId);
       const what = NOTICES.find((one) => one === note?.what);
       if (what !== undefined) await jobs.add([{ id, what, accountId, note }]);

@@ -17,7 +17,7 @@ it('a listener that fails is named at each of six tries in an hour, and given up
     throw new Error('broken');
   };
   const storeNow = () => now;
-  const delivery = createUserEventDelivery({ userEvents: events, storeNow, log, hearOfUser: fail });
+  const delivery = createUserEventDelivery({ userEvents: events, storeNow, log, onUserEvent: fail });
   for (let tries = 1; tries <= 6; tries += 1) {
     delivery.start();
     await until(() => expect(lines.join('').match(/could not notify /g)).toHaveLength(tries));
