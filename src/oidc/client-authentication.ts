@@ -16,12 +16,12 @@ import type { Clock } from '../store/store.ts';
 import type { Clients } from './clients.ts';
 
 /** The endpoint and the address of a client authentication. */
-export const shownAt = (ctx: KoaContextWithOIDC): ClientPlace => ({
+export const clientPlaceOf = (ctx: KoaContextWithOIDC): ClientPlace => ({
   endpoint: clientLimitsOf(ctx.oidc.route)[0],
   address: clientAddressOf(ctx),
 });
 
-type CountedRequest = ClientPlace & { readonly client: Client; isCounted: boolean };
+type CountedRequest = ReturnType<typeof endpointAndAddress> & { readonly client: Client; isCounted: boolean };
 type State = { clientRequest?: CountedRequest };
 
 /** Whether a client has authenticated, or is a public one that named itself and was counted by its address. */
@@ -49,7 +49,7 @@ export function createClientAuthentication({
   /** Admits a client that has authenticated, or a public one that named itself. */
   async function admitClient(ctx: KoaContextWithOIDC, client: Client): Promise<void> {
     const { oidc } = ctx;
-    const request = { client, ...shownAt(ctx), isCounted: false };
+    const request = { client, ...endpointAndAddress(ctx), isCounted: false };
     const { endpoint, address } = request;
     (ctx.state as State).clientRequest = request;
     // Anyone can name a public client, so it is counted before any look-up, and by address as well. At introspection, a token that
@@ -66,7 +66,8 @@ export function createClientAuthentication({
     compareSecret: async (ctx: KoaContextWithOIDC, clientId: string, secret: string): Promise<boolean> => {
       const client = await clients.load(clientId);
       if (client === undefined) return false;
-      const isRight = await limits.attemptSecret(shownAt(ctx), clientId, () => {
+      const { endpoint, address } = endpointAndAddress(ctx);
+      const isRight = await limits.attemptSecret(endpoint, clientId, address, () => {
         const match = findSecret(client.secrets, digestOf(secret), now() / 1000);
         if (match !== undefined) onSecretUsed(client, match);
         return match !== undefined;
