@@ -8,7 +8,7 @@ import { notify } from '../users/acts.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { DocumentChanged } from '../store/documents.ts';
-import { type CollectionWrite, failingAs } from '../store/store.ts';
+import { type CollectionWrite, withMayBeDone } from '../store/store.ts';
 import { interactionGone } from './adapter.ts';
 import { recordKey } from './record-payload.ts';
 import { findGrant, grantWith } from './policies/existing-grant.ts';
@@ -193,7 +193,7 @@ async function finishOnce(
     await records.flush();
     return isHere ? 'answered' : { url };
   }
-  return spends !== undefined && used === 'done' ? failingAs(true, save()) : save();
+  return spends !== undefined && used === 'done' ? withMayBeDone(true, save()) : save();
 }
 
 /** Runs the engine as if the browser had followed the redirect to `to`. */

@@ -214,7 +214,7 @@ export function ifUnavailable(error: unknown): undefined {
 }
 
 /** Sets `mayBeDone` on the StoreUnavailable that `work` rejects with. */
-export async function failingAs<T>(mayBeDone: boolean, work: Promise<T>): Promise<T> {
+export async function withMayBeDone<T>(mayBeDone: boolean, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -5,7 +5,7 @@ import {
   type Clock,
   type ConsumeResult,
   type DocumentStore,
-  failingAs,
+  withMayBeDone,
   type NewRecord,
   type RecordStore,
   type SaveResult,
@@ -204,7 +204,7 @@ class Unit implements RecordStore {
     this.#use = undefined;
     const { kind, key, lose } = use;
     const found = await this.#found.get(idOf(kind, key));
-    if (this.#store.exchange === undefined) await failingAs(false, this.#saveAll());
+    if (this.#store.exchange === undefined) await withMayBeDone(false, this.#saveAll());
     const unsaved = this.#takeUnsaved();
     const [exchanged] = await Promise.all([
       this.#store.exchange?.(kind, key, unsaved, use),
@@ -273,7 +273,7 @@ async function useAtOnce(
   const consuming = records.consume(kind, key);
   // Consuming fails where the store rejects confirmed writes: then the record still exists.
   const work = destroys ? consuming.then(() => records.destroy(kind, key)) : consuming;
-  const result = await (document === undefined ? work : failingAs(true, work));
+  const result = await (document === undefined ? work : withMayBeDone(true, work));
   return result === 'consumed' || result === 'destroyed' ? 'done' : lose(result);
 }
 

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseJsonObject } from '../config/parse-fields.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { type Clock, failingAs, type RecordStore } from '../store/store.ts';
+import { type Clock, withMayBeDone, type RecordStore } from '../store/store.ts';
 import type { AccountState, AccountStates } from './account-state.ts';
 import type { FactorStore } from './factors.ts';
 
@@ -88,7 +88,7 @@ export function createOneTimeLinks({ records, states, factors, hash, now }: OneT
       const accepting = states.update(link.accountId, (before) =>
         isCurrent(link, before) ? { attemptsSince: now() } : undefined,
       );
-      return isCurrent(link, await failingAs(false, accepting));
+      return isCurrent(link, await withMayBeDone(false, accepting));
     },
     use: (token: string) => records.consume(KIND, keyOf(token)),
   };

@@ -9,7 +9,7 @@ import { createConfirm } from './ha/confirm.ts';
 import { createWatch } from './ha/watch.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts';
 import type { ScriptName } from './scripts.ts';
-import { failingAs, StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
+import { withMayBeDone, StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
 
 export type ServerReport = Readonly<{
   name: string;
@@ -169,7 +169,7 @@ const toCommand =
  */
 export async function probe(connection: RedisConnection, key: string, field: string): Promise<void> {
   if (!connection.isConfirmed) return;
-  await failingAs(false, connection.confirm('touch', [key], [field]));
+  await withMayBeDone(false, connection.confirm('touch', [key], [field]));
 }
 
 async function translate<T>(client: RedisClient, action: () => Promise<T>, key?: string): Promise<T> {
