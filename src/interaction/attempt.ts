@@ -9,7 +9,7 @@ import { CAP, PACED_FROM } from '../limits/sign-in-attempts.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { type AuditFields, clientAddressOf, originOf, type Outcome } from '../observability/audit.ts';
 import { actorOf } from './actor.ts';
-import { answerAgain, goOn } from './go-on.ts';
+import { answerAgain, continueTo } from './continue-to.ts';
 import type { Host } from './host.ts';
 import type { Opened } from './open.ts';
 import type { PendingSignIns } from './pending-sign-in.ts';
@@ -54,7 +54,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: Pen
       const destination = await interactions.finishLogin(ctx, interaction, login);
       // Of several correct attempts at the same time, only one signs the user in.
       if (destination !== 'gone') record('success', { account_id: user.id });
-      goOn(ctx, interaction, destination);
+      continueTo(ctx, interaction, destination);
     } catch (error) {
       if (error instanceof StoreUnavailable) {
         record('failure', { account_id: user.id, reason: 'unavailable' });
@@ -86,7 +86,7 @@ export function createAttempt(host: Host, show: Pick<Show, 'login'>, second: Pen
     await second?.begin(uid, { accountId, username, issued: { at, generation }, attempt: pending });
     const who = { client_id: settings.clientId, account_id: accountId };
     audit.record('password_accepted', 'success', { ...originOf(ctx.state), ...who });
-    goOn(ctx, interaction, { url: pageUrl });
+    continueTo(ctx, interaction, { url: pageUrl });
   }
 }
 

@@ -57,7 +57,7 @@ export function createFollowLink(host: Host, firstFactor: FirstFactor | undefine
   const { config, links, makePassword } = host;
 
   /** Resolves the page to which a user goes after a new password. */
-  async function goOn(link: OneTimeLink, { id, validAfter }: User) {
+  async function nextStep(link: OneTimeLink, { id, validAfter }: User) {
     const isOpen = link.purpose === 'invite' && firstFactor?.hasMethods === true;
     if (!isOpen || !(await firstFactor.isMissing(id))) return done(host, link);
     const next = { ...link, purpose: 'factors', passwordSince: validAfter } as const;
@@ -89,7 +89,7 @@ export function createFollowLink(host: Host, firstFactor: FirstFactor | undefine
     await tidyUp(
       links.use(token),
       setEmail(host, actorOf(ctx, 'link'), accountId, { from: to, to }),
-      goOn(link, changed).then((next) => (followed = next)),
+      nextStep(link, changed).then((next) => (followed = next)),
     );
     return followed;
   }

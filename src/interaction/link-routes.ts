@@ -12,7 +12,7 @@ import { LINK_PURPOSES, type OneTimeLink, oneTimeLinkUrl } from '../users/one-ti
 import type { PageModels } from '../views/models.ts';
 import { createFollowLink, type FirstFactor, type LinkFault, type OpenLink } from './follow-link.ts';
 import { readFormBody } from './form.ts';
-import { answerAgain } from './go-on.ts';
+import { answerAgain } from './continue-to.ts';
 import type { Host } from './host.ts';
 
 const STEP = 'link';

@@ -3,7 +3,7 @@
 import type { Context } from 'koa';
 import type { OpenInteraction, Prompt } from '../oidc/open-interaction.ts';
 import { FormRefusal } from '../views/refusal.ts';
-import { expired } from './go-on.ts';
+import { expired } from './continue-to.ts';
 import { readFormBody, type Form } from './form.ts';
 import type { Host } from './host.ts';
 

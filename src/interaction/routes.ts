@@ -4,7 +4,7 @@ import Router from 'koa-router';
 import type { PageParts } from '../features/page-parts.ts';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
-import { goOn } from './go-on.ts';
+import { continueTo } from './continue-to.ts';
 import type { Host } from './host.ts';
 import { addLinkRoutes } from './link-routes.ts';
 import { createOpen } from './open.ts';
@@ -57,17 +57,17 @@ export function interactionRoutes(host: Host, features: readonly PageParts[]): M
     const { interaction } = await open.byForm(ctx, ['select_account']);
     // A user who was disabled meanwhile must sign in, on the page that this one redirects to.
     await show.mustBeSignedIn(ctx, interaction);
-    goOn(ctx, interaction, await interactions.finishSelection(ctx, interaction));
+    continueTo(ctx, interaction, await interactions.finishSelection(ctx, interaction));
   });
 
   router.post('/:uid/consent', async (ctx) => {
     const { interaction } = await open.byForm(ctx, ['consent']);
-    goOn(ctx, interaction, await interactions.finishConsent(ctx, interaction));
+    continueTo(ctx, interaction, await interactions.finishConsent(ctx, interaction));
   });
 
   router.post('/:uid/cancel', async (ctx) => {
     const { interaction } = await open.byForm(ctx, PROMPTS);
-    goOn(ctx, interaction, await interactions.decline(ctx, interaction));
+    continueTo(ctx, interaction, await interactions.decline(ctx, interaction));
   });
 
   return router.routes() as unknown as Middleware;

@@ -6,7 +6,7 @@ import type { LanguageWishes } from '../views/locale.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import { toDocumentModel } from './document-model.ts';
-import { expired } from './go-on.ts';
+import { expired } from './continue-to.ts';
 import type { Host } from './host.ts';
 import { toScopeModels } from '../oidc/scope-words.ts';
 import { sendPage } from '../oidc/send-page.ts';

@@ -49,10 +49,10 @@ export function createInteractions(engine: Engine) {
   const finish = (ctx: Context, { uid }: OpenInteraction, result: GivenResult, spends?: CollectionWrite) =>
     orGone(finishOnce(engine, ctx, uid, result, { spends }), 'gone');
   /** Also resumes in this request if possible. Not after changes in this request to data that the engine reads. */
-  const finishAndGoOn = (ctx: Context, { uid, isRedirected }: OpenInteraction, result: GivenResult) =>
-    orGone(finishOnce(engine, ctx, uid, result, { goesOn: isRedirected && engine.lists === undefined }), 'gone');
+  const finishAndResume = (ctx: Context, { uid, isRedirected }: OpenInteraction, result: GivenResult) =>
+    orGone(finishOnce(engine, ctx, uid, result, { resumes: isRedirected && engine.lists === undefined }), 'gone');
   const deny = (ctx: Context, interaction: OpenInteraction, description: string) =>
-    finishAndGoOn(ctx, interaction, { error: 'access_denied', error_description: description });
+    finishAndResume(ctx, interaction, { error: 'access_denied', error_description: description });
 
   return {
     /** Undefined when the interaction isn't this browser's, has expired, was finished, or its session changed. */
@@ -71,7 +71,7 @@ export function createInteractions(engine: Engine) {
       const chosen = interaction.prompt === 'select_account' && { select_account: {} };
       const result = { login: toLogin(engine, ctx, login), ...chosen };
       const destination = await (login.proved?.factorAt === undefined && spends === undefined
-        ? finishAndGoOn(ctx, interaction, result)
+        ? finishAndResume(ctx, interaction, result)
         : finish(ctx, interaction, result, spends));
       const { accountId } = login;
       if (isNew && destination !== 'gone') await notify(engine, { accountId, what: 'new_browser', place: placeOf(ctx) });
@@ -92,7 +92,7 @@ export function createInteractions(engine: Engine) {
 
     /** Continues as the signed-in user. */
     finishSelection: (ctx: Context, interaction: OpenInteraction) =>
-      finishAndGoOn(ctx, interaction, { select_account: {} }),
+      finishAndResume(ctx, interaction, { select_account: {} }),
 
     async finishConsent(ctx: Context, interaction: OpenInteraction) {
       const { accountId, issued, grantId, settings, missing } = interaction;
@@ -105,7 +105,7 @@ export function createInteractions(engine: Engine) {
       const of = { accountId, clientId, generation: issued.generation, consent } as const;
       const before = await findGrant(provider, grantId, of);
       const grant = grantWith(provider, before, missing, of);
-      const destination = await finishAndGoOn(ctx, interaction, async () => {
+      const destination = await finishAndResume(ctx, interaction, async () => {
         const saved = await grant.save();
         await consents.add(accountId, clientId, missing, issued);
         return { consent: { grantId: saved } };
@@ -171,7 +171,7 @@ function recordConsent(
 
 /**
  * Resolves when everything is durable. The store lets one of several parallel posts win; the others leave nothing behind. Rejects with
- * SessionNotFound when the interaction was finished before, or its session has ended since it was found. `goesOn`: resumes in this
+ * SessionNotFound when the interaction was finished before, or its session has ended since it was found. `resumes`: resumes in this
  * request if one transaction holds everything.
  */
 async function finishOnce(
@@ -179,7 +179,7 @@ async function finishOnce(
   ctx: Context,
   uid: string,
   result: GivenResult,
-  { spends, goesOn = false }: { readonly spends?: CollectionWrite | undefined; readonly goesOn?: boolean },
+  { spends, resumes = false }: { readonly spends?: CollectionWrite | undefined; readonly resumes?: boolean },
 ): Promise<Destination> {
   const { provider, records, hash } = engine;
   const key = recordKey(hash, 'Interaction', uid);
@@ -188,7 +188,7 @@ async function finishOnce(
     const made = typeof result === 'function' ? await result() : result;
     const merge = { mergeWithLastSubmission: true };
     const url = await provider.interactionResult(ctx.req, ctx.res, made, merge);
-    const isHere = goesOn && used === 'pending';
+    const isHere = resumes && used === 'pending';
     if (isHere) await resume(engine, ctx, uid, url);
     await records.flush();
     return isHere ? 'answered' : { url };

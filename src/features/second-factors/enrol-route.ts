@@ -10,7 +10,7 @@ import { mayChangeFactors } from './factor-acts.ts';
 import type { EnrolmentModel } from '../../views/shared-models.ts';
 import { actorOf } from '../../interaction/actor.ts';
 import { addFromForm, toEnrolmentModel } from './enrolment.ts';
-import { goOn } from '../../interaction/go-on.ts';
+import { continueTo } from '../../interaction/continue-to.ts';
 import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { SignInPages } from '../../interaction/pending-sign-in.ts';
 import type { SecondFactors } from './second-factors.ts';
@@ -76,7 +76,7 @@ export function addEnrolRoute(
     const { form, interaction } = await open.byForm(ctx, ['second_factor'], STEP);
     const pending = await step.pendingOf(interaction);
     const isHere = pending !== undefined && isOpen(signIn, interaction, pending, seconds());
-    if (!isHere || !mayAdd(interaction, pending)) return goOn(ctx, interaction, { url: interaction.pageUrl });
+    if (!isHere || !mayAdd(interaction, pending)) return continueTo(ctx, interaction, { url: interaction.pageUrl });
     const { account, factors } = pending;
     const of = {
       id: account.id,
@@ -90,14 +90,14 @@ export function addEnrolRoute(
     const enrolled = await addFromForm(host, second.enrolment, { actor: actorOf(ctx), form, clientId }, of);
     if (typeof enrolled === 'string') {
       if (enrolled === 'not_first' || enrolled === 'ended')
-        return goOn(ctx, interaction, { url: interaction.pageUrl });
+        return continueTo(ctx, interaction, { url: interaction.pageUrl });
       await showForm(ctx, interaction, pending, { error: enrolled, sealed: form.field('sealed') });
       ctx.status = 422;
       return undefined;
     }
     const amr = withProof(interaction.amr, enrolled.proof);
     const proved = { amr, factorAt: seconds(), sessionsSince: enrolled.factors.sessionsSince };
-    return goOn(ctx, interaction, await interactions.finishStepUp(ctx, interaction, proved));
+    return continueTo(ctx, interaction, await interactions.finishStepUp(ctx, interaction, proved));
   });
 
   return async function showEnrol(ctx, interaction, pending) {

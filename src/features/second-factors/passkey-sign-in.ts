@@ -1,7 +1,7 @@
 // Signing in with a passkey alone, from the sign-in page. The passkey identifies its user, and all failures look the same from outside.
 import type { Context } from 'koa';
 import type { Csrf } from '../../interaction/csrf.ts';
-import { answerAgain, goOn } from '../../interaction/go-on.ts';
+import { answerAgain, continueTo } from '../../interaction/continue-to.ts';
 import type { Host } from '../../interaction/host.ts';
 import type { Opened } from '../../interaction/open.ts';
 import type { Show, Way } from '../../interaction/show.ts';
@@ -100,7 +100,7 @@ export function createPasskeyAttempt(
     const login = { accountId, at, generation, proved, device: cookie.read(ctx) };
     const destination = await interactions.finishLogin(ctx, interaction, login);
     if (destination !== 'gone') audit.record('sign_in', 'success', { ...of, account_id: accountId });
-    goOn(ctx, interaction, destination);
+    continueTo(ctx, interaction, destination);
   };
 }
 

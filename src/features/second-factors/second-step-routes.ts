@@ -1,6 +1,6 @@
 // The forms of the second step, and of the notices that a user reads before they continue.
 import type { Context } from 'koa';
-import { answerAgain, expired, goOn } from '../../interaction/go-on.ts';
+import { answerAgain, expired, continueTo } from '../../interaction/continue-to.ts';
 import { type Host, secondsOf } from '../../interaction/host.ts';
 import type { Opened } from '../../interaction/open.ts';
 import type { PendingSignIns, SignInPages } from '../../interaction/pending-sign-in.ts';
@@ -24,7 +24,7 @@ export function addSecondStepRoutes(
   const showEnrol = addEnrolRoute(host, second, step, { router, open, show: pages });
 
   function answer(ctx: Context, interaction: OpenInteraction, pending: Pending, stepped: Stepped): void {
-    if ('destination' in stepped) return goOn(ctx, interaction, stepped.destination);
+    if ('destination' in stepped) return continueTo(ctx, interaction, stepped.destination);
     const { refused, retryAfterSeconds } = stepped;
     show.refused(ctx, interaction, pending, stepped);
     const status = refused === 'codes_locked' ? 403 : retryAfterSeconds === undefined ? 401 : 429;
@@ -39,7 +39,7 @@ export function addSecondStepRoutes(
     // Accepted in any prompt, because another user may have started to sign in.
     const pending = await step.pendingOf(interaction);
     // The password was entered too long ago, or the user's sessions have ended since.
-    if (pending === undefined) return goOn(ctx, interaction, { url: interaction.pageUrl });
+    if (pending === undefined) return continueTo(ctx, interaction, { url: interaction.pageUrl });
     answer(ctx, interaction, pending, await step[proof]({ ctx, interaction, pending }, form));
   }
 
@@ -60,7 +60,7 @@ export function addSecondStepRoutes(
     const until = Number(form.field('until') || Infinity);
     const read = { session, provedAt: Math.max(issued?.at ?? Infinity, factorAt), until };
     await factors.change(accountId, ({ notices }) => ({ notices: afterReading(notices, read) }));
-    goOn(ctx, interaction, await interactions.finishNotice(ctx, interaction));
+    continueTo(ctx, interaction, await interactions.finishNotice(ctx, interaction));
   });
 
   async function showPending(ctx: Context, interaction: OpenInteraction): Promise<boolean> {

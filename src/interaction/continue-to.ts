@@ -11,7 +11,7 @@ export function answerAgain(ctx: Context, status: number, retryAfterSeconds?: nu
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
 }
 
-export function goOn(
+export function continueTo(
   ctx: Context,
   { client }: { readonly client: ClientModel },
   destination: Destination,
