@@ -41,10 +41,10 @@ type ManagementParts = Readonly<{
   /** The text that Prometheus reads, of all processes. */
   metrics: () => Promise<string>;
   /** Middleware of features for this listener. */
-  more?: readonly Middleware[];
+  middleware?: readonly Middleware[];
 }>;
 
-export function createManagementApp({ address, status, metrics, more = [] }: ManagementParts): Koa {
+export function createManagementApp({ address, status, metrics, middleware = [] }: ManagementParts): Koa {
   const app = new Koa();
   app.silent = true;
   const names = new Set(['localhost', address.host, ...address.hosts].map((name) => name.toLowerCase()));
@@ -75,7 +75,7 @@ export function createManagementApp({ address, status, metrics, more = [] }: Man
     }
     return next();
   });
-  for (const one of more) app.use(one);
+  for (const one of middleware) app.use(one);
   return app;
 }
 

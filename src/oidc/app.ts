@@ -56,11 +56,11 @@ export interface Process extends Telemetry, OpenUsers {
 
 export type ApplicationParts = { readonly config: Config; readonly keySet: KeySet; readonly views: Views };
 
-type OpenParts = ApplicationParts & { readonly ends: SessionEnds | undefined };
+type OpenParts = ApplicationParts & { readonly sessionEnds: SessionEnds | undefined };
 
 export type App = ReturnType<typeof openApp>;
 
-export function openApp(process: Process, { config, keySet, views, ends }: OpenParts) {
+export function openApp(process: Process, { config, keySet, views, sessionEnds }: OpenParts) {
   const { store, hash, now, states, storedUsers, importedCosts, audit } = process;
   const { clock } = store;
   const { issuer } = config;
@@ -87,7 +87,7 @@ export function openApp(process: Process, { config, keySet, views, ends }: OpenP
   const stillAllowed = createStillAllowed(clients);
 
   // The stored data of users, and its lists.
-  const ended = createEndedSessions(ends);
+  const ended = createEndedSessions(sessionEnds);
   const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds, audit, ended };
   const held = userListsOf(config, store, stored);
 

@@ -18,8 +18,8 @@ export type Application = Awaited<ReturnType<typeof createApplication>>;
 export async function createApplication(process: Process, given: ApplicationParts) {
   const config = withInternalClient(given.config);
   const loaded = await running(config);
-  const [ends] = loaded.flatMap(({ sessionEnds }) => sessionEnds?.(config, process) ?? []);
-  const app = openApp(process, { ...given, config, ends });
+  const [sessionEnds] = loaded.flatMap((one) => one.sessionEnds?.(config, process) ?? []);
+  const app = openApp(process, { ...given, config, sessionEnds });
   const features = loaded.map(({ open }) => open(app));
   const engine = await createEngine(app, features);
   const { hash, issuer, ended } = engine;
@@ -30,8 +30,7 @@ export async function createApplication(process: Process, given: ApplicationPart
     csrf: createCsrf(hash),
     cookie: createDeviceCookie(issuer),
   };
-  /** Middleware for the management listener. */
-  const more = features.flatMap(({ management = [] }) => management);
+  const management = features.flatMap((one) => one.management ?? []);
   const listeners = [engine.onUserEvent, ...features.flatMap(({ onUserEvent: listener = [] }) => listener)];
   const onUserEvent: OnUserEvent = async (event) => {
     for (const listener of listeners) await listener(event);
@@ -40,7 +39,7 @@ export async function createApplication(process: Process, given: ApplicationPart
     createUserEventDelivery({ ...engine, onUserEvent }),
     ...features.flatMap(({ job }) => job?.(engine.provider) ?? []),
   ];
-  return { app: createApp(host, features), ended, jobs, more };
+  return { app: createApp(host, features), ended, jobs, management };
 }
 
 /** Adds the client with which the service's own pages start a sign-in, if there are such pages. */

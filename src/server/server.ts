@@ -138,7 +138,7 @@ async function compose(
     process,
     status,
     provideKeys: (algorithms) => rotation.provideKeys(algorithms),
-    async swap({ app, jobs, more }, next) {
+    async swap({ app, jobs, management: middleware }, next) {
       keyStore.change(keySettingsOf(next.config));
       listen.serve(app);
       runJobs(jobs);
@@ -147,7 +147,7 @@ async function compose(
           address: next.config.management,
           status: readStatus,
           metrics: async () => toText(new Map([['', await metrics.read()]])),
-          more,
+          middleware,
         }),
       );
     },
