@@ -9,7 +9,7 @@ import { createRecordForm, recordKey, type RecordParts } from './record-payload.
 export type AdapterParts = RecordParts & {
   readonly records: UnitOfWork;
   /** Undefined when nothing reads the lists (user-lists.ts). */
-  readonly lists?: UserLists | undefined;
+  readonly userLists?: UserLists | undefined;
 };
 
 /** Rejects because another request finished the interaction or resumed with its result. */
@@ -18,7 +18,7 @@ export const interactionGone = () =>
 
 /** The adapter throws NewerForm for a record whose form only a newer version knows. */
 export function createAdapter(model: string, parts: AdapterParts): Adapter {
-  const { records, hash, tombstoneSeconds, lists } = parts;
+  const { records, hash, tombstoneSeconds, userLists } = parts;
   const { keyOf, toRecord, payloadOf } = createRecordForm(model, parts);
   const revokeGrant = (grantId: string) =>
     records.revokeGrant(recordKey(hash, GRANT, grantId), tombstoneSeconds);
@@ -32,7 +32,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
     async upsert(id, payload, expiresIn) {
       // An interaction saved in its last second has no lifetime left.
       if (expiresIn !== undefined && expiresIn <= 0) return void (await records.destroy(model, keyOf(id)));
-      if (model === GRANT) await lists?.addGrant(keyOf(id), payload, expiresIn ?? 0);
+      if (model === GRANT) await userLists?.addGrant(keyOf(id), payload, expiresIn ?? 0);
       // The engine gives every model here a lifetime; the store refuses a record without one.
       await records.save(toRecord(id, payload, expiresIn ?? Number.NaN));
       // 'grant_revoked' is not an error: everything from a replayed code or token is already revoked.

@@ -89,7 +89,7 @@ export function openApp(process: Process, { config, keySet, views, sessionEnds }
   // The stored data of users, and its lists.
   const ended = createEndedSessions(sessionEnds);
   const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds, audit, ended };
-  const held = userListsOf(config, store, stored);
+  const userLists = userListsOf(config, store, stored);
 
   // Tokens. An ID token is only ever signed after an access token of the same request, so this guards both.
   const accessTokens = createAccessTokens(issuer, keySet, now, audiences.isPossible);
@@ -133,14 +133,13 @@ export function openApp(process: Process, { config, keySet, views, sessionEnds }
     stillAllowed,
     findDefault: createFindDefault(audiences),
     findRefusal: createFindRefusal(config, audiences),
-    lists: held?.lists,
     consents: createRememberedConsents(stored, config.lifetimes.consent),
     /** The lists of users' sessions and grants; undefined when nothing reads them. */
-    held,
+    userLists,
     /** Undefined without the account page. */
-    activity: config.account ? held?.index : undefined,
+    activity: config.account ? userLists?.index : undefined,
     notifiesUsers: notifiesUsers(config),
-    onUserEvent: createOnUserEvent(store, storedUsers, held?.userSessions),
+    onUserEvent: createOnUserEvent(store, storedUsers, userLists?.userSessions),
     tokens,
     revoked,
     findMachineToken: createMachineTokenFinder(tokens, revoked, stillAllowed),

@@ -50,7 +50,7 @@ export function createInteractions(engine: Engine) {
     orGone(finishOnce(engine, ctx, uid, result, { spends }), 'gone');
   /** Also resumes in this request if possible. Not after changes in this request to data that the engine reads. */
   const finishAndResume = (ctx: Context, { uid, isRedirected }: OpenInteraction, result: GivenResult) =>
-    orGone(finishOnce(engine, ctx, uid, result, { resumes: isRedirected && engine.lists === undefined }), 'gone');
+    orGone(finishOnce(engine, ctx, uid, result, { resumes: isRedirected && engine.userLists === undefined }), 'gone');
   const deny = (ctx: Context, interaction: OpenInteraction, description: string) =>
     finishAndResume(ctx, interaction, { error: 'access_denied', error_description: description });
 

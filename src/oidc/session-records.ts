@@ -14,7 +14,7 @@ type SessionPayload = AdapterPayload & {
 };
 
 export function createSessionAdapter(parts: AdapterParts): Adapter {
-  const { records, hash, lists, clock } = parts;
+  const { records, hash, userLists, clock } = parts;
   const base = createAdapter(SESSION, parts);
   const { keyOf, toRecord, payloadOf } = createRecordForm(SESSION, parts);
   // Within a request, it has already been read.
@@ -36,8 +36,8 @@ export function createSessionAdapter(parts: AdapterParts): Adapter {
       const isOnlyLooking = ctx?.state['formSecret'] !== undefined && ctx.method === 'GET';
       if (session.accountId === undefined || isOnlyLooking) return;
       const shown = { listed: session.loginTs, usedAt: Math.floor(clock.now() / 1000) };
-      const payload = lists === undefined ? session : { ...session, ...shown };
-      if (payload.listed !== session.listed) await lists?.addSession(session);
+      const payload = userLists === undefined ? session : { ...session, ...shown };
+      if (payload.listed !== session.listed) await userLists?.addSession(session);
       // A session that isn't stored can't be followed.
       const old = oldId === undefined ? undefined : await find(oldId);
       await records.save({

@@ -18,7 +18,7 @@ type ListsParts = RecordParts & {
   readonly ended: EndedSessions;
 };
 
-export type UserLists = NonNullable<ReturnType<typeof userListsOf>>['lists'];
+export type UserLists = NonNullable<ReturnType<typeof userListsOf>>;
 
 /** Undefined when nothing reads them: no account page, and no app that is notified when a session ends. */
 export function userListsOf({ account, lifetimes }: Config, store: Store, parts: ListsParts) {
@@ -28,7 +28,9 @@ export function userListsOf({ account, lifetimes }: Config, store: Store, parts:
   const { records, documents } = store;
   const index = createUserIndex(documents, () => Math.floor(clock.now() / 1000));
   const userSessions = createUserSessions({ ...parts, ...parts.accounts, index, records });
-  const lists = {
+  return {
+    index,
+    userSessions,
     // First the list, then the record: a page skips an entry without a record, but a session that isn't listed couldn't be ended.
     async addSession({ accountId, uid, loginTs, place }: AdapterPayload): Promise<void> {
       if (accountId === undefined || uid === undefined || loginTs === undefined) return;
@@ -49,7 +51,6 @@ export function userListsOf({ account, lifetimes }: Config, store: Store, parts:
       }
     },
   };
-  return { index, userSessions, lists };
 }
 
 /** `userSessions` is undefined when no app must be notified and no page lists sessions. */

@@ -23,10 +23,10 @@ import { createSections } from './sections.ts';
 /** The status tells a client to wait; the page says why. */
 const STATUSES: Partial<Record<AccountError, number>> = { too_many_attempts: 429, busy: 503 };
 
-export const open = ({ held }: App): PageParts => ({
+export const open = ({ userLists }: App): PageParts => ({
   guard: { isPlain: () => true },
   routes: (host, others) =>
-    held ? [accountPage(host, [...createSections(host, held), ...others]), changePassword(host)] : [],
+    userLists ? [accountPage(host, [...createSections(host, userLists), ...others]), changePassword(host)] : [],
 });
 
 const changePassword = ({ config }: Host): Route => ({

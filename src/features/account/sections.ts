@@ -10,22 +10,23 @@ import { toClientModel } from '../../oidc/client-model.ts';
 import { toAllowedModels } from '../../oidc/scope-words.ts';
 import { issuedBySession } from '../../oidc/seam/session-sign-in.ts';
 import type { FoundSession } from '../../oidc/user-sessions.ts';
+import type { UserLists } from '../../oidc/user-lists.ts';
 import { noteInActivity, recordAct } from '../../users/acts.ts';
 import type { SecurityEvent } from '../../users/user-index.ts';
 import { createChangePassword } from './change-password.ts';
-import { createUserGrants, type Held } from './user-grants.ts';
+import { createUserGrants } from './user-grants.ts';
 
 /** How long the page confirms a change. */
 const DONE_SECONDS = 60;
 const DONE = ['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn'] as const;
 
-export function createSections(host: Host, held: Held): readonly Section[] {
+export function createSections(host: Host, userLists: UserLists): readonly Section[] {
   const url = `${host.config.issuer}${ACCOUNT_PATH}`;
   return [
     profile,
-    ...createSignIns(host, held, url),
-    createApps(host, held, url),
-    createActivity(host, held),
+    ...createSignIns(host, userLists, url),
+    createApps(host, userLists, url),
+    createActivity(host, userLists),
   ];
 }
 
@@ -42,7 +43,7 @@ type EndedBy = 'session_ended' | 'sessions_ended';
 
 /** Ends the sessions that still exist. `what` undefined: the user's activity already says why they ended. */
 const endIn =
-  (host: Host, userSessions: Held['userSessions']) =>
+  (host: Host, userSessions: UserLists['userSessions']) =>
   async (ctx: Context, { account }: Visitor, uids: readonly string[], what?: EndedBy) => {
     const [actor, fields] = [actorOf(ctx), { account_id: account.id, reason: 'ended_by_the_person' }];
     let hasEnded = false;
@@ -55,7 +56,7 @@ const endIn =
   };
 
 /** Password and sessions: a new password ends the other sessions. */
-function createSignIns(host: Host, { userSessions }: Held, url: string): readonly [Section, Section] {
+function createSignIns(host: Host, { userSessions }: UserLists, url: string): readonly [Section, Section] {
   const changePassword = createChangePassword(host);
   const { config, hash, findLive } = host;
 
@@ -128,8 +129,8 @@ function createSignIns(host: Host, { userSessions }: Held, url: string): readonl
 }
 
 /** The apps that the user can open, and the access that they have given to apps. */
-function createApps(host: Host, held: Held, url: string): Section {
-  const grants = createUserGrants(host, held);
+function createApps(host: Host, userLists: UserLists, url: string): Section {
+  const grants = createUserGrants(host, userLists);
   const { config, rules, pages } = host;
   const { issuer } = config;
   return {
@@ -160,7 +161,7 @@ function createApps(host: Host, held: Held, url: string): Section {
   };
 }
 
-function createActivity(host: Host, { index }: Held): Section {
+function createActivity(host: Host, { index }: UserLists): Section {
   function toEventModel({ what, at, place, app }: SecurityEvent) {
     const { browser = '', network = '' } = place ?? {};
     return { what, at, browser, network, app: app && nameOf(host, app) };

@@ -1,14 +1,12 @@
 // Lists the live grants of a user to apps, and withdraws them.
 import type { Host } from '../../interaction/host.ts';
-import type { App } from '../../oidc/app.ts';
 import { type AskedFor, joinAsked } from '../../oidc/policies/asked-for.ts';
 import { scopesIn } from '../../oidc/policies/scopes.ts';
 import { createRecordForm } from '../../oidc/record-payload.ts';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
+import type { UserLists } from '../../oidc/user-lists.ts';
 import { GRANT } from '../../store/store.ts';
 import type { GrantEntry } from '../../users/user-index.ts';
-
-export type Held = NonNullable<App['held']>;
 
 type AllowedApp = AskedFor & { readonly clientId: string };
 
@@ -24,7 +22,7 @@ const toAllowed = ({ clientId, openid, resources = {} }: Grant): AllowedApp => (
   resourceScopes: Object.fromEntries(Object.entries(resources).map(([one, scope]) => [one, scopesIn(scope)])),
 });
 
-export function createUserGrants(host: Host, { index, userSessions }: Held) {
+export function createUserGrants(host: Host, { index, userSessions }: UserLists) {
   const { findLive, consents, tombstoneSeconds } = host;
   // Not the records of this request, so that the page shows what is stored.
   const { records } = host.store;
