@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// The entry point: rejects an outdated Node with one line, then runs the command line. Loads the rest only after that check,
-// because some of it doesn't even load on an old Node. This is about the Node that runs; the one that installs may be older
-// (`engines` in package.json), because npm brings a newer one to a checkout on Linux.
+// The entry point: rejects an outdated Node with one line, then runs the command line, some of which doesn't even load on an old Node. The
+// Node that installs may be older (`engines` in package.json), because npm brings a newer one to a checkout on Linux.
 
 import { sizeThreadPool, lowerProcessPriority } from './config/threads.ts';
 

@@ -56,7 +56,6 @@ export type UserEntry = Readonly<{
   claims: Readonly<Record<string, unknown>>;
 }>;
 
-/** The configuration that the service runs with: the values of the file, and those that its references resolve to. */
 export type Config = Omit<
   CamelKeys<ServiceForm>,
   '$schema' | 'store' | 'audit' | 'encryptionKeys' | 'clientsFrom' | 'views'

@@ -1,9 +1,6 @@
-// Sets the size of Node's thread pool, which does the work that can't run on the event loop: signatures and LMDB commits. Node reads
-// the size once, with the first task, so it is set before anything else is loaded.
-//
-// The pool has one thread more than cores, because an LMDB commit keeps one waiting for the disk. Measured with machine tokens: Node's
-// default of four threads on two cores is 9 % slower than two, because the threads mostly wake each other. Passwords have their own
-// threads (users/hashing-threads.ts), one for each core of a process.
+// Sets the size of Node's thread pool, which signs tokens and commits to LMDB. Node reads it once, with the first task, so it is set before
+// anything else is loaded. The pool has one thread more than cores, because an LMDB commit keeps one waiting for the disk. Node's default
+// of four, on two cores, makes machine tokens 9 % slower than two. Passwords have their own threads (users/hashing-threads.ts).
 import { readdirSync } from 'node:fs';
 import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
 
@@ -33,8 +30,7 @@ export function passwordThreads(): number {
 }
 
 /**
- * Lowers the priority of this thread; on Linux, each thread has its own. Many sign-ins at once then don't delay tokens: their p99 is
- * 7 ms instead of 12 to 20.
+ * Lowers the priority of this thread; on Linux, each has its own. Tokens beside many sign-ins then have a p99 of 7 ms instead of 12 to 20.
  */
 export function lowerThreadPriority(): void {
   lower(0, constants.priority.PRIORITY_BELOW_NORMAL);

@@ -1,6 +1,5 @@
-// Writes log and audit lines to a file or to one of the process's own streams, in the background and in order, so that
-// a full disk or a slow reader never delays a request.
-// pino.destination() isn't used: when the process exits, it retries for ever on a full pipe, and it doesn't report its backlog.
+// Writes log and audit lines to a file or a stream of the process, in the background and in order, so that a full disk or a slow reader
+// delays no request. pino.destination() isn't used: at exit, it retries for ever on a full pipe, and it doesn't report its backlog.
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, write, writeSync } from 'node:fs';
 import path from 'node:path';
 

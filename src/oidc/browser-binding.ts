@@ -1,6 +1,5 @@
-// Binds each open sign-in to the browser that began it, by a cookie named after the interaction. The engine's own cookies of an
-// interaction have a path, so they can't be `__Host-`: a sibling domain could plant the cookies of its own sign-in, and a browser
-// that is led there would be signed in as another user.
+// Binds each open sign-in to the browser that began it, by a cookie named after the interaction. The engine's own cookies have a path, so
+// they can't be `__Host-`: a sibling domain could plant those of its own sign-in, and sign a browser in as another user.
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import type { KeyedHash } from '../store/keyed-hash.ts';

@@ -170,9 +170,8 @@ function recordConsent(
 }
 
 /**
- * Resolves when everything is durable. The store lets one of several parallel posts win; the others leave nothing behind. Rejects with
- * SessionNotFound when the interaction was finished before, or its session has ended since it was found. `resumes`: resumes in this
- * request if one transaction holds everything.
+ * Resolves when everything is durable. Of parallel posts one wins; the others leave nothing behind. Rejects with SessionNotFound when the
+ * interaction was finished or its session ended meanwhile. `resumes`: in this request, if one transaction holds everything.
  */
 async function finishOnce(
   engine: Engine,

@@ -1,6 +1,5 @@
-// Records when each client secret was last used, so that an old one can be removed safely. Writes in the background: the first use of
-// a secret within a minute, later ones when the stored time is ten minutes old, so that ten thousand busy clients don't keep the
-// store busy.
+// Records when each client secret was last used, so that an old one can be removed safely. Writes in the background: the first use within a
+// minute, later ones when the stored time is ten minutes old, so that busy clients don't keep the store busy.
 import type { Client, ClientSecret } from '../config/config.ts';
 import { secretId } from '../config/secret-strength.ts';
 import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';

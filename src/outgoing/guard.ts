@@ -83,7 +83,7 @@ export function createOutgoing({ issuer, outgoing }: Pick<Config, 'issuer' | 'ou
 
   /**
    * Looks a name up once at a time: a silent name server blocks a thread of Node's pool until the look-up times out, long after this
-   * request. Node uses only half of its threads for look-ups, which leaves the others to sign tokens.
+   * request. Node uses half of its threads for look-ups; the others sign tokens.
    */
   async function resolve(hostname: string): Promise<readonly Address[]> {
     const asked =

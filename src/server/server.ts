@@ -1,5 +1,5 @@
-// The composition root. Shared services are created here, from top to bottom, once per process; the application in front of them is
-// built from a configuration, a key set and the views (application.ts) and replaced as a whole (replace.ts).
+// The composition root: creates the shared services, from top to bottom, once per process. The application in front of them is built
+// (application.ts) and replaced (replace.ts) as a whole.
 import type { Config } from '../config/config.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import { passwordThreads } from '../config/threads.ts';

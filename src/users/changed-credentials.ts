@@ -21,10 +21,9 @@ type ComparedUsers = Readonly<Record<'before' | 'users', readonly UserEntry[]>>;
 type CompareParts = Readonly<{ states: AccountStates; hash: KeyedHash; now: Clock; announce: Announce }>;
 
 /**
- * Ends the sessions and tokens of users whose password or state changed, or whose entry is back. `before`: the users in the file that
- * this process served until now, none at startup. An entry that was there all the time isn't back, whatever file another node has.
- * Reads only the users in the file from the store, which may have many more. Throws StoreUnavailable. Safe to repeat, and to run on
- * many nodes at once.
+ * Ends the sessions and tokens of users whose password or state changed, or whose entry is back. `before`: the users in the file that this
+ * process served until now, none at startup. An entry that was there all the time isn't back, whatever file another node has. Reads only
+ * these users from the store. Throws StoreUnavailable. Safe to repeat, and to run on many nodes at once.
  */
 export async function voidChangedCredentials(
   { before, users }: ComparedUsers,
@@ -103,9 +102,8 @@ export async function findShutOut(
 }
 
 /**
- * Finds the users in the store who can't sign in, because a user in the file has the same username or id. Resolves both ids, theirs
- * first. The file wins, because its administrator decides who may have a name. Reads only the users in the file from the store,
- * which may have many more. Throws StoreUnavailable.
+ * Finds the users in the store who can't sign in, because a user in the file has the same username or id. Resolves both ids, theirs first.
+ * The file wins, because its administrator decides who may have a name. Throws StoreUnavailable.
  */
 export async function findShadowed(
   users: readonly UserEntry[],

@@ -10,7 +10,6 @@ type AskOptions = { readonly headers?: Readonly<Record<string, string>> };
 
 export type Answer = Readonly<{
   status: number;
-  /** Every value of a header, in order; none for one that isn't there. */
   all: (name: string) => readonly string[];
   /** The first value, or an empty text. */
   header: (name: string) => string;

@@ -38,7 +38,6 @@ export async function checkSignIn(target: Target, report: ReportFault): Promise<
   return `a browser reaches the sign-in page of "${app.clientId}" and keeps its cookies`;
 }
 
-/** The URL to which the app redirects a browser. It contains public data only. */
 function signInUrl(at: string, { clientId, redirectUris, scopes }: Client): string {
   const query = new URLSearchParams({
     response_type: 'code',

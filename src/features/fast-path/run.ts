@@ -1,5 +1,5 @@
-// Answers frequent requests of machines before Koa: discovery, JWKS, machine tokens, refreshes, introspection and userinfo. It
-// answers only plain requests that succeed; any other request goes through the middleware unchanged.
+// Answers frequent requests of machines before Koa: discovery, JWKS, machine tokens, refreshes, introspection and userinfo. Only plain
+// requests that succeed; any other goes through the middleware unchanged.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';

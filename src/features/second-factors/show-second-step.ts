@@ -60,7 +60,6 @@ export function createShowSecondStep(host: Host, { settings: signIn, passkeys }:
   }
 
   return {
-    /** Shows the second step again. */
     refused: showStep,
 
     /** Shows the second step or, if the user has no sufficient factor, whom to ask for one (status 403). */

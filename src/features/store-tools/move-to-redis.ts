@@ -5,8 +5,8 @@ import type { StoredDocument } from '../../store/store.ts';
 import { exportDocuments } from './lmdb-folder.ts';
 
 /**
- * Copies the documents of a folder, with their versions, to a Redis that has none. The service must not run on either meanwhile.
- * Resolves the number of documents of each collection, or undefined if the Redis already has some.
+ * Copies the documents of a folder, with their versions, to a Redis that has none. The service must not run on either. Resolves the number
+ * of each collection, or undefined if the Redis has some.
  */
 export async function moveToRedis(
   folder: string,

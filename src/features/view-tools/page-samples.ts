@@ -1,5 +1,5 @@
 // Sample data of every page, made from the schema of its model: full, minimal, with each enum value and each branch, with long words.
-// `postern views check`, `views preview` and the tests of the pages render each template with all of them.
+// `postern views check`, `views preview` and tests render each template with all of them.
 import * as z from 'zod';
 import { PAGE_MODELS, PAGE_NAMES, type PageModels, type PageName } from '../../views/models.ts';
 import { Url } from '../../views/shared-models.ts';

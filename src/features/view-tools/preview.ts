@@ -1,5 +1,5 @@
-// `postern views preview`: a server on this machine that shows every page with sample data, and tells browsers when a view changes. It
-// reads the views at each request. Its own page is in views/.view-tools/: the dot keeps it out of the views that can be replaced.
+// `postern views preview`: a server on this machine that shows every page with sample data, and tells browsers when a view changes. Its own
+// page is in views/.view-tools/: the dot keeps it out of the views that can be replaced.
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { Server, type ServerResponse } from 'node:http';

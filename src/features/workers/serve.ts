@@ -13,7 +13,6 @@ import {
   untilChannelEnds,
 } from './channel.ts';
 
-/** Runs a worker. The primary sends its configuration, and stops it. */
 export async function asWorker(file: string): Promise<void> {
   leaveSignalsToThePrimary();
   let started: Started | undefined;
@@ -51,7 +50,6 @@ function reasonOf(error: unknown): string {
   return (isMistake(error) ? error.stack : undefined) ?? error.message;
 }
 
-/** Runs the primary process, which loads neither the engine nor the store. */
 export async function asPrimary(loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
   const { createPrimary, PRIMARY } = await import('./primary.ts');
   const telemetry = openTelemetry({ ...loaded.config, worker: PRIMARY });

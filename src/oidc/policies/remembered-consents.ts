@@ -1,6 +1,5 @@
-// What a user allowed an app, remembered beyond the session: one record that expires for each user and app, none for a client by document.
-// It survives a sign-out, so that the next sign-in doesn't ask again. Revoking a token of the app withdraws it. Like the sign-in in which
-// it was given, it ends when all sessions of the user end (disabling, sign-out everywhere).
+// What a user allowed an app, beyond the session: one record that expires for each user and app, none for a client by document. It survives
+// a sign-out, and ends with a token of the app that is revoked, and with all sessions of the user.
 import { isUrlClient } from '../../config/client-id-url.ts';
 import type { Accounts, Issued } from '../../users/accounts.ts';
 import { createReadRecord, FORM_VERSION, type StoredForm } from '../../store/form.ts';

@@ -187,8 +187,8 @@ function scopesBeside(
 export type Granted = Pick<RefreshToken, 'resource'>;
 
 /**
- * RFC 6749 §6, RFC 8707 §2.2. The engine checks `resource` only after it has used up the refresh token, and the client's second try would
- * then look like theft, so everything is checked before. Throws the error of a refused refresh; sets the parameters for the engine.
+ * RFC 6749 §6, RFC 8707 §2.2. The engine checks `resource` after it has used up the refresh token, and a second try would look like theft,
+ * so everything is checked before. Throws the error of a refused refresh; sets the parameters for the engine.
  */
 export function createRefreshCheck({ audiences, clients, findRefusal }: ScopePolicyParts) {
   return async function checkRefresh({ oidc }: KoaContextWithOIDC): Promise<void> {

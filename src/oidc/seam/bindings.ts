@@ -12,9 +12,9 @@ export type BoundModel = {
 };
 
 /**
- * A code or a token that ends with its session needs a live session of the same user. The engine also requires the grant that the session
- * has for the app. But a session has only one, and parallel requests overwrite it: of two tabs that were allowed something at once, one
- * would get a dead code. A revoked grant ends its codes and tokens anyway.
+ * A code or a token that ends with its session needs a live session of the same user. The engine also requires the session's grant for the
+ * app. But there is only one, and parallel requests overwrite it: of two tabs that were allowed something at once, one would get a dead
+ * code. A revoked grant ends its codes and tokens anyway.
  */
 export function bindToSession(model: BoundModel, provider: Provider): void {
   const { find } = model;

@@ -12,9 +12,8 @@ export function createMachineTokenFinder(
   stillAllowed: StillAllowed,
 ) {
   /**
-   * Resolves a machine token that we issued, that is valid now and not revoked; else undefined. `scope`: what the client may still ask
-   * for. Used by the model below and the fast path of introspection; policies/token-policies.ts decides which caller may see it.
-   * Throws StoreUnavailable when the store can't be read: then the answer is 503, never "active".
+   * Resolves a machine token of ours that is valid and not revoked; else undefined. `scope`: what the client may still ask for.
+   * policies/token-policies.ts decides which caller may see it. Throws StoreUnavailable: the answer is then 503, never "active".
    */
   return async function findMachineToken(jwt: string) {
     const claims = await tokens.verify(jwt);

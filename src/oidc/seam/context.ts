@@ -1,5 +1,5 @@
-// The engine's request context: accepts a JWT at introspection and revocation, has every response type but `code` refused alike,
-// fills in default scopes, accepts any spelling of a resource, and builds every URL from the issuer.
+// The engine's request context: accepts a JWT at introspection and revocation, refuses every response type but `code` alike, fills in
+// default scopes, accepts any spelling of a resource, and builds every URL from the issuer.
 import type { IncomingMessage } from 'node:http';
 import { unescape } from 'node:querystring';
 import type { Context } from 'koa';

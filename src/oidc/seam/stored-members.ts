@@ -1,5 +1,5 @@
-// Members of a stored session, grant or interaction that the engine doesn't know. Its models drop these, so ours are added to the known
-// ones. Members from a newer version of this service are carried under one name and kept when the record is written again.
+// Members of a stored session, grant or interaction that the engine's models would drop: ours, and those of a newer version of this
+// service, which are carried under one name and kept when the record is written again.
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 const CARRIED = 'newerMembers';
