@@ -1,5 +1,5 @@
-// Watches the configuration files of a running service: notices a change, waits until it is complete, and passes on the new
-// configuration or its problems. It polls, because network drives and many container mounts report no events.
+// Watches the configuration files: notices a change, waits until it is complete, and passes on the new configuration or its problems. It
+// polls, because network drives and many container mounts report no events.
 import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';

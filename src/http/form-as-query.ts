@@ -1,5 +1,5 @@
-// Redirects authorization and sign-out requests that come as a form (OIDC Core §3.1.2.1, RP-Initiated Logout §2) to the
-// same request by GET. The engine serves POST only with SameSite=None cookies; after a redirect the browser sends ours.
+// Redirects authorization and sign-out requests that come as a form (OIDC Core §3.1.2.1, RP-Initiated Logout §2) to the same request by
+// GET: the engine serves POST only with SameSite=None cookies, and browsers send ours after a redirect.
 import type { Middleware } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { readFields } from '../interaction/form.ts';

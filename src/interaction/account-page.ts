@@ -138,4 +138,4 @@ export type Section = Readonly<{
 }>;
 
 /** Redirect URI of the internal client (oidc/internal-client.ts). */
-export const callbackOf = (path: string) => `${path}/callback`;
+const callbackOf = (path: string) => `${path}/callback`;

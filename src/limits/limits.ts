@@ -68,8 +68,8 @@ export const LIMITS = {
   'sign_in.account_failures': ['signIn', 1],
   'sign_in.address_failures': ['signIn', 6],
   'sign_in.network_failures': ['signIn', 60],
-  // Codes of a second factor. There are only a million, and an attacker has the password already. `account` counts each known browser
-  // of the user separately, and all others together. A sign-in that has used up `interaction` is over.
+  // Codes of a second factor: only a million, and an attacker has the password already. `account` counts each known browser of the user
+  // separately, and all others together. A sign-in that has used up `interaction` is over.
   'second_factor.account': per(20, HOUR),
   'second_factor.interaction': per(5, HOUR),
   // One-time links that don't work. They can't be guessed, but each is looked up and recorded in the audit trail.

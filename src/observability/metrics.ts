@@ -1,5 +1,5 @@
-// All metrics of the service, the functions that count and measure, and the text that Prometheus scrapes, for one process or several.
-// Labels come only from the configuration or this code, never from a caller, and each has a bounded number of values.
+// All metrics of the service, and the text that Prometheus scrapes, for one process or several. Labels come only from the configuration or
+// this code, never from a caller, and each has a bounded number of values.
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export type Metrics = ReturnType<typeof createMetrics>;

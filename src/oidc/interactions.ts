@@ -21,7 +21,7 @@ import type { Engine } from './provider.ts';
 const DECLINED = 'the user declined the request';
 
 /** A sign-in: the user, its time and its proof. `proved` is only set when the configuration has `sign_in`. */
-export type Login = Issued & {
+type Login = Issued & {
   readonly accountId: string;
   /** The trusted-browser cookie (users/trusted-browsers.ts). */
   readonly device: string;

@@ -145,8 +145,8 @@ async function send({ url, addresses, signal }: Target, asked: OutgoingRequest):
 }
 
 /**
- * Connects only to a checked address, whatever the name resolves to by now. The callback runs later: an address without a route fails
- * as soon as it is known, and the socket has no listener for its error before this turn ends.
+ * Connects only to a checked address, whatever the name resolves to by now. The callback runs later: an address without a route fails at
+ * once, and the socket has no listener for its error before this turn ends.
  */
 function pinnedTo(addresses: readonly Address[]): LookupFunction {
   return (_hostname, { all }, callback) => {

@@ -25,9 +25,9 @@ export interface UnitOfWork extends RecordStore {
    */
   run(work: () => Promise<unknown>): Promise<ReadonlySet<string>>;
   /**
-   * Consumes a code, a token or an interaction at the end of the request: in one transaction with what the request saves, or after the
-   * saves in a store without transactions, so that a failed request uses up nothing. `lose` is called, and throws, when another request
-   * was first. Resolves with 'done' if it happened at once, such as with `isLock` in a store without transactions.
+   * Consumes a code, a token or an interaction at the end of the request: in one transaction with what it saves, or after that in a store
+   * without transactions, so that a failed request uses up nothing. `lose` is called, and throws, when another request was first. Resolves
+   * with 'done' if it happened at once, such as with `isLock` in a store without transactions.
    */
   use(kind: string, key: string, lose: Lose, options?: LockOptions): Promise<'done' | 'pending'>;
   /** Resolves when everything saved so far is durable. */

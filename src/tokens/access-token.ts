@@ -60,8 +60,8 @@ export function createAccessTokens(
   const published = keySet.published.filter(({ alg }) => alg === 'RS256');
   const verificationKeys = createLocalJWKSet({ keys: published });
 
-  // Tokens whose signature and form were verified with these keys. The result doesn't change as long as the keys don't, and other keys
-  // need another instance. Only the time is checked at each call; whether a token was revoked isn't checked here at all.
+  // Tokens whose signature and form were verified with these keys: that result doesn't change, and other keys need another instance. Each
+  // call checks the time; whether a token was revoked isn't checked here at all.
   const verified = new Remembered<AccessTokenClaims>(MOST_TOKENS);
 
   /** Verifications in progress: each model of the engine asks about the same token at the same time. */
@@ -154,8 +154,8 @@ export function assertMaySign(maySign: () => boolean): void {
 }
 
 /**
- * RFC 7515 §2: base64url without padding, line breaks or stray bits. Decoders accept all that in the signature, the only part
- * that isn't signed; a token with a second spelling would slip past code that compares or counts texts.
+ * RFC 7515 §2: base64url without padding, line breaks or stray bits. Decoders accept all that in the signature, the only part that isn't
+ * signed; a second spelling would slip past code that compares or counts tokens.
  */
 function hasOneSpelling(jwt: string): boolean {
   const signature = jwt.slice(jwt.lastIndexOf('.') + 1);

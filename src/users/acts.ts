@@ -1,8 +1,7 @@
-// Acts on users: by administrators on the command line, by users on a page, or by one-time link. Each act is done once, with its
-// record in the audit trail, its line in the user's activity, and the event that notifies apps and lists (user-events.ts).
-import type { AuditEvent } from '../features/index.ts';
+// Acts on users by administrators on the command line, by users on a page, or by one-time link: each once, with its record in the audit
+// trail, its line in the user's activity, and the event that notifies apps and lists (user-events.ts).
 import type { Audit, AuditFields, Origin } from '../observability/audit.ts';
-import { type Clock, ifUnavailable } from '../store/store.ts';
+import type { Clock } from '../store/store.ts';
 import { type AccountState, type AccountStates, laterThan, nextSecond } from './account-state.ts';
 import { type FactorStore, forgiven } from './factors.ts';
 import type { OneTimeLink, OneTimeLinks } from './one-time-links.ts';
@@ -22,7 +21,7 @@ export type ActsParts = Readonly<{
   userEvents: UserEvents;
   /** Undefined if users can't see their activity. */
   activity: Pick<UserIndex, 'addEvent'> | undefined;
-  audit: Audit<AuditEvent>;
+  audit: Audit;
   storeNow: Clock;
   /** Whether users are notified. */
   notifiesUsers: boolean;
@@ -31,7 +30,7 @@ export type ActsParts = Readonly<{
 export function recordAct(
   { audit }: ActsParts,
   { by, address, request_id }: Actor,
-  [event, outcome]: readonly [AuditEvent, 'success' | 'failure'],
+  [event, outcome]: readonly [string, 'success' | 'failure'],
   fields: AuditFields,
 ): void {
   audit.record(event, outcome, { address, request_id, by, ...fields });
@@ -48,7 +47,7 @@ export async function notify(parts: Omit<Noting, 'activity'>, { accountId, what,
   const { notifiesUsers, storeNow, userEvents } = parts;
   if (!notifiesUsers) return;
   const note = { what, place, at: Math.floor(storeNow() / 1000) };
-  await userEvents.add([{ ...newUserEvent(accountId, 'noted'), note }]).catch(ifUnavailable);
+  await userEvents.add([{ ...newUserEvent(accountId, 'noted'), note }]).catch(() => undefined);
 }
 
 /** Adds an event to the user's activity, and notifies the user. */
@@ -59,7 +58,7 @@ export async function noteInActivity(
   { what, app }: Pick<SecurityEvent, 'what' | 'app'>,
 ): Promise<void> {
   const { place } = actor;
-  await parts.activity?.addEvent(accountId, { what, app, place }).catch(ifUnavailable);
+  await parts.activity?.addEvent(accountId, { what, app, place }).catch(() => undefined);
   await notify(parts, { accountId, what, place });
 }
 

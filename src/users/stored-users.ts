@@ -1,10 +1,6 @@
-// Users in the store, in two documents each: one for the user, by id, and one for the username, which
-// leads to the id.
-//
-// Indexes list the users by name, and by the values that features look them up by (username-index.ts).
-//
-// No write spans two documents. The user is written first and the name last, so the name's compare-and-set decides which write
-// wins, and a crash leaves at most a user that no name leads to. Deleting leaves a tombstone under the id.
+// Users in the store, in two documents each: one for the user, by id, and one for the username, which leads to the id. Indexes list the
+// users (username-index.ts). No write spans two documents. The user is written first and the name last, so the name's compare-and-set
+// decides which write wins, and a crash leaves at most a user that no name leads to. Deleting leaves a tombstone under the id.
 import { canonicalUsername } from '../config/text.ts';
 import { changeDocument, type OnUnreadable, readDocuments } from '../store/documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';

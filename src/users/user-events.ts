@@ -1,5 +1,5 @@
-// Events that notify apps and lists when something ends for a user. An event is stored before the act (acts.ts), and a process that
-// serves delivers it from the outbox: no listener is forgotten, and a listener that fails undoes nothing.
+// Events that notify apps and lists when something ends for a user. An event is stored before the act (acts.ts) and delivered from the
+// outbox: no listener is forgotten, and a listener that fails undoes nothing.
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../observability/log.ts';
 import { createJobs, createOutbox, type JobForm } from '../store/outbox.ts';

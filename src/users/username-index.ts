@@ -1,6 +1,6 @@
-// The indexes of the store's users (IndexStore): by name, and by the values that features look them up by. An entry is written with
-// its user (stored-users.ts). Entries that an older version on the same store didn't write, or that a failover lost, are added by a
-// look through all names, by one process, at first and once a day.
+// The indexes of the store's users: by name, and by the values that features look them up by. An entry is written with its user
+// (stored-users.ts). Entries that an older version didn't write, or that a failover lost, are added by a look through all names, by one
+// process, at first and once a day.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRecord, parseJsonObject } from '../config/parse-fields.ts';
 import { canonicalUsername } from '../config/text.ts';

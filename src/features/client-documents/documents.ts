@@ -31,8 +31,8 @@ const documentUnavailable = (reason: string, waitMs: number) =>
 
 /**
  * Why the client is loaded. `begin`: a new authorization, which requires a trusted document; only it fetches an unknown one. `continue`: a
- * request after an authorization; while the host doesn't answer, the last good document is valid for another day. `end`: a revocation or a
- * sign-out, which must not depend on the document.
+ * later request; while the host doesn't answer, the last good document is valid for another day. `end`: a revocation or a sign-out, which
+ * must not depend on the document.
  */
 export type DocumentUse = 'begin' | 'continue' | 'end';
 

@@ -47,7 +47,7 @@ async function ask({ outgoing, vet }: FetchDocumentParts, clientId: string): Pro
 const [MIN_SECONDS, MAX_SECONDS] = [5 * 60, 24 * 60 * 60];
 
 /** Seconds of trust by RFC 9111 §5.2.2, within these bounds. */
-export function secondsOfTrust({ 'cache-control': control = '' }: IncomingHttpHeaders): number {
+function believedFor({ 'cache-control': control = '' }: IncomingHttpHeaders): number {
   const directives = control.toLowerCase().split(/\s*,\s*/);
   const isOnce = directives.some((one) => one === 'no-store' || /^no-cache(=|$)/.test(one));
   const maxAge = directives.map((one) => /^max-age="?(\d+)"?$/.exec(one)?.[1]).find(Boolean) ?? '0';

@@ -1,5 +1,5 @@
 // Middleware around the engine: the forms of the page where users enter a device's code, the redirects to the sign-in and back, and the
-// polling interval of devices (RFC 8628 §3.5) across all processes, which the engine neither sends nor enforces.
+// polling interval of devices (RFC 8628 §3.5), which the engine neither sends nor enforces.
 import { randomBytes } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';

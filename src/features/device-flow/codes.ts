@@ -1,5 +1,5 @@
-// Device codes in the store (RFC 8628), under keyed hashes of the device code and of the user code, so that it has neither. A lookup by
-// user code returns a handle instead of the device code. The token endpoint doesn't accept it.
+// Device codes in the store (RFC 8628), under keyed hashes of the device code and of the user code. A lookup by user code returns a handle,
+// which the token endpoint doesn't accept, instead of the device code.
 import { randomUUID } from 'node:crypto';
 import Provider, { type Adapter, type AdapterPayload, errors, type Session } from 'oidc-provider';
 import type { App } from '../../oidc/app.ts';

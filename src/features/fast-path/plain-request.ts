@@ -82,9 +82,9 @@ export function peekRequest(
 }
 
 /**
- * Checks whether `secret` is a live one of a client that is known at this address; undefined leaves everything to the engine. It is
- * undefined for a stranger, because this check isn't counted. The caller awaits the returned function before any answer: it counts the
- * attempt and the client's request, and throws errors that the application answers.
+ * Checks whether `secret` is a live one of a client that is known at this address; undefined leaves everything to the engine, also for a
+ * stranger, because this check isn't counted. The caller awaits the returned function before any answer: it counts the attempt and the
+ * request, and throws errors that the application answers.
  */
 function comparePlain(
   { limits, now, onSecretUsed }: FastParts,

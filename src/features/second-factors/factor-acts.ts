@@ -44,7 +44,7 @@ export async function noteFactor(
 /** The factor ID of a user's one-time codes. */
 export const ONE_TIME_CODES = 'one-time-codes';
 
-export type Removal = Readonly<{
+type Removal = Readonly<{
   accountId: string;
   /** The ID of a passkey, or ONE_TIME_CODES. */
   factorId: string;

@@ -81,8 +81,8 @@ const MAX_ID_BYTES = 1023;
 const ALGORITHMS = [-7, -257, -8];
 
 /**
- * Formats that a browser sends if no attestation is requested: none, or self attestation (WebAuthn L3 §5.1.3). Others have certificates,
- * and their revocation lists would be fetched from any URL that a certificate names.
+ * Formats that a browser sends if no attestation is requested: none, or self attestation (WebAuthn L3 §5.1.3). Revocation lists of others
+ * would be fetched from any URL that a certificate names.
  */
 const FORMATS: readonly string[] = ['none', 'packed'];
 

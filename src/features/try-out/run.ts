@@ -1,5 +1,5 @@
-// The try-out page: a sign-in with code and PKCE as the demo client of this issuer, over real HTTP, that shows the tokens and
-// claims. Served by the management listener, only on a loopback issuer with the shipped demo client.
+// The try-out page: a sign-in with code and PKCE as the demo client, over real HTTP, that shows the tokens and claims. Served by the
+// management listener, only on a loopback issuer with the shipped demo client.
 import { createHash, randomBytes } from 'node:crypto';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { Context, Middleware } from 'koa';

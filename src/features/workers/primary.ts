@@ -1,5 +1,5 @@
-// The primary process: it starts the workers and answers on the management port for all of them. It opens no store
-// and loads no engine, so that it keeps answering when a worker fails.
+// The primary process: starts the workers and answers on the management port for all of them. It opens no store and loads no engine, so
+// that it answers when a worker fails.
 import cluster from 'node:cluster';
 import type { LoadedConfig } from '../../config/load.ts';
 import { createManagementApp, type Status, summaryOf } from '../../http/management.ts';

@@ -1,6 +1,5 @@
-// The grant that an authorization request starts from: the one just consented to, the session's, one created from remembered consents,
-// or, for a first-party app with `consent: implicit`, one with everything that is asked for. Also ends implicit grants when that setting
-// is removed.
+// The grant that an authorization request starts from: the one just consented to, the session's, one from remembered consents, or, for an
+// app with `consent: implicit`, one with everything that is asked for. Also ends implicit grants when that setting is removed.
 import type Provider from 'oidc-provider';
 import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';

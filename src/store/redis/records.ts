@@ -1,6 +1,6 @@
-// Records in Redis. No operation spans slots. The tombstone keeps the keys consistent: it is written before anything is deleted,
-// and every read checks it. A record, its entry in the grant's index and its alias are written at once. If only some of them
-// arrive, a record outside the index is still invalid once its grant is revoked, and expires by its time to live.
+// Records in Redis. No operation spans slots. The tombstone keeps the keys consistent: it is written before anything is deleted, and every
+// read checks it. A record, its entry in the grant's index and its alias are written at once. A record outside the index is still invalid
+// once its grant is revoked, and expires by its time to live.
 import { toLifeMs } from '../lifetime.ts';
 import { probe, type RedisConnection } from './connection.ts';
 import { aliasKey, grantDeadKey, grantIndexKey, redisRecordKey } from './keys.ts';

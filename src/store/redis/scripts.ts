@@ -31,8 +31,8 @@ redis.call('HSET', KEYS[1], 'c', at)
 return 1`,
 
   /**
-   * Deletes a record; given a grant, only if it still belongs to that. Returns its grant, alias and mark, or nothing. Given a
-   * mark, it stays as an empty row until settleRecord, so that a read meanwhile doesn't take the deletion as confirmed.
+   * Deletes a record; given a grant, only if it still belongs to that. Returns its grant, alias and mark, or nothing. Given a mark, it
+   * stays as an empty row until settleRecord: a read must not take the deletion as confirmed.
    */
   dropRecord: `
 local grant, pending = unpack(ARGV)
