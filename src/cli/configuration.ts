@@ -16,7 +16,7 @@ export const jsonOption = () => new Option('--json', 'print JSON');
 export const noSecretsOption = () =>
   new Option('--no-secrets', "don't resolve env: and file: references (for CI without secrets)");
 
-export type VerbOptions = { readonly config: string; readonly json?: boolean };
+export type VerbOptions = Readonly<{ config: string; json?: boolean }>;
 export type SecretsOptions = VerbOptions & { readonly secrets: boolean };
 
 /** `postern GROUP NAME`, with the options that nearly all verbs have. */

@@ -38,7 +38,7 @@ async function managementUrl(file: string, say: (line: string) => void): Promise
   return DEFAULT_MANAGEMENT;
 }
 
-type Health = { readonly ok: boolean; readonly status: string; readonly problems: readonly string[] };
+type Health = Readonly<{ ok: boolean; status: string; problems: readonly string[] }>;
 
 async function askHealth(url: URL): Promise<Health> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);

@@ -20,7 +20,7 @@ export type CliIo = Readonly<{
 }>;
 
 type JsonOption = { readonly json?: boolean | undefined };
-type Printed = { readonly value: unknown; readonly text?: string };
+type Printed = Readonly<{ value: unknown; text?: string }>;
 
 export function printJson({ stdout }: CliIo, value: unknown): void {
   stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);

@@ -22,7 +22,7 @@ export function logConsole(log: Log): void {
 
 const WATCH_STOPS_WITHIN_MS = 1000;
 
-export type Started = { readonly server: Server; readonly telemetry: OpenTelemetry };
+export type Started = Readonly<{ server: Server; telemetry: OpenTelemetry }>;
 
 type KeepServingParts = Started & {
   readonly file: string;

@@ -117,7 +117,7 @@ const PAGE = 500;
 async function printTable<Row>(
   { stdout, stderr }: CliIo,
   list: List<Row>,
-  { isWide, headers }: { readonly isWide: boolean; readonly headers: boolean },
+  { isWide, headers }: Readonly<{ isWide: boolean; headers: boolean }>,
 ): Promise<void> {
   const columns = columnsOf(list, isWide);
   const limit = stdout.isTTY === true && !isWide ? stdout.columns || 80 : Infinity;

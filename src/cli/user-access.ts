@@ -19,10 +19,11 @@ import {
 import type { User } from '../users/user.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
-export type Granted = { readonly groups: readonly string[]; readonly claims: Claims };
-export type GrantedOptions = { readonly claim?: Claims; readonly group?: readonly string[] };
+export type Granted = Readonly<{ groups: readonly string[]; claims: Claims }>;
+export type GrantedOptions = Readonly<{ claim?: Claims; group?: readonly string[] }>;
 type SetOptions = VerbOptions &
-  GrantedOptions & { readonly removeClaim?: readonly string[]; readonly removeGroup?: readonly string[] };
+  GrantedOptions &
+  Readonly<{ removeClaim?: readonly string[]; removeGroup?: readonly string[] }>;
 
 const append = (text: string, before: readonly string[] = []) => [...before, text];
 

@@ -99,7 +99,7 @@ async function openAudit(audit: AuditConfig): Promise<Audit & { readonly close: 
 }
 
 /** What a verb did, for programs and for users. */
-export type Done = { readonly value: object; readonly text: string };
+export type Done = Readonly<{ value: object; text: string }>;
 
 /** Returns undefined if the user can't get a link. The result sends it when called. */
 export type SendLink = (

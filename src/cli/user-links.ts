@@ -48,7 +48,7 @@ export function registerUserLinks(user: Command, io: CliIo, loadSender: LoadSend
   });
 }
 
-type Invited = { readonly options: InviteOptions; readonly io: CliIo; readonly send: SendLink | undefined };
+type Invited = Readonly<{ options: InviteOptions; io: CliIo; send: SendLink | undefined }>;
 
 async function invite(context: UserContext, username: string, { options, io, send }: Invited): Promise<void> {
   const make = newLink(context, send);

@@ -23,7 +23,7 @@ import {
 } from './user-context.ts';
 
 type AddOptions = VerbOptions & GrantedOptions;
-type HashOptions = { readonly username: string; readonly config?: string; readonly json?: boolean };
+type HashOptions = Readonly<{ username: string; config?: string; json?: boolean }>;
 
 export async function registerUser(program: Command, io: CliIo): Promise<void> {
   const verbs = program.command('user').description('manage users');
@@ -76,7 +76,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
 async function add(
   context: UserContext,
   username: string,
-  { options, io }: { readonly options: AddOptions; readonly io: CliIo },
+  { options, io }: Readonly<{ options: AddOptions; io: CliIo }>,
 ): Promise<void> {
   const user = await newUser(context, username, options);
   const { id, groups, claims } = user;

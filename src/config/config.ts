@@ -15,9 +15,9 @@ export type Branding = ServiceForm['branding'];
 export type SignInSettings = ServiceForm['sign_in'];
 
 export type StoreConfig =
-  | { readonly engine: 'lmdb'; readonly folder: string }
+  | Readonly<{ engine: 'lmdb'; folder: string }>
   /** redis://, redis+sentinel:// or redis+cluster://, rediss for TLS (redis-url.ts). Never printed, because it may contain a password. */
-  | { readonly engine: 'redis'; readonly url: string };
+  | Readonly<{ engine: 'redis'; url: string }>;
 
 export type AuditConfig = TelemetrySettings['audit'];
 

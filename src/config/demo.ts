@@ -17,4 +17,4 @@ export const DEMO_PATH = '/try';
 export const DEMO_CALLBACK_PATH = '/try/callback';
 
 /** The first steps for a new administrator: a page, if there is one, and the lines that `serve` prints at startup. */
-export type Beginning = { readonly url?: string; readonly facts: readonly string[] };
+export type Beginning = Readonly<{ url?: string; facts: readonly string[] }>;

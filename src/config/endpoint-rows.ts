@@ -8,8 +8,8 @@ type AddressLimit = 'userinfo' | 'authorization' | 'logout' | 'pages';
 
 /** The caller: a client that identifies itself (RFC 6749 §2.3), another program, or a user's browser. */
 type Called =
-  | { readonly caller: 'client'; readonly limit: ClientLimit }
-  | { readonly caller: 'program' | 'person'; readonly limit: AddressLimit | undefined };
+  | Readonly<{ caller: 'client'; limit: ClientLimit }>
+  | Readonly<{ caller: 'program' | 'person'; limit: AddressLimit | undefined }>;
 
 export type Row = Called & {
   /** Relative to the issuer. `:part` stands for one of PARTS. */

@@ -9,7 +9,7 @@ import { withoutRemoved } from './removed-keys.ts';
 import type { Entry } from './rules.ts';
 
 /** The sources of a configuration, for watch.ts: files that were read or looked for, and patterns. All paths are absolute. */
-export type SourceList = { readonly files: string[]; readonly patterns: string[] };
+export type SourceList = Readonly<{ files: string[]; patterns: string[] }>;
 
 /** A list of objects of one kind in a document. */
 type Listing = Readonly<{ document: SourceDocument; path: Path; items: readonly unknown[] }>;
@@ -21,7 +21,7 @@ type Listing = Readonly<{ document: SourceDocument; path: Path; items: readonly 
 export async function readListings(
   document: SourceDocument,
   [key, patterns]: readonly [key: 'clients' | 'users', patterns: readonly unknown[]],
-  { problems, sources }: { readonly problems: ProblemList; readonly sources: SourceList },
+  { problems, sources }: Readonly<{ problems: ProblemList; sources: SourceList }>,
 ): Promise<readonly (Listing | undefined)[]> {
   const listings = new Map<string, Listing | undefined>();
   for (const [index, pattern] of patterns.entries()) {
@@ -76,7 +76,7 @@ async function readListing(
 }
 
 /** Objects of one kind. `isWhole`: none had a fault, and every file with some could be read. */
-export type Entries<F> = { readonly list: readonly Entry<F>[]; readonly isWhole: boolean };
+export type Entries<F> = Readonly<{ list: readonly Entry<F>[]; isWhole: boolean }>;
 
 /** Parses the objects of `listings`, in order. */
 export function entriesOf<S extends z.ZodObject>(

@@ -14,7 +14,7 @@ export async function readManagementAddress(file: string) {
 }
 
 /** The URL of a listener for its own machine. A listener on all addresses is also on loopback. */
-export function localUrl({ host, port }: { readonly host: string; readonly port: number }): string {
+export function localUrl({ host, port }: Readonly<{ host: string; port: number }>): string {
   const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '[::]': '::1' };
   const name = (everywhere[host] ?? host).replace(/^\[|\]$/g, '');
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;

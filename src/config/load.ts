@@ -105,6 +105,8 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   return { config, sources, hash: hashConfig(config), generatedKeys, readAt };
 }
 
+type Reading = Readonly<{ problems: ProblemList; sources: SourceList; serviceOnly: boolean | undefined }>;
+
 /** Resolves undefined if the file itself has a fault, because all checks depend on it. */
 async function readParts(file: string, problems: ProblemList, sources: SourceList, serviceOnly = false) {
   const document = await readDocument(file, problems);

@@ -23,7 +23,7 @@ export function formatDuration(seconds: number): string {
 }
 
 /** The zod type of a duration between `min` and `max` seconds; yields seconds. */
-export function duration({ min = 1, max = LONGEST }: { readonly min?: number; readonly max?: number } = {}) {
+export function duration({ min = 1, max = LONGEST }: Readonly<{ min?: number; max?: number }> = {}) {
   const schema = z
     .string(DURATION_FAULT)
     .regex(DURATION, DURATION_FAULT)
@@ -37,7 +37,7 @@ export function duration({ min = 1, max = LONGEST }: { readonly min?: number; re
 }
 
 /** `N/duration`: at most `limit` in `windowSeconds`. */
-export type Rate = { readonly limit: number; readonly windowSeconds: number };
+export type Rate = Readonly<{ limit: number; windowSeconds: number }>;
 
 const RATE = /^\d{1,9}\/\d{1,8}[smhd]$/;
 const RATE_FAULT = 'must be a rate: a number, a slash and a duration, such as 6000/1m';

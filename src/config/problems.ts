@@ -14,7 +14,7 @@ export type ConfigProblem = Readonly<{
 /** A path in a document: keys and indexes from the top. */
 export type Path = readonly (string | number)[];
 
-export type Position = { readonly line: number; readonly column: number };
+export type Position = Readonly<{ line: number; column: number }>;
 
 /** The document that a problem is in. */
 export type Located = {

@@ -117,7 +117,7 @@ export async function watchConfig(parts: ConfigWatchParts) {
 }
 
 /** The last change of a file, and its time in epoch milliseconds. */
-type Mark = { readonly state: string; readonly changedAt: number };
+type Mark = Readonly<{ state: string; changedAt: number }>;
 type Snapshot = ReadonlyMap<string, Mark>;
 
 async function lookAt(sources: readonly ConfigSources[]): Promise<Snapshot> {

@@ -20,7 +20,7 @@ export const DEEPEST = 20;
 // After the first few, syntax errors are consequences of earlier ones.
 const MOST_FAULTS = 5;
 
-type Fault = { readonly offset: number; readonly message: string };
+type Fault = Readonly<{ offset: number; message: string }>;
 
 type Faulty = { readonly faults: readonly (Position & { readonly message: string })[] };
 

@@ -22,7 +22,7 @@ export type Status = Readonly<{
   warning?: string | undefined;
   /** `workers`: the configuration of each process; `hash` is undefined if it didn't answer. */
   configuration: ConfigStatus & {
-    readonly workers?: readonly { readonly pid: number | undefined; readonly hash: string | undefined }[];
+    readonly workers?: readonly Readonly<{ pid: number | undefined; hash: string | undefined }>[];
   };
 }>;
 
@@ -36,7 +36,7 @@ export function summaryOf({ problems, configuration: { hash, problem } }: Status
 }
 
 type ManagementParts = Readonly<{
-  address: { readonly host: string; readonly hosts: readonly string[] };
+  address: Readonly<{ host: string; hosts: readonly string[] }>;
   status: () => Promise<Status>;
   /** The text that Prometheus reads, of all processes. */
   metrics: () => Promise<string>;

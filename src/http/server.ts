@@ -12,7 +12,7 @@ const KEEP_ALIVE_TIMEOUT = 65 * SECOND;
 /** Idle connections are closed before this limit. The process needs a higher limit of open files. */
 const MAX_CONNECTIONS = 10_000;
 
-export type Address = { readonly host: string; readonly port: number };
+export type Address = Readonly<{ host: string; port: number }>;
 
 /** The part of a Koa app that a listener needs. */
 export type App = { callback(): RequestListener };

@@ -14,7 +14,7 @@ import type { Host } from './host.ts';
 /** Lifetime of the link that follows an invitation. */
 const NEXT_LINK_SECONDS = 15 * 60;
 
-export type OpenLink = { readonly token: string; readonly link: OneTimeLink; readonly account: User };
+export type OpenLink = Readonly<{ token: string; link: OneTimeLink; account: User }>;
 type FactorFault = 'wrong_code' | 'passkey_refused';
 export type LinkFault = PasswordFault | 'different' | FactorFault;
 
@@ -32,8 +32,8 @@ export type FirstFactor = Readonly<{
   /** `sealed`: the field of the form with the wrong code. */
   form: (
     opened: OpenLink,
-    target: { readonly action: string; readonly csrf: string },
-    refused?: { readonly fault?: FactorFault | undefined; readonly sealed?: string | undefined },
+    target: Readonly<{ action: string; csrf: string }>,
+    refused?: Readonly<{ fault?: FactorFault | undefined; sealed?: string | undefined }>,
   ) => Promise<EnrolmentModel>;
   /** Uses the link up. */
   add: (ctx: Context, opened: OpenLink, form: Form) => Promise<Failed | 'added'>;

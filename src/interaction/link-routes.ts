@@ -100,7 +100,7 @@ function createLinkPages(host: Host, { firstFactor, newLinkUrl: url }: LinkParts
     async ask(
       ctx: Context,
       opened: OpenLink,
-      { fault, sealed }: { readonly fault?: LinkFault; readonly sealed?: string } = {},
+      { fault, sealed }: Readonly<{ fault?: LinkFault; sealed?: string }> = {},
     ): Promise<void> {
       const { token, link, account } = opened;
       const { username } = account;

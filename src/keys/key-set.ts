@@ -16,7 +16,7 @@ import {
 } from './ring.ts';
 import { KeyStoreError, type Vault } from './vault.ts';
 
-type PrivateKey = { readonly kid: string; readonly privateJwk: JWK };
+type PrivateKey = Readonly<{ kid: string; privateJwk: JWK }>;
 
 /** A consistent view of the ring at one time. */
 export type KeySet = Readonly<ReturnType<typeof toKeySet>>;

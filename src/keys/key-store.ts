@@ -127,7 +127,7 @@ export class KeyStore {
   }
 
   /** Resolves undefined if neither ring nor pepper exists, or ever did. */
-  async #open(): Promise<{ readonly ring: Ring; readonly pepper: Buffer } | undefined> {
+  async #open(): Promise<Readonly<{ ring: Ring; pepper: Buffer }> | undefined> {
     const found = await this.#find(`: ${PUT_BACK}`);
     if (found === undefined) return undefined;
     const { ring, sealedPepper } = found;

@@ -10,7 +10,7 @@ export const PEPPER_ID = 'pepper';
 
 const PURPOSE = 'signing key ring';
 
-type Body = { readonly writtenAs: number; readonly ring: Ring };
+type Body = Readonly<{ writtenAs: number; ring: Ring }>;
 
 /** `version`: the version of the document after the write. An older text that is put back through the store then has another one. */
 export function encodeRing(ring: Ring, version: number, vault: Vault): string {

@@ -41,13 +41,13 @@ export type Ring = Readonly<{
   /** Published keys, and compromised ones until they become tombstones. Reserves sign in this order. */
   keys: readonly RingKey[];
   /** Removed keys, so that a kid is never used again. */
-  gone: readonly { readonly kid: string; readonly at: number }[];
+  gone: readonly Readonly<{ kid: string; at: number }>[];
   /** `pepper`: identifies it without revealing it. */
-  installation?: { readonly pepper: string; readonly issuer?: string | undefined } | undefined;
+  installation?: Readonly<{ pepper: string; issuer?: string | undefined }> | undefined;
 }>;
 
 /** The current time, and the times that the configuration sets. */
-export type Moment = { readonly now: number; readonly timing: Timing };
+export type Moment = Readonly<{ now: number; timing: Timing }>;
 
 /** The requested ring or change is invalid. */
 export class KeyringError extends Error {}

@@ -35,7 +35,7 @@ export class Rotation {
   readonly #now: Clock;
   #ring: Ring | undefined;
   /** The key set that the service uses. */
-  #served: { readonly keySet: KeySet; readonly view: string } | undefined;
+  #served: Readonly<{ keySet: KeySet; view: string }> | undefined;
   /** When `#ring` was equal to the stored ring. */
   #readAt = Number.NEGATIVE_INFINITY;
   /** When `#served` matched the stored ring. */

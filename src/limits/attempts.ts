@@ -3,7 +3,7 @@
 import { type Add, giveBack, type Quota } from './counters.ts';
 
 /** The name of the quota that is used up, and how long to wait. */
-export type LimitRefusal = { readonly name: string; readonly waitMs: number };
+export type LimitRefusal = Readonly<{ name: string; waitMs: number }>;
 
 type CountedAttempt = Readonly<{
   /** The count of each counter, including this attempt. Empty if it is refused. */

@@ -87,10 +87,10 @@ const isLimit = (name: string): name is LimitName => name in LIMITS;
 export const LIMIT_NAMES: readonly string[] = [...Object.keys(LIMITS), ...SIGN_IN_LIMITS];
 
 /** The endpoint where a client presents its secret, and the address that the request comes from. */
-export type ClientPlace = { readonly endpoint: ClientLimit; readonly address: string };
+export type ClientPlace = Readonly<{ endpoint: ClientLimit; address: string }>;
 
 /** The caller that exceeded a limit. The client is one of the configuration. */
-type LimitedRequest = { readonly address?: string | undefined; readonly client_id?: string };
+type LimitedRequest = Readonly<{ address?: string | undefined; client_id?: string }>;
 
 export type Limits = ReturnType<typeof limitsOf>;
 

@@ -29,7 +29,7 @@ export type CoreEvent = (typeof AUDIT_EVENTS)[number];
 export type Outcome = 'success' | 'failure';
 
 /** Where a request came from. */
-export type Origin = { readonly address?: string | undefined; readonly request_id?: string | undefined };
+export type Origin = Readonly<{ address?: string | undefined; request_id?: string | undefined }>;
 
 /** Ids and names only; never a token, a code, a secret or a password. */
 export type AuditFields = Origin & {

@@ -13,9 +13,9 @@ export type TelemetrySettings = Readonly<{
   /** Where the audit trail goes. */
   audit:
     | { readonly to: 'stdout' | 'off' }
-    | { readonly to: 'file'; readonly file: string }
+    | Readonly<{ to: 'file'; file: string }>
     /** stdout, or in a terminal `file`, if there is a data folder for it. */
-    | { readonly to: 'auto'; readonly file: string | undefined };
+    | Readonly<{ to: 'auto'; file: string | undefined }>;
   /** Which of several processes this is. */
   worker?: string | undefined;
 }>;

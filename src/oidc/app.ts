@@ -54,7 +54,7 @@ export interface Process extends Telemetry, OpenUsers {
   readonly longestLifetimes: Map<string, number>;
 }
 
-export type ApplicationParts = { readonly config: Config; readonly keySet: KeySet; readonly views: Views };
+export type ApplicationParts = Readonly<{ config: Config; keySet: KeySet; views: Views }>;
 
 type OpenParts = ApplicationParts & { readonly sessionEnds: SessionEnds | undefined };
 

@@ -13,7 +13,7 @@ const MAX_OPEN = 10;
 export type Cookies = Pick<Context, 'cookies' | 'get' | 'response'>;
 
 /** `browser`: the keyed hash of the cookie. `exp`: epoch seconds. */
-type Bound = { readonly uid: string; readonly exp?: number; readonly browser?: string };
+type Bound = Readonly<{ uid: string; exp?: number; browser?: string }>;
 
 export type BrowserBinding = ReturnType<typeof createBrowserBinding>;
 

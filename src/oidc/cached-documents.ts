@@ -15,7 +15,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 /** How long a caller may cache a document. */
 const MAX_AGE_SECONDS = 300;
 
-type CachedDocument = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
+type CachedDocument = Readonly<{ body: string; headers: Readonly<Record<string, string>> }>;
 
 /** The documents that the engine has rendered. */
 export type CachedDocuments = Pick<ReturnType<typeof createCachedDocuments>, 'find'>;

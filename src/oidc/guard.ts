@@ -38,7 +38,7 @@ export type Guard = Readonly<{
   /** Whether `sees` is all that the fast path needs to answer for this client as the engine would. */
   isPlain: (client: Client) => boolean;
   /** Whether a session is enough for the account pages. */
-  isEnough?: (session: { readonly amr: Amr; readonly sessionsSince: number }, own: Factors) => boolean;
+  isEnough?: (session: Readonly<{ amr: Amr; sessionsSince: number }>, own: Factors) => boolean;
 }>;
 
 /** Limits what an app asks for to what its user may have. */

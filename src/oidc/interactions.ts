@@ -178,7 +178,7 @@ async function finishOnce(
   ctx: Context,
   uid: string,
   result: GivenResult,
-  { spends, resumes = false }: { readonly spends?: CollectionWrite | undefined; readonly resumes?: boolean },
+  { spends, resumes = false }: Readonly<{ spends?: CollectionWrite | undefined; resumes?: boolean }>,
 ): Promise<Destination> {
   const { provider, records, hash } = engine;
   const key = recordKey(hash, 'Interaction', uid);

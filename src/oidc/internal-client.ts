@@ -10,7 +10,7 @@ import { clientSchema } from '../config/schema-client.ts';
 export const INTERNAL_CLIENT_ID = 'postern:account';
 
 export function createInternalClient(
-  { issuer, branding }: { readonly issuer: string; readonly branding: Branding },
+  { issuer, branding }: Readonly<{ issuer: string; branding: Branding }>,
   paths: readonly string[],
 ): Client {
   const form = clientSchema.parse({

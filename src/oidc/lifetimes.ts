@@ -20,7 +20,7 @@ export function createLifetimes(
   now: Clock,
 ): NonNullable<Configuration['ttl']> {
   const accessToken = (_ctx: unknown, token: object) => {
-    const { aud, scope } = token as { readonly aud?: string; readonly scope?: string };
+    const { aud, scope } = token as Readonly<{ aud?: string; scope?: string }>;
     return audiences.lifetimeOf(aud ?? audiences.audienceOf(scope?.split(' ') ?? []));
   };
   /** The shorter of the idle and the remaining absolute lifetime (RFC 9700 §2.2.2, ASVS 7.3). `since`: the start, default now. */

@@ -169,7 +169,7 @@ async function isLasting({ scopes, clientId }: Scoped, clients: Clients): Promis
   return client !== undefined && refreshesUnasked(client, [...scopes]);
 }
 
-type Scoped = { readonly scopes: ReadonlySet<string>; readonly clientId?: string | undefined };
+type Scoped = Readonly<{ scopes: ReadonlySet<string>; clientId?: string | undefined }>;
 
 /**
  * OIDC Core §5.4: userinfo has the claims of scopes, so an ID token has them only if no access token works there, as with

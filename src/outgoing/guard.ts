@@ -47,7 +47,7 @@ export class OutgoingRefused extends Error {
 
 const URL_FAULT = 'only https URLs without a user name are called';
 
-type Address = { readonly address: string; readonly family: number };
+type Address = Readonly<{ address: string; family: number }>;
 
 export type Outgoing = ReturnType<typeof createOutgoing>;
 

@@ -57,7 +57,7 @@ export function isOwnBroadcast(address: string): boolean {
 }
 
 /** Undefined for a network of one or two addresses, which has none (RFC 3021). */
-function broadcastOf({ address, netmask }: { readonly address: string; readonly netmask: string }) {
+function broadcastOf({ address, netmask }: Readonly<{ address: string; netmask: string }>) {
   const mask = netmask.split('.').map(Number);
   if ((mask[3] ?? 0) > 252) return undefined;
   return address

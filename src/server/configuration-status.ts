@@ -8,7 +8,7 @@ import type { Telemetry } from '../observability/telemetry.ts';
 export type ConfigurationStatus = ReturnType<typeof createConfigurationStatus>;
 
 /** `running` equals `wanted`, except for settings that wait for a restart. */
-type Taken = { readonly running: Config; readonly wanted: Config; readonly hash: string };
+type Taken = Readonly<{ running: Config; wanted: Config; hash: string }>;
 
 export function createConfigurationStatus(taken: Taken, { log, audit }: Telemetry) {
   let current = taken;

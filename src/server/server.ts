@@ -73,7 +73,7 @@ export async function createServer(first: FirstConfig, options: ServerOptions = 
   }
 }
 
-type Opened = ServerOptions & { readonly telemetry: Telemetry; readonly watched: WatchedStore };
+type Opened = ServerOptions & Readonly<{ telemetry: Telemetry; watched: WatchedStore }>;
 
 async function compose(
   config: Config,

@@ -29,7 +29,7 @@ type Schedule = Readonly<{
 }>;
 
 type Queued<Job> = Job & Schedule;
-type Found<Job> = { readonly id: string; readonly job: Queued<Job>; readonly version: number };
+type Found<Job> = Readonly<{ id: string; job: Queued<Job>; version: number }>;
 
 export type JobForm<Job> = Readonly<{
   collection: string;
@@ -38,7 +38,7 @@ export type JobForm<Job> = Readonly<{
 }>;
 
 /** `reason`: a code. `detail`: for the log. `mayPass`: the job is tried again while it has tries left. */
-export type JobFailure = { readonly reason: string; readonly detail?: string; readonly mayPass: boolean };
+export type JobFailure = Readonly<{ reason: string; detail?: string; mayPass: boolean }>;
 
 type JobKind<Job> = Readonly<{
   targetOf: (job: Job) => string;

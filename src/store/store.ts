@@ -101,12 +101,9 @@ export type StoredDocument = Readonly<{
 }>;
 
 /** `next` is absent on the last page. */
-export type DocumentPage = {
-  readonly documents: readonly StoredDocument[];
-  readonly next?: string | undefined;
-};
+export type DocumentPage = Readonly<{ documents: readonly StoredDocument[]; next?: string | undefined }>;
 
-export type DocumentWrite = { readonly id: string; readonly value: string; readonly expectedVersion: number };
+export type DocumentWrite = Readonly<{ id: string; value: string; expectedVersion: number }>;
 
 export type CollectionWrite = DocumentWrite & { readonly collection: string };
 
@@ -129,7 +126,7 @@ export interface DocumentStore {
 }
 
 /** `sort`: plain text in the store, so never a secret. `id`: the document that the entry leads to. */
-export type IndexEntry = { readonly sort: string; readonly id: string };
+export type IndexEntry = Readonly<{ sort: string; id: string }>;
 
 /** `after` without an id: after all entries of that `sort`. */
 export type IndexRange = Readonly<{

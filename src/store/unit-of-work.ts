@@ -98,7 +98,7 @@ export function createUnitOfWork({ records, documents }: Stored, now: Clock): Un
 }
 
 type Found = Promise<StoredRecord | undefined>;
-type Use = LockOptions & { readonly kind: string; readonly key: string; readonly lose: Lose };
+type Use = LockOptions & Readonly<{ kind: string; key: string; lose: Lose }>;
 
 /** One request. */
 class Unit implements RecordStore {

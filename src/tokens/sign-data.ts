@@ -29,7 +29,7 @@ export function createSignData(alg: Algorithm, privateJwk: JWK): SignData {
   return (data) => signAsync(hash, data, keyWithOptions);
 }
 
-type Parameters = { readonly type: string; readonly hash: string | null; readonly options?: SigningOptions };
+type Parameters = Readonly<{ type: string; hash: string | null; options?: SigningOptions }>;
 
 const PARAMETERS: Readonly<Record<Algorithm, Parameters>> = {
   RS256: { type: 'rsa', hash: 'sha256' },

@@ -36,7 +36,7 @@ export type Found = Readonly<{
 }>;
 
 /** A hash that an attempt is compared with. `hash` undefined: a dummy hash at the cost of the policy. */
-export type Comparison = { readonly hash: string | undefined; readonly isOwn: boolean };
+export type Comparison = Readonly<{ hash: string | undefined; isOwn: boolean }>;
 
 type OpenedStore = Pick<Store, 'documents' | 'index' | 'clock'>;
 

@@ -11,7 +11,7 @@ import { type UserEvents, newUserEvent } from './user-events.ts';
 import type { Place, SecurityEvent, UserIndex } from './user-index.ts';
 
 /** Who acts, and from where. */
-export type Actor = Origin & { readonly by: 'command_line' | 'user' | 'link'; readonly place?: Place };
+export type Actor = Origin & Readonly<{ by: 'command_line' | 'user' | 'link'; place?: Place }>;
 
 /** The parts that acts need. Every act throws StoreUnavailable; if a part of the act is done by then, its event is stored. */
 export type ActsParts = Readonly<{
@@ -40,7 +40,7 @@ export const noteChange = (parts: ActsParts, actor: Actor, accountId: string, ac
   recordAct(parts, actor, ['account_changed', 'success'], { account_id: accountId, action });
 
 type Noting = Pick<ActsParts, 'activity' | 'notifiesUsers' | 'storeNow' | 'userEvents'>;
-type Noted = { readonly accountId: string; readonly what: string; readonly place?: Place | undefined };
+type Noted = Readonly<{ accountId: string; what: string; place?: Place | undefined }>;
 
 /** Notifies the user. A failure is ignored: the act has happened, and an error page would deny it. */
 export async function notify(parts: Omit<Noting, 'activity'>, { accountId, what, place }: Noted) {
@@ -151,7 +151,7 @@ export async function setGranted(
     : parts.userEvents.around(newUserEvent(accountId, 'left', left), change);
 }
 
-type NewEmail = { readonly from: unknown; readonly to: string };
+type NewEmail = Readonly<{ from: unknown; to: string }>;
 
 /** Sets an address that the user has verified. Resolves undefined if it already was, or `from` is no longer the user's address. */
 export async function setEmail(parts: ActsParts, actor: Actor, accountId: string, { from, to }: NewEmail) {

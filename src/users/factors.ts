@@ -121,7 +121,7 @@ export const sealedFor = (accountId: string) => `the one-time codes of ${account
 type Change = (before: Factors) => Partial<Factors> | undefined;
 
 /** The factors of the user once `spends` is written. */
-export type PreparedFactors = { readonly factors: Factors; readonly spends: CollectionWrite };
+export type PreparedFactors = Readonly<{ factors: Factors; spends: CollectionWrite }>;
 
 async function change(
   documents: Pick<DocumentStore, 'get' | 'put'>,

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 /** `passwordHash`: a PHC string. */
-export type HashTask = { readonly passwordHash: string; readonly password: string };
+export type HashTask = Readonly<{ passwordHash: string; password: string }>;
 
 /** The queue is full, a thread ended, or the service stops. The caller responds 503 with Retry-After. */
 export class PasswordQueueFull extends Error {

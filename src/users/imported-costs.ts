@@ -18,7 +18,7 @@ async function readCosts(documents: DocumentStore): Promise<readonly string[]> {
 }
 
 export function createImportedCosts(documents: DocumentStore, now: Clock) {
-  let last: { readonly at: number; readonly costs: Promise<readonly string[]> } | undefined;
+  let last: Readonly<{ at: number; costs: Promise<readonly string[]> }> | undefined;
 
   return {
     /** Resolves the costs, at most a second old. Throws StoreUnavailable. */

@@ -152,7 +152,7 @@ export function createSignIn(parts: SignInParts) {
 async function compare(
   passwords: Passwords,
   comparisons: readonly Comparison[],
-  { password, share }: { readonly password: string; readonly share: Share },
+  { password, share }: Readonly<{ password: string; share: Share }>,
 ): Promise<boolean> {
   const isTooLong = password.length > MAX_PASSWORD_LENGTH;
   let matches = false;

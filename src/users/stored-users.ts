@@ -22,7 +22,7 @@ export const UNUSED_ID = 'nobody';
 
 type Stored = Pick<User, 'username' | 'passwordHash' | 'groups' | 'claims' | 'validAfter'>;
 /** `atOnce`: users in one page. */
-type NameRange = { readonly after: string; readonly atOnce: number };
+type NameRange = Readonly<{ after: string; atOnce: number }>;
 type IndexedStore = Pick<Store, 'documents' | 'index'>;
 type Granted = Pick<User, 'groups' | 'claims'>;
 export type NewUser = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Granted>;

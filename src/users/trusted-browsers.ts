@@ -10,7 +10,7 @@ export const DEVICE_DAYS = 90;
 const MAX_USERS = 5;
 const ENTRY = /^([\w-]{22})\.(\d{1,12})\.([\w-]{43})$/;
 
-type Entry = { readonly name: string; readonly endsAt: number; readonly proof: string };
+type Entry = Readonly<{ name: string; endsAt: number; proof: string }>;
 
 export type TrustedBrowsers = ReturnType<typeof createTrustedBrowsers>;
 

@@ -27,7 +27,7 @@ type Ending = { readonly ends: number };
 /** `uid`: names the session, and isn't its cookie. */
 type SessionEntry = Ending & { readonly uid: string };
 /** `key`: the key of the record. */
-export type GrantEntry = Ending & { readonly key: string; readonly clientId: string };
+export type GrantEntry = Ending & Readonly<{ key: string; clientId: string }>;
 
 export type SecurityEvent = Readonly<{
   what: (typeof SECURITY_EVENTS)[number];

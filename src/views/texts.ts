@@ -12,7 +12,7 @@ type LocaleFile = ReadonlyMap<string, string>;
 type LocaleFiles = ReadonlyMap<string, LocaleFile>;
 
 /** A piece of a sentence: words of the language, or an inserted value. */
-type TextPart = { readonly text: string; readonly isValue: boolean };
+type TextPart = Readonly<{ text: string; isValue: boolean }>;
 export type TextValues = Readonly<Record<string, string | number>>;
 
 export type Texts = ReturnType<typeof createTexts>;

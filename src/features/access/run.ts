@@ -15,7 +15,7 @@ import type { Parts } from '../parts.ts';
 const { Check, Prompt } = interactionPolicy;
 
 /** The scopes that are left; or the rule of the file that denies all of them, and whether it is the app's own. */
-type Decision = { readonly left: readonly string[] } | { readonly rule: string; readonly isOfApp: boolean };
+type Decision = { readonly left: readonly string[] } | Readonly<{ rule: string; isOfApp: boolean }>;
 
 function createDecide(rules: AccessRules, audiences: AudienceRules) {
   /** The rule that denies the user this API. `isNamed`: the request itself or the token names it, not only a scope. */

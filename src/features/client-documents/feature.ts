@@ -26,7 +26,7 @@ function listedHostFault(value: string): string | undefined {
     : 'must be a host, such as app.example, or one document, such as app.example/client.json: in lower case, without a scheme, port or wildcard';
 }
 
-type Listed = { readonly hosts: readonly string[]; readonly scope: readonly string[] };
+type Listed = Readonly<{ hosts: readonly string[]; scope: readonly string[] }>;
 
 type Settings = { readonly clientDocuments?: Listed | undefined };
 

@@ -47,7 +47,7 @@ function createShow({ config, pages, clients, findLive }: App) {
     // The client was removed, or may no longer use this grant: an approval would have no effect.
     if (!client?.grantTypes.includes(DEVICE_CODE_GRANT)) return showInput(ctx, userCode, 'wrong');
     const { locale } = pageContextOf(ctx);
-    const { scope, resource } = code.params as { readonly scope?: string; readonly resource?: string };
+    const { scope, resource } = code.params as Readonly<{ scope?: string; resource?: string }>;
     const scopes = scopesIn(scope);
     const asked = { scopes, resourceScopes: resource === undefined ? {} : { [resource]: scopes } };
     const { browser, network } = code.deviceInfo as unknown as Place;

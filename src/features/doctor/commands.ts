@@ -39,7 +39,7 @@ export const doctorWith = (probes: Probes) => (program: Command, io: CliIo) => {
     });
 };
 
-type Known = { readonly config?: Config; readonly results: readonly Result[] };
+type Known = Readonly<{ config?: Config; results: readonly Result[] }>;
 
 /** Reads the configuration with its secrets, which the store needs, else without. Throws ConfigError. */
 async function readKnown(file: string, probes: Probes): Promise<Known> {

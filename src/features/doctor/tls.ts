@@ -27,7 +27,7 @@ export async function checkTls({ at, now }: Target, report: ReportFault): Promis
 
 /** `refused` and `failed` are codes of OpenSSL and of the system. */
 type Handshake =
-  { readonly until: number; readonly refused: string | undefined } | { readonly failed: string };
+  Readonly<{ until: number; refused: string | undefined }> | { readonly failed: string };
 
 function shakeHands({ hostname, port }: URL): Promise<Handshake> {
   const host = hostname.replace(/^\[|\]$/g, '');

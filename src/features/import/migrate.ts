@@ -18,7 +18,7 @@ import { type ClientDraft, POLICY_GROUP, PROVIDERS } from './providers.ts';
 import { readUsers, type UserDraft } from './users.ts';
 
 type Name = keyof typeof PROVIDERS;
-type Options = { readonly out: string; readonly issuer?: string };
+type Options = Readonly<{ out: string; issuer?: string }>;
 
 /** Resolves the report. Throws ConfigError for input that can't be read, and CommandError; then nothing is written. */
 export async function migrate(name: Name, file: string, { out, issuer }: Options): Promise<string> {
@@ -185,7 +185,7 @@ function notesOfClient(draft: ClientDraft): readonly string[] {
   return notes.map((note) => (note ? `client ${textOf(draft.client['client_id'])}: ${note}` : ''));
 }
 
-function toSecrets(secret: string): { readonly secrets: readonly object[]; readonly fault?: string } {
+function toSecrets(secret: string): Readonly<{ secrets: readonly object[]; fault?: string }> {
   if (secret.startsWith('env:')) return { secrets: [{ value: secret }] };
   // Slow hashes can't be compared here, and a template isn't the secret. An export without secrets has asterisks instead.
   const fault = /^(\$.*|\**)$|\{\{/.test(secret) ? "can't be imported" : weakness(secret);

@@ -208,7 +208,7 @@ async function applyOne(context: UserContext, { draft, before, granted, isChange
   return id;
 }
 
-type Invitation = { readonly step: Step; readonly id: string; readonly invite: Invite };
+type Invitation = Readonly<{ step: Step; id: string; invite: Invite }>;
 
 async function* inviteOne(
   { states, links }: UserContext,

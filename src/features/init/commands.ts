@@ -15,7 +15,7 @@ import { checked } from '../../cli/configuration.ts';
 import { CommandError, type CliIo } from '../../cli/io.ts';
 import { newUserId } from '../../cli/user-context.ts';
 
-type InitOptions = { readonly issuer: string; readonly username: string };
+type InitOptions = Readonly<{ issuer: string; username: string }>;
 
 export function registerInit(program: Command, io: CliIo): void {
   program

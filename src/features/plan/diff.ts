@@ -45,7 +45,7 @@ export function differences(current: Entry, next: Entry, place = { path: '', rul
   });
 }
 
-function placeOf({ path, rule }: { readonly path: string; readonly rule: string }, key: string) {
+function placeOf({ path, rule }: Readonly<{ path: string; rule: string }>, key: string) {
   if (MAPS.includes(rule)) return { path: `${path}[${key}]`, rule: `${rule}[]` };
   const dot = path === '' ? '' : '.';
   return { path: `${path}${dot}${toFileKey(key)}`, rule: `${rule}${dot}${toFileKey(key)}` };

@@ -9,10 +9,7 @@ import { type PlanItem, planUsers, type StoredUsers } from './users.ts';
 import { needsRestart } from '../../config/restart.ts';
 import { secretId } from '../../config/secret-strength.ts';
 
-export type Plan = Readonly<{
-  result: 'nothing' | 'changes' | 'breaking';
-  items: readonly PlanItem[];
-}>;
+export type Plan = Readonly<{ result: 'nothing' | 'changes' | 'breaking'; items: readonly PlanItem[] }>;
 
 /** One of the two configurations that are compared. */
 export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {

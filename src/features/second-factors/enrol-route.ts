@@ -55,7 +55,7 @@ export function addEnrolRoute(
     ctx: Context,
     interaction: OpenInteraction,
     { account: { id, username } }: Pending,
-    refused?: { readonly error: EnrolmentModel['error']; readonly sealed: string },
+    refused?: Readonly<{ error: EnrolmentModel['error']; sealed: string }>,
   ): Promise<void> {
     const { uid, pageUrl, prompt } = interaction;
     const needed = neededOf(interaction);

@@ -162,7 +162,7 @@ export function createEnrolment(parts: EnrolmentParts) {
 
 export function toEnrolmentModel(
   { oneTimeCode, passkey }: NewFactor,
-  { action, csrf }: { readonly action: string; readonly csrf: string },
+  { action, csrf }: Readonly<{ action: string; csrf: string }>,
   error?: EnrolmentModel['error'],
 ): EnrolmentModel {
   return {
@@ -176,7 +176,7 @@ export function toEnrolmentModel(
 /** The method that a form adds, also for the audit trail. */
 export const methodIn = (form: Form): Method => (form.field('response') === '' ? 'one_time_code' : 'passkey');
 
-type Sent = { readonly actor: Actor; readonly form: Form; readonly clientId?: string };
+type Sent = Readonly<{ actor: Actor; form: Form; clientId?: string }>;
 
 /** Adds the factor that the form sent, or resolves why not. Calls `accept` once the answer is right. */
 export async function addFromForm(

@@ -16,7 +16,7 @@ export const noticesFor = (notices: readonly Notice[], session: string | undefin
   });
 
 /** `session` has read the notices up to `until`. `provedAt`: when it last authenticated the user. */
-type Reading = { readonly session: string; readonly provedAt: number; readonly until: number };
+type Reading = Readonly<{ session: string; provedAt: number; until: number }>;
 
 export const afterReading = (notices: readonly Notice[], { session, provedAt, until }: Reading) =>
   notices

@@ -38,7 +38,7 @@ export function withStep(codes: OneTimeCodes, step: number, at: number): OneTime
 const stepAt = (at: number) => Math.floor(at / 1000 / PERIOD_SECONDS);
 
 /** `at`: epoch milliseconds. */
-type Typed = { readonly typed: string; readonly at: number };
+type Typed = Readonly<{ typed: string; at: number }>;
 
 type OneTimeCodesParts = Readonly<{
   vault: Pick<Vault, 'seal' | 'open'>;

@@ -19,7 +19,7 @@ import {
 
 export type ProvedPasskey = Readonly<{ accountId: string; proof: Proof; factors: Factors }>;
 
-type OwnPasskeys = { readonly factors: Factors; readonly needed: Level };
+type OwnPasskeys = Readonly<{ factors: Factors; needed: Level }>;
 
 export type PasskeyAuthentication = ReturnType<typeof createPasskeyAuthentication>;
 
@@ -30,7 +30,7 @@ export type PasskeyAnswer = Readonly<{
   needed?: Level | undefined;
 }>;
 type Use = Readonly<{ counter: number; synced: boolean; backupEligible: boolean; at: number }>;
-type Counted = { readonly to?: Partial<Factors>; readonly fault?: PasskeyFault };
+type Counted = Readonly<{ to?: Partial<Factors>; fault?: PasskeyFault }>;
 
 /** WebAuthn L3 §7.2: a counter that doesn't grow may come from a copy; many passkeys always send 0. */
 function countUse({ passkeys, notices, ...own }: Factors, id: string, { at, ...use }: Use): Counted {

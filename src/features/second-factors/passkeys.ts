@@ -16,7 +16,7 @@ export const CHALLENGE_MS = 5 * 60 * 1000;
 
 /** Why an answer is rejected, only for the audit trail. */
 export type PasskeyFault = 'malformed' | 'unknown' | 'wrong' | 'used' | 'copied' | 'taken';
-export type RefusedPasskey = { readonly refused: PasskeyFault; readonly accountId?: string | undefined };
+export type RefusedPasskey = Readonly<{ refused: PasskeyFault; accountId?: string | undefined }>;
 
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const;
 

@@ -5,7 +5,7 @@ export type Proof =
   | 'password'
   | 'one_time_code'
   | 'recovery_code'
-  | { readonly passkey: { readonly verifiedUser: boolean; readonly synced: boolean } };
+  | { readonly passkey: Readonly<{ verifiedUser: boolean; synced: boolean }> };
 
 /** Methods in the order of the proofs. A passkey that verified its user is two factors by itself. */
 export function amrOf(proofs: readonly Proof[]): Amr {

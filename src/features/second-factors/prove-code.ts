@@ -24,7 +24,7 @@ export type TypedCode = Readonly<{
 
 type ProvedCode = PreparedFactors & { readonly proof: Proof };
 /** Wrong codes in a row. `isLocked`: no more are checked. `isNews`: the user is notified now. */
-export type FailedCodes = { readonly failures: number; readonly isLocked: boolean; readonly isNews: boolean };
+export type FailedCodes = Readonly<{ failures: number; isLocked: boolean; isNews: boolean }>;
 
 /** NIST SP 800-63B-4 §3.2.2: 100 wrong codes in a row. Unknown browsers can't use up the last twenty. */
 const CAPS = { unknown: 80, trusted: 100 };
@@ -37,7 +37,7 @@ type SecondFactorParts = Readonly<{
   hash: KeyedHash;
   now: Clock;
   /** The methods that are on. */
-  isOn: { readonly oneTimeCodes: boolean; readonly recoveryCodes: boolean };
+  isOn: Readonly<{ oneTimeCodes: boolean; recoveryCodes: boolean }>;
 }>;
 
 export function createProveCode({ factors, codes, hash, now, isOn }: SecondFactorParts) {

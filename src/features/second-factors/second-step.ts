@@ -30,7 +30,7 @@ export type Pending = Readonly<{
 }>;
 
 /** The page is shown again. */
-export type Refused = { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
+export type Refused = Readonly<{ refused: SecondStepError; retryAfterSeconds?: number | undefined }>;
 export type Stepped = { readonly destination: Destination } | Refused;
 
 /** The level that the app requires of a signed-in user. */
@@ -45,7 +45,7 @@ type Proven = Readonly<{ proof: Proof; factors: Factors; spends?: CollectionWrit
 export type SecondStep = ReturnType<typeof createSecondStep>;
 
 /** One request at the second step. */
-type Step = { readonly ctx: Context; readonly interaction: OpenInteraction; readonly pending: Pending };
+type Step = Readonly<{ ctx: Context; interaction: OpenInteraction; pending: Pending }>;
 
 function whoOf({ ctx, interaction, pending }: Step) {
   const { clientId } = interaction.settings;

@@ -13,9 +13,9 @@ import { endGrantOf } from '../../oidc/policies/asked-for.ts';
 import { scopesIn } from '../../oidc/policies/scopes.ts';
 
 /** Why the user must prove more. age: their last proof is too old for the app. */
-type Missing = { readonly level: Level; readonly because: 'level' | 'age' };
+type Missing = Readonly<{ level: Level; because: 'level' | 'age' }>;
 
-type SignInPolicyParts = App & { readonly signIn: SignIn; readonly levels: Levels };
+type SignInPolicyParts = App & Readonly<{ signIn: SignIn; levels: Levels }>;
 
 type SignIn = NonNullable<SignInSettings>;
 

@@ -16,7 +16,7 @@ import { tryModel } from './models.ts';
 type DemoClient = { clientId: string; secrets: readonly SecretHash[]; redirectUris: readonly string[] };
 type DemoSettings<C = DemoClient> = {
   readonly clients: readonly C[];
-  readonly users: readonly { readonly username: string; readonly passwordHash?: string | undefined }[];
+  readonly users: readonly Readonly<{ username: string; passwordHash?: string | undefined }>[];
   readonly workers?: number;
   readonly management: { readonly port: number };
 };

@@ -14,8 +14,8 @@ import { demoUserOf, findDemo } from './feature.ts';
 const COOKIE = 'postern_try';
 const startUrl = `${DEMO_PATH}/start`;
 
-type TokenAnswer = { readonly access_token: string; readonly id_token: string; readonly error?: string };
-type Demo = { readonly client: Client; readonly callback: string };
+type TokenAnswer = Readonly<{ access_token: string; id_token: string; error?: string }>;
+type Demo = Readonly<{ client: Client; callback: string }>;
 
 export function open({ config, pages, issuer }: App): Parts {
   const demo = findDemo(config);

@@ -12,7 +12,7 @@ import { BUILT_IN_FOLDER, listViewFiles } from '../../views/view-files.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
 import { type CliIo, CommandError, Ended, EXIT, print, printDone } from '../../cli/io.ts';
 
-type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: boolean };
+type EjectOptions = VerbOptions & Readonly<{ stdout?: boolean; force?: boolean }>;
 
 export function registerViews(program: Command, io: CliIo): void {
   const views = program.command('views').description('manage page templates');

@@ -15,12 +15,12 @@ export type Job = Readonly<{
   started: Config;
 }>;
 
-export type Report = { readonly status: Status; readonly metrics: ProcessMetrics };
+export type Report = Readonly<{ status: Status; metrics: ProcessMetrics }>;
 
 export type WorkerMessage =
   | { readonly kind: 'serving' }
-  | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'taken'; readonly loaded: LoadedConfig }
+  | Readonly<{ kind: 'refused'; reason: string }>
+  | Readonly<{ kind: 'taken'; loaded: LoadedConfig }>
   | ({ readonly kind: 'report' } & Report);
 
 export async function receiveJob(): Promise<Job> {

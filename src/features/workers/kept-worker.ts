@@ -96,7 +96,7 @@ export class KeptWorker {
   }
 
   /** Runs one process from its start to its end. */
-  async #live(): Promise<{ readonly reason: string; readonly isSteady: boolean }> {
+  async #live(): Promise<Readonly<{ reason: string; isSteady: boolean }>> {
     const { number, processes, job, telemetry, onEnded } = this.#parts;
     const worker = cluster.fork(threadPoolOf(processes));
     [this.#worker, this.#refusal] = [worker, undefined];

@@ -16,10 +16,7 @@ export function askedFor({ oidc }: KoaContextWithOIDC): AskedFor {
     resource,
     scope === '' ? [WHOLE_API] : asked.filter((one) => scopes.has(one)),
   ]);
-  return {
-    scopes: [...oidc.requestParamOIDCScopes],
-    resourceScopes: Object.fromEntries(ofResource),
-  };
+  return { scopes: [...oidc.requestParamOIDCScopes], resourceScopes: Object.fromEntries(ofResource) };
 }
 
 const union = (lists: readonly (readonly string[])[]) => [...new Set(lists.flat())];

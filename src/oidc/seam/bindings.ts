@@ -2,11 +2,7 @@
 import Provider from 'oidc-provider';
 import type { BrowserBinding } from '../browser-binding.ts';
 
-type BoundToken = Readonly<{
-  expiresWithSession?: boolean;
-  sessionUid?: string;
-  accountId?: string;
-}>;
+type BoundToken = Readonly<{ expiresWithSession?: boolean; sessionUid?: string; accountId?: string }>;
 export type BoundModel = {
   readonly find: (this: BoundModel, value: string, options?: object) => Promise<BoundToken | undefined>;
 };
@@ -28,7 +24,7 @@ export function bindToSession(model: BoundModel, provider: Provider): void {
   });
 }
 
-type Marked = { readonly uid: string; readonly browser?: string };
+type Marked = Readonly<{ uid: string; browser?: string }>;
 export type BoundInteraction = Readonly<{
   prototype: Marked & { destroy: () => Promise<void> };
   find: (this: BoundInteraction, id: unknown, options?: object) => Promise<Marked | undefined>;

@@ -38,7 +38,7 @@ export interface ModelClass {
 export function signRecord(
   tokens: AccessTokens,
   { jti, iat, exp, clientId, scope, extra = {} }: TokenPayload,
-  of: { readonly sub: string; readonly aud: Audience },
+  of: Readonly<{ sub: string; aud: Audience }>,
 ): Promise<string> {
   return tokens.sign(
     // RFC 6749 §3.3: at least one scope; a resource without scopes leaves none.

@@ -5,7 +5,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 const CARRIED = 'newerMembers';
 
 /** The parts of a model class that are used here; the engine creates one adapter for each class. */
-export type RewrittenModel = { readonly IN_PAYLOAD: readonly string[]; readonly adapter: Adapter };
+export type RewrittenModel = Readonly<{ IN_PAYLOAD: readonly string[]; adapter: Adapter }>;
 
 type Carrying = AdapterPayload & { readonly [CARRIED]?: Readonly<Record<string, unknown>> };
 

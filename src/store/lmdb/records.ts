@@ -14,7 +14,7 @@ import type {
   UseOptions,
 } from '../store.ts';
 
-type Claim = { readonly id: string; readonly follows: string | undefined; readonly at: number };
+type Claim = Readonly<{ id: string; follows: string | undefined; at: number }>;
 
 export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
   return {

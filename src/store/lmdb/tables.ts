@@ -5,7 +5,7 @@ import { assertRoom, toReason } from './files.ts';
 import { type StoredDocument, type StoredRecord, StoreTakesNoWrites, StoreUnavailable } from '../store.ts';
 
 export type RecordRow = StoredRecord & { readonly expiresAt: number };
-export type CounterRow = { readonly count: number; readonly endsAt: number };
+export type CounterRow = Readonly<{ count: number; endsAt: number }>;
 
 /** Which table a row of the expiry index points into. */
 type Expiring = 'record' | 'tombstone' | 'counter';

@@ -8,7 +8,7 @@ import type { Finding } from './info.ts';
 import { SCRIPTS } from './scripts.ts';
 
 /** A master, connected or not. `name` is unique among the servers of this client. */
-export type Master = { readonly name: string; readonly redis: Redis };
+export type Master = Readonly<{ name: string; redis: Redis }>;
 
 export interface RedisClient {
   /** Why no master is connected: the last error of a connection. */

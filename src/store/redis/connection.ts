@@ -11,11 +11,7 @@ import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts
 import type { ScriptName } from './scripts.ts';
 import { withMayBeDone, StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
 
-export type ServerReport = Readonly<{
-  name: string;
-  info: InfoFields;
-  findings: readonly Finding[];
-}>;
+export type ServerReport = Readonly<{ name: string; info: InfoFields; findings: readonly Finding[] }>;
 
 export type RedisConnection = ReturnType<typeof toConnection>;
 

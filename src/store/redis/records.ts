@@ -19,8 +19,8 @@ const BATCH = 100;
 /** The results of the consume script, by number. */
 const CONSUME_RESULTS: readonly ConsumeResult[] = ['gone', 'consumed', 'already_consumed'];
 
-type Span = { readonly at: number; readonly lifeMs: number };
-type Name = { readonly kind: string; readonly key: string };
+type Span = Readonly<{ at: number; lifeMs: number }>;
+type Name = Readonly<{ kind: string; key: string }>;
 
 export function createRedisRecords(connection: RedisConnection, now: Clock): RecordStore {
   return {

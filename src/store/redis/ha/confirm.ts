@@ -13,14 +13,10 @@ const BATCH = 1000;
 const REDIRECTIONS = 8;
 const TRY_AGAIN_MS = 25;
 
-type Write = Readonly<{
-  script: ScriptName;
-  keys: readonly string[];
-  args: readonly (string | number)[];
-}>;
+type Write = Readonly<{ script: ScriptName; keys: readonly string[]; args: readonly (string | number)[] }>;
 
 /** The script's answer, and whether the replicas have its writes. */
-type Confirmed = { readonly reply: unknown; readonly isConfirmed: boolean };
+type Confirmed = Readonly<{ reply: unknown; isConfirmed: boolean }>;
 
 type Outcome = Confirmed & { readonly error: Error | null };
 type Waiting = Readonly<{ write: Write; isAsking: boolean; done: (outcome: Outcome) => void }>;
