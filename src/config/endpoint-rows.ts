@@ -1,4 +1,4 @@
-// The types of the rows in the tables of endpoints (endpoints.ts) and grants (grants.ts), and the values that rows share.
+// Types of the rows of endpoints (endpoints.ts) and grants (grants.ts), and the values that rows share.
 
 /** The limit that a client's requests and failures count against. */
 export type ClientLimit = 'token' | 'introspection' | 'revocation';

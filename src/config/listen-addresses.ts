@@ -1,5 +1,4 @@
-// Reads the address of the management listener from the configuration file, and no secret, client or user, because a health check
-// must work while the file is edited.
+// Reads only the address of the management listener, because a health check must work while the file is edited.
 import * as z from 'zod';
 import { readDocument } from './document.ts';
 import { ProblemList } from './problems.ts';

@@ -29,10 +29,7 @@ const PHC =
 const isWholeBase64 = (text: string) =>
   Buffer.from(text, 'base64').toString('base64').replace(/=+$/, '') === text;
 
-/**
- * The fault of an argon2id hash, or undefined: it is cheap to guess (OWASP), one request could take all memory, or it can't be
- * decoded, and its user could not sign in.
- */
+/** The fault of an argon2id hash, or undefined: it is cheap to guess (OWASP), could take all memory, or can't be decoded. */
 export function phcFault(value: string): string | undefined {
   const [, memory = 0, passes = 0, lanes = 0] = (PHC.exec(value) ?? []).map(Number);
   const isFine = memory >= 7168 && memory <= 262_144 && passes <= 20 && lanes <= 16;

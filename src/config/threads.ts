@@ -23,7 +23,7 @@ export function threadPoolOf(processes: number): Readonly<Record<string, string>
 
 const threadsFor = (processes: number) => Math.ceil(availableParallelism() / processes) + 1;
 
-/** How many passwords this process compares at a time, each in its own thread: one for each core of the process. */
+/** One password at a time for each core of the process, each in its own thread. */
 export function passwordThreads(): number {
   const threads = Number(process.env[NAME] ?? DEFAULT_OF_NODE);
   return Math.max(1, threads - 1);

@@ -28,6 +28,7 @@ export const FEATURES = [
 
 const LIST: readonly Declaration[] = FEATURES;
 
+/** The types of what features declare as K, joined as an intersection: unlike Declaration, they have each feature's own keys. */
 type Each = (typeof FEATURES)[number];
 type Declared<K extends string> = Each extends infer F
   ? F extends Readonly<Record<K, infer P>>

@@ -31,7 +31,7 @@ export type Pages = ReturnType<typeof createPages>;
 const MAX_REPORTED = 100;
 const MAX_MESSAGE_LENGTH = 2000;
 
-/** Reads and compiles all templates now; rendering touches no file. Throws when a built-in view is broken. */
+/** Rendering touches no file. Throws when a built-in view is broken. */
 export function createPages(options: PagesOptions) {
   const report = reportOnce(options.onProblem);
   const views = loadViews(options, report);

@@ -20,7 +20,7 @@ type DoctorOptions = VerbOptions & { readonly url?: string };
 
 type Probes = Readonly<Record<string, () => Promise<Probe>>>;
 
-/** Adds the command. Exit code 0: no problems, perhaps warnings; 1: problems. */
+/** Exit code 0: no problems, perhaps warnings; 1: problems. */
 export const doctorWith = (probes: Probes) => (program: Command, io: CliIo) => {
   addVerb(program, 'doctor', 'check a running service from outside, through its public URL and proxy')
     .option(

@@ -20,7 +20,7 @@ type ViewCheckOptions = ViewsSettings & { readonly overrideFolder: string };
 
 type Files = ReadonlyMap<string, string>;
 
-/** Returns every fault of the folder, each once, because a page has the same one in most of its states. */
+/** Each fault once, because a page has the same one in most of its states. */
 export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
   if (!existsSync(options.overrideFolder))
     return [{ file: options.overrideFolder, message: 'the folder does not exist' }];
