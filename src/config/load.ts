@@ -1,4 +1,4 @@
-// Reads the configuration file and all files that it names, and returns either the whole configuration or every problem at once.
+// Reads the configuration file and all files that it names: the whole configuration, or every problem at once.
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { readKeys } from '../features/index.ts';

@@ -1,5 +1,4 @@
-// Client secrets that expire soon or have expired. An expired secret is not an error of the configuration, because a service
-// that ran yesterday must start today.
+// Client secrets that expire soon or have expired, which is no error: a service that ran yesterday must start today.
 import type { Client, ClientSecret } from './config.ts';
 import { DAY, formatInstant } from './notation.ts';
 import { secretId } from './secret-strength.ts';

@@ -1,5 +1,4 @@
-// Parses YAML into plain data (maps with text keys, lists and scalars), with the position of each value. Rejects aliases, so that
-// a small file can't expand to a large one (CWE-776).
+// Parses YAML into plain data with the position of each value. Rejects aliases, which expand a small file to a large one (CWE-776).
 import {
   type Document,
   isAlias,

@@ -58,8 +58,8 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
   return {
     isListed,
     /**
-     * Resolves the client, or undefined if it isn't listed, has no document or a rejected one. Throws ClientUnavailable, TooManyRequests
-     * and StoreUnavailable, which the application answers.
+     * Resolves undefined if it isn't listed, or has no document or a rejected one. Throws ClientUnavailable, TooManyRequests and
+     * StoreUnavailable.
      */
     async load(clientId: string, use: DocumentUse, asker: Asker): Promise<Client | undefined> {
       if (!isListed(clientId)) return undefined;

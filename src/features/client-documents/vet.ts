@@ -1,5 +1,5 @@
-// Checks the metadata document of an unregistered client, fetched or from a file, and converts it to a client like those of
-// the configuration: draft-ietf-oauth-client-id-metadata-document-02, RFC 7591.
+// Checks the metadata document of an unregistered client, and converts it to a client like those of the configuration:
+// draft-ietf-oauth-client-id-metadata-document-02, RFC 7591.
 import { isUtf8 } from 'node:buffer';
 import { checkClients } from '../../config/check-clients.ts';
 import type { Client } from '../../config/config.ts';

@@ -1,4 +1,4 @@
-// `postern views eject|check|preview`: for designers who change the pages. The last two are implemented in check-views.ts and preview.ts.
+// `postern views eject|check|preview`, for designers who change the pages.
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
