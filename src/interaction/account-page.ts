@@ -59,7 +59,8 @@ export function createAccountPage(host: Host, path: string) {
       return { session, account, factors, isFresh: isFresh(session, factors, secondsOf(host)) };
     },
     /** The URL of a sign-in that leads back to this page and its `view`; `again`: the user signed in too long ago. */
-    signInUrl: (again: boolean, view?: string) => internalSignInUrl(config.issuer, callbackOf(path), again, view),
+    signInUrl: (again: boolean, view?: string) =>
+      internalSignInUrl(config.issuer, callbackOf(path), again, view),
     /** The token for forms of this page, valid for this user alone. */
     token: (visitor: Visitor) => csrf.token(visitor.session.uid, stepOf(visitor)),
     /** Throws Refusal for a form of another page. */

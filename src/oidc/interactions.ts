@@ -50,7 +50,10 @@ export function createInteractions(engine: Engine) {
     orGone(finishOnce(engine, ctx, uid, result, { spends }), 'gone');
   /** Also resumes in this request if possible. Not after changes in this request to data that the engine reads. */
   const finishAndResume = (ctx: Context, { uid, isRedirected }: OpenInteraction, result: GivenResult) =>
-    orGone(finishOnce(engine, ctx, uid, result, { resumes: isRedirected && engine.userLists === undefined }), 'gone');
+    orGone(
+      finishOnce(engine, ctx, uid, result, { resumes: isRedirected && engine.userLists === undefined }),
+      'gone',
+    );
   const deny = (ctx: Context, interaction: OpenInteraction, description: string) =>
     finishAndResume(ctx, interaction, { error: 'access_denied', error_description: description });
 
@@ -74,7 +77,8 @@ export function createInteractions(engine: Engine) {
         ? finishAndResume(ctx, interaction, result)
         : finish(ctx, interaction, result, spends));
       const { accountId } = login;
-      if (isNew && destination !== 'gone') await notify(engine, { accountId, what: 'new_browser', place: placeOf(ctx) });
+      if (isNew && destination !== 'gone')
+        await notify(engine, { accountId, what: 'new_browser', place: placeOf(ctx) });
       return destination;
     },
 

@@ -131,7 +131,10 @@ async function applyUsers(
 }
 
 /** Ends the sessions of users in the store who can't sign in, because a user in the file has their username. */
-async function endHidden(users: Config['users'], { now, states, storedUsers, log, announce, onFault }: Steps) {
+async function endHidden(
+  users: Config['users'],
+  { now, states, storedUsers, log, announce, onFault }: Steps,
+) {
   const shadowed = await findShadowed(users, storedUsers);
   for (const [storeId, fileId] of shadowed) {
     log.warn(

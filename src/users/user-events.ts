@@ -42,7 +42,12 @@ export type UserEvents = ReturnType<typeof createUserEvents>;
 
 export const createUserEvents = (documents: DocumentStore, now: Clock) => createJobs(documents, now, FORM);
 
-type DeliveryParts = Readonly<{ userEvents: UserEvents; storeNow: Clock; log: Log; onUserEvent: OnUserEvent }>;
+type DeliveryParts = Readonly<{
+  userEvents: UserEvents;
+  storeNow: Clock;
+  log: Log;
+  onUserEvent: OnUserEvent;
+}>;
 
 /** Delivers to one application. */
 export const createUserEventDelivery = ({ userEvents, storeNow, log, onUserEvent }: DeliveryParts) =>

@@ -26,7 +26,9 @@ const STATUSES: Partial<Record<AccountError, number>> = { too_many_attempts: 429
 export const open = ({ userLists }: App): PageParts => ({
   guard: { isPlain: () => true },
   routes: (host, others) =>
-    userLists ? [accountPage(host, [...createSections(host, userLists), ...others]), changePassword(host)] : [],
+    userLists
+      ? [accountPage(host, [...createSections(host, userLists), ...others]), changePassword(host)]
+      : [],
 });
 
 const changePassword = ({ config }: Host): Route => ({

@@ -98,7 +98,9 @@ function createSignIns(host: Host, { userSessions }: UserLists, url: string): re
   const sessions: Section = {
     async fields({ account, session, factors }) {
       const all = await list(account.id);
-      const current = all.filter(({ session: { sessionsSince = 0 } }) => sessionsSince === factors.sessionsSince);
+      const current = all.filter(
+        ({ session: { sessionsSince = 0 } }) => sessionsSince === factors.sessionsSince,
+      );
       return {
         sessions: current.map(({ uid, session: { place, usedAt, loginTs: signedInAt = 0 } }) => ({
           id: idOf(uid),

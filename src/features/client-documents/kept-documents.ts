@@ -26,7 +26,8 @@ export type KeptDocument = Readonly<{
 
 /** The stored form, with its version. */
 type Stored = Pick<ClientDocument, 'contentType'> &
-  Omit<KeptDocument, 'client' | 'document'> & Readonly<{ body: string; v: number }>;
+  Omit<KeptDocument, 'client' | 'document'> &
+  Readonly<{ body: string; v: number }>;
 
 export type KeptDocumentsParts = Pick<App, 'store' | 'clock' | 'hash' | 'onDamaged' | 'tombstoneSeconds'> & {
   readonly vet: (document: ClientDocument) => VettedDocument;

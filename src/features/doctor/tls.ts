@@ -26,8 +26,7 @@ export async function checkTls({ at, now }: Target, report: ReportFault): Promis
 }
 
 /** `refused` and `failed` are codes of OpenSSL and of the system. */
-type Handshake =
-  Readonly<{ until: number; refused: string | undefined }> | { readonly failed: string };
+type Handshake = Readonly<{ until: number; refused: string | undefined }> | { readonly failed: string };
 
 function shakeHands({ hostname, port }: URL): Promise<Handshake> {
   const host = hostname.replace(/^\[|\]$/g, '');

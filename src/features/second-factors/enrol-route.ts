@@ -76,7 +76,8 @@ export function addEnrolRoute(
     const { form, interaction } = await open.byForm(ctx, ['second_factor'], STEP);
     const pending = await step.pendingOf(interaction);
     const isHere = pending !== undefined && isOpen(signIn, interaction, pending, seconds());
-    if (!isHere || !mayAdd(interaction, pending)) return continueTo(ctx, interaction, { url: interaction.pageUrl });
+    if (!isHere || !mayAdd(interaction, pending))
+      return continueTo(ctx, interaction, { url: interaction.pageUrl });
     const { account, factors } = pending;
     const of = {
       id: account.id,

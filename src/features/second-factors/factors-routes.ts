@@ -110,7 +110,8 @@ function createShowList(host: Host, second: SecondFactors, { url, token }: Accou
       username,
       csrf,
       factors: toFactorModels(factors, `${url}/remove`),
-      recoveryCodes: settings.recoveryCodes === 0 ? undefined : { left: factors.recoveryCodes.length, action },
+      recoveryCodes:
+        settings.recoveryCodes === 0 ? undefined : { left: factors.recoveryCodes.length, action },
       enrolment: begun && toEnrolmentModel(begun, { action: `${url}/add`, csrf }, refused.enrolment),
       ...toAddingModel(url, refused.adding ?? viewOf(ctx, 'add'), begun),
       codesFollow: settings.recoveryCodes > 0 && !hasSecondFactor(factors),
@@ -227,7 +228,8 @@ function createChanges(host: Host, second: SecondFactors, page: AccountPage, lis
     },
 
     async 'recovery-codes'(ctx, visitor) {
-      if (settings.recoveryCodes === 0 || !hasSecondFactor(visitor.factors)) throw new Refusal(403, 'forbidden');
+      if (settings.recoveryCodes === 0 || !hasSecondFactor(visitor.factors))
+        throw new Refusal(403, 'forbidden');
       return showCodes(ctx, visitor);
     },
   };

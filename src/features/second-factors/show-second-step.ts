@@ -29,7 +29,11 @@ function waysOf(signIn: SecondFactors['settings'], own: Factors, needed: Level, 
   };
 }
 
-export function createShowSecondStep(host: Host, { settings: signIn, passkeys }: SecondFactors, { html }: Show) {
+export function createShowSecondStep(
+  host: Host,
+  { settings: signIn, passkeys }: SecondFactors,
+  { html }: Show,
+) {
   const { config, csrf } = host;
 
   function showStep(
