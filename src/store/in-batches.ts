@@ -1,3 +1,4 @@
+// Acts in batches, because a start with thousands of users must not flood the store.
 import { FormFault } from './form.ts';
 
 /** A first start writes every user. */
@@ -5,10 +6,7 @@ const AT_ONCE = 50;
 
 export type OnFault = (fault: FormFault) => void;
 
-/**
- * Acts in batches, because a start with thousands of users must not flood the store. A document that can't be read doesn't stop it:
- * what needs the document is rejected anyway.
- */
+/** A document that can't be read doesn't stop it: what needs the document is rejected anyway. */
 export async function inBatches<T>(
   all: readonly T[],
   act: (one: T) => Promise<unknown>,
