@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { AuditConfig, Config } from '../config/config.ts';
-import { standBack } from '../config/threads.ts';
+import { lowerThreadPriority } from '../config/threads.ts';
 import { notifiesUsers } from '../features/index.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';

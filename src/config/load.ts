@@ -1,4 +1,4 @@
-// Reads the configuration file and all files that it names: the whole configuration, or every problem at once.
+// Reads the configuration file and all files that it names, and returns either the whole configuration or every problem at once.
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { readKeys } from '../features/index.ts';
@@ -104,8 +104,6 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const config = toConfig(parts, { store, keys, clients, read, notices });
   return { config, sources, hash: hashConfig(config), generatedKeys, readAt };
 }
-
-type Reading = Readonly<{ problems: ProblemList; sources: SourceList; serviceOnly: boolean | undefined }>;
 
 /** Resolves undefined if the file itself has a fault, because all checks depend on it. */
 async function readParts(file: string, problems: ProblemList, sources: SourceList, serviceOnly = false) {

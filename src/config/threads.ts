@@ -1,6 +1,7 @@
 // Sets the size of Node's thread pool, which signs tokens and commits to LMDB. Node reads it once, with the first task, so it is set before
-// anything else is loaded. The pool has one thread more than cores, because an LMDB commit keeps one waiting for the disk. Node's default
-// of four, on two cores, makes machine tokens 9 % slower than two. Passwords have their own threads (users/hashing-threads.ts).
+// anything else is loaded. The pool has one thread more than cores, because an LMDB commit keeps one waiting for the disk. Measured with
+// machine tokens: on two cores, Node's default of four is 9 % slower than two. Passwords have their own threads (users/hashing-threads.ts),
+// one for each core of a process.
 import { readdirSync } from 'node:fs';
 import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
 
@@ -23,14 +24,15 @@ export function threadPoolOf(processes: number): Readonly<Record<string, string>
 
 const threadsFor = (processes: number) => Math.ceil(availableParallelism() / processes) + 1;
 
-/** One password at a time for each core of the process, each in its own thread. */
+/** How many passwords this process compares at a time, each in its own thread: one for each core of the process. */
 export function passwordThreads(): number {
   const threads = Number(process.env[NAME] ?? DEFAULT_OF_NODE);
   return Math.max(1, threads - 1);
 }
 
 /**
- * Lowers the priority of this thread; on Linux, each has its own. Tokens beside many sign-ins then have a p99 of 7 ms instead of 12 to 20.
+ * Lowers the priority of this thread; on Linux, each thread has its own. Many sign-ins at once then don't delay tokens: their p99 is
+ * 7 ms instead of 12 to 20.
  */
 export function lowerThreadPriority(): void {
   lower(0, constants.priority.PRIORITY_BELOW_NORMAL);

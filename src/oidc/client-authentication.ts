@@ -1,8 +1,9 @@
 // Client authentication. An attempt with a secret is counted first, then every live hash is compared in constant time. The client's own
-// request is counted afterwards, so that only the client itself can use up its limit. Anyone can send an app or an API made-up codes and
-// tokens, which it passes on. So only real ones count against the client's own limit: machine tokens, codes and tokens that are exchanged
-// or revoked, and live tokens at introspection. Everything else counts against a second limit of the client, which also stops a client that
-// guesses tokens (RFC 7662 §4).
+// request is counted afterwards, so that no guess is free and only the client itself can use up its limit.
+//
+// Anyone can send an app or an API made-up codes and tokens, which it passes on. So only real ones count against the client's own limit:
+// machine tokens, codes and tokens that are exchanged or revoked, and live tokens at introspection. Everything else counts against a
+// second limit of the client, which also stops a client that guesses tokens (RFC 7662 §4).
 import { timingSafeEqual } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -20,7 +21,7 @@ export const clientPlaceOf = (ctx: KoaContextWithOIDC): ClientPlace => ({
   address: clientAddressOf(ctx),
 });
 
-type CountedRequest = ReturnType<typeof endpointAndAddress> & { readonly client: Client; isCounted: boolean };
+type CountedRequest = ClientPlace & { readonly client: Client; isCounted: boolean };
 type State = { clientRequest?: CountedRequest };
 
 /** Whether a client has authenticated, or is a public one that named itself and was counted by its address. */
@@ -48,7 +49,7 @@ export function createClientAuthentication({
   /** Admits a client that has authenticated, or a public one that named itself. */
   async function admitClient(ctx: KoaContextWithOIDC, client: Client): Promise<void> {
     const { oidc } = ctx;
-    const request = { client, ...endpointAndAddress(ctx), isCounted: false };
+    const request = { client, ...clientPlaceOf(ctx), isCounted: false };
     const { endpoint, address } = request;
     (ctx.state as State).clientRequest = request;
     // Anyone can name a public client, so it is counted before any look-up, and by address as well. At introspection, a token that
@@ -65,8 +66,7 @@ export function createClientAuthentication({
     compareSecret: async (ctx: KoaContextWithOIDC, clientId: string, secret: string): Promise<boolean> => {
       const client = await clients.load(clientId);
       if (client === undefined) return false;
-      const { endpoint, address } = endpointAndAddress(ctx);
-      const isRight = await limits.attemptSecret(endpoint, clientId, address, () => {
+      const isRight = await limits.attemptSecret(clientPlaceOf(ctx), clientId, () => {
         const match = findSecret(client.secrets, digestOf(secret), now() / 1000);
         if (match !== undefined) onSecretUsed(client, match);
         return match !== undefined;

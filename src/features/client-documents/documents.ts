@@ -31,8 +31,8 @@ const documentUnavailable = (reason: string, waitMs: number) =>
 
 /**
  * Why the client is loaded. `begin`: a new authorization, which requires a trusted document; only it fetches an unknown one. `continue`: a
- * later request; while the host doesn't answer, the last good document is valid for another day. `end`: a revocation or a sign-out, which
- * must not depend on the document.
+ * request after an authorization; while the host doesn't answer, the last good document is valid for another day. `end`: a revocation or a
+ * sign-out, which must not depend on the document.
  */
 export type DocumentUse = 'begin' | 'continue' | 'end';
 
@@ -58,8 +58,8 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
   return {
     isListed,
     /**
-     * Resolves undefined if it isn't listed, or has no document or a rejected one. Throws ClientUnavailable, TooManyRequests and
-     * StoreUnavailable.
+     * Resolves the client, or undefined if it isn't listed, has no document or a rejected one. Throws ClientUnavailable, TooManyRequests
+     * and StoreUnavailable, which the application answers.
      */
     async load(clientId: string, use: DocumentUse, asker: Asker): Promise<Client | undefined> {
       if (!isListed(clientId)) return undefined;
@@ -83,7 +83,7 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
 }
 
 /** No new fetch before `until`. Without `failure`, the document was rejected. `left`: the document that its client still uses. */
-type Pause = Readonly<{ until: number; failure?: string; left?: Before }>;
+type Pause = { readonly until: number; readonly failure?: string; readonly left?: Before };
 
 /** The document that is no longer trusted. */
 type Before = KeptDocument | undefined;

@@ -5,9 +5,9 @@ import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../../outgoi
 import { type ClientDocument, MOST_DOCUMENT_BYTES, type VettedDocument } from './vet.ts';
 
 type FetchedDocument =
-  | Readonly<{ client: Client; document: ClientDocument; believedSeconds: number }>
+  | { readonly client: Client; readonly document: ClientDocument; readonly trustedSeconds: number }
   /** There is no document, or it is rejected. `hasFailed`: its host gave no answer, but may soon. */
-  | Readonly<{ refused: string; hasFailed?: boolean }>;
+  | { readonly refused: string; readonly hasFailed?: boolean };
 
 type FetchDocumentParts = Readonly<{
   outgoing: Outgoing;
@@ -47,7 +47,7 @@ async function ask({ outgoing, vet }: FetchDocumentParts, clientId: string): Pro
 const [MIN_SECONDS, MAX_SECONDS] = [5 * 60, 24 * 60 * 60];
 
 /** Seconds of trust by RFC 9111 §5.2.2, within these bounds. */
-function believedFor({ 'cache-control': control = '' }: IncomingHttpHeaders): number {
+export function secondsOfTrust({ 'cache-control': control = '' }: IncomingHttpHeaders): number {
   const directives = control.toLowerCase().split(/\s*,\s*/);
   const isOnce = directives.some((one) => one === 'no-store' || /^no-cache(=|$)/.test(one));
   const maxAge = directives.map((one) => /^max-age="?(\d+)"?$/.exec(one)?.[1]).find(Boolean) ?? '0';

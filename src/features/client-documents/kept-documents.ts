@@ -26,8 +26,12 @@ export type KeptDocument = Readonly<{
 
 /** The stored form, with its version. */
 type Stored = Pick<ClientDocument, 'contentType'> &
-  Omit<KeptDocument, 'client' | 'document'> &
-  Readonly<{ body: string; v: number }>;
+  Omit<KeptDocument, 'client' | 'document' | 'trustedUntil'> & {
+    readonly body: string;
+    readonly v: number;
+    /** `trustedUntil`, by the name that the first version gave it. */
+    readonly believedUntil: number;
+  };
 
 export type KeptDocumentsParts = Pick<App, 'store' | 'clock' | 'hash' | 'onDamaged' | 'tombstoneSeconds'> & {
   readonly vet: (document: ClientDocument) => VettedDocument;

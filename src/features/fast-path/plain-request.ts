@@ -4,16 +4,14 @@ import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Client } from '../../config/config.ts';
 import { digestOf } from '../../config/secret-strength.ts';
-import { findSecret, type endpointAndAddress } from '../../oidc/client-authentication.ts';
+import type { ClientPlace } from '../../limits/limits.ts';
+import { findSecret } from '../../oidc/client-authentication.ts';
 import type { Engine } from '../../oidc/provider.ts';
 
 export type FastParts = Engine;
 
-/** The endpoint where a client shows its secret, and the client's address. */
-type ClientRequest = ReturnType<typeof endpointAndAddress>;
-
 /** The same as in the middleware's `ctx.state`. */
-export type RequestState = Readonly<{ requestId: string; clientAddress: string }>;
+export type RequestState = { readonly requestId: string; readonly clientAddress: string };
 
 /**
  * Resolves the body of a 200; undefined leaves the request to the engine. Until the answer is certain, nothing is counted or changed, and
@@ -48,7 +46,7 @@ const UNUSUAL_HEADERS = ['cookie', 'origin', 'transfer-encoding'];
 
 /** Fields by name; each was sent once. */
 type PlainForm = Readonly<Partial<Record<string, string>>>;
-type PlainCredentials = Readonly<{ clientId: string; secret: string }>;
+type PlainCredentials = { readonly clientId: string; readonly secret: string };
 type PlainRequest = Readonly<{
   form: PlainForm;
   client: Client;
@@ -82,9 +80,9 @@ export function peekRequest(
 }
 
 /**
- * Checks whether `secret` is a live one of a client that is known at this address; undefined leaves everything to the engine, also for a
- * stranger, because this check isn't counted. The caller awaits the returned function before any answer: it counts the attempt and the
- * request, and throws errors that the application answers.
+ * Checks whether `secret` is a live one of a client that is known at this address; undefined leaves everything to the engine. It is
+ * undefined for a stranger, because this check isn't counted. The caller awaits the returned function before any answer: it counts the
+ * attempt and the client's request, and throws errors that the application answers.
  */
 function comparePlain(
   { limits, now, onSecretUsed }: FastParts,
