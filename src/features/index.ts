@@ -1,4 +1,5 @@
 // The features, one line each. Prompts, middleware around the engine and pages follow this order.
+import type { CoreEvent } from '../observability/audit.ts';
 import { access } from './access/feature.ts';
 import { account } from './account/feature.ts';
 import { clientDocuments } from './client-documents/feature.ts';
@@ -57,8 +58,11 @@ export function list<
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;
 }
 
+/** An event of the core or of a feature. */
+export type AuditEvent = CoreEvent | Item<Declared<'audit'>>;
+
 /** Whether users are notified of events of their accounts. */
-export const notifiesUsers = (config: object): boolean =>
+export const notifiesUsers = (config: object) =>
   LIST.some(({ sendsNotes = false, isOn }) => sendsNotes && isOn(config as never));
 
 /** Reads the values that keys of features refer to. */

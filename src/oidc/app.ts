@@ -3,9 +3,10 @@
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Client, ClientSecret, Config, RateLimits } from '../config/config.ts';
 import { levelsOf } from '../config/sign-in-levels.ts';
-import { notifiesUsers } from '../features/index.ts';
+import { type AuditEvent, notifiesUsers } from '../features/index.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Limits } from '../limits/limits.ts';
+import type { Audit } from '../observability/audit.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Outgoing } from '../outgoing/guard.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -36,6 +37,7 @@ import { createOnUserEvent, userListsOf } from './user-lists.ts';
 
 /** The parts that outlive every application of a process. They include counters and leases, so that a reload doesn't reset them. */
 export interface Process extends Telemetry, OpenUsers {
+  readonly audit: Audit<AuditEvent>;
   readonly now: Clock;
   readonly store: Store;
   readonly hash: KeyedHash;

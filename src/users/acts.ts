@@ -1,7 +1,8 @@
 // Acts on users by administrators on the command line, by users on a page, or by one-time link: each once, with its record in the audit
 // trail, its line in the user's activity, and the event that notifies apps and lists (user-events.ts).
+import type { AuditEvent } from '../features/index.ts';
 import type { Audit, AuditFields, Origin } from '../observability/audit.ts';
-import type { Clock } from '../store/store.ts';
+import { type Clock, ifUnavailable } from '../store/store.ts';
 import { type AccountState, type AccountStates, laterThan, nextSecond } from './account-state.ts';
 import { type FactorStore, forgiven } from './factors.ts';
 import type { OneTimeLink, OneTimeLinks } from './one-time-links.ts';
@@ -21,7 +22,7 @@ export type ActsParts = Readonly<{
   userEvents: UserEvents;
   /** Undefined if users can't see their activity. */
   activity: Pick<UserIndex, 'addEvent'> | undefined;
-  audit: Audit;
+  audit: Audit<AuditEvent>;
   storeNow: Clock;
   /** Whether users are notified. */
   notifiesUsers: boolean;
@@ -30,7 +31,7 @@ export type ActsParts = Readonly<{
 export function recordAct(
   { audit }: ActsParts,
   { by, address, request_id }: Actor,
-  [event, outcome]: readonly [string, 'success' | 'failure'],
+  [event, outcome]: readonly [AuditEvent, 'success' | 'failure'],
   fields: AuditFields,
 ): void {
   audit.record(event, outcome, { address, request_id, by, ...fields });
@@ -47,7 +48,7 @@ export async function notify(parts: Omit<Noting, 'activity'>, { accountId, what,
   const { notifiesUsers, storeNow, userEvents } = parts;
   if (!notifiesUsers) return;
   const note = { what, place, at: Math.floor(storeNow() / 1000) };
-  await userEvents.add([{ ...newUserEvent(accountId, 'noted'), note }]).catch(() => undefined);
+  await userEvents.add([{ ...newUserEvent(accountId, 'noted'), note }]).catch(ifUnavailable);
 }
 
 /** Adds an event to the user's activity, and notifies the user. */
@@ -58,7 +59,7 @@ export async function noteInActivity(
   { what, app }: Pick<SecurityEvent, 'what' | 'app'>,
 ): Promise<void> {
   const { place } = actor;
-  await parts.activity?.addEvent(accountId, { what, app, place }).catch(() => undefined);
+  await parts.activity?.addEvent(accountId, { what, app, place }).catch(ifUnavailable);
   await notify(parts, { accountId, what, place });
 }
 

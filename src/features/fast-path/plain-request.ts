@@ -2,13 +2,14 @@
 // Everything else goes to the engine unchanged.
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
+import { errors } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
 import { digestOf } from '../../config/secret-strength.ts';
-import type { ClientPlace } from '../../limits/limits.ts';
+import { type ClientPlace, TooManyRequests } from '../../limits/limits.ts';
 import { findSecret } from '../../oidc/client-authentication.ts';
+import { ClientUnavailable } from '../../oidc/clients.ts';
 import type { Engine } from '../../oidc/provider.ts';
-
-export type FastParts = Engine;
+import { StoreUnavailable } from '../../store/store.ts';
 
 /** The same as in the middleware's `ctx.state`. */
 export type RequestState = { readonly requestId: string; readonly clientAddress: string };
@@ -19,8 +20,15 @@ export type RequestState = { readonly requestId: string; readonly clientAddress:
  */
 export type FastAnswer = (request: IncomingMessage, state: RequestState) => Promise<object | undefined>;
 
+const LEFT = [StoreUnavailable, ClientUnavailable, TooManyRequests, errors.OIDCProviderError];
+
+/** Leaves an outage, a limit or a refusal to the engine, but no bug. */
+export function leaveToEngine(error: unknown): undefined {
+  if (!LEFT.some((kind) => error instanceof kind)) throw error;
+}
+
 /** Resolves a live access token of a user, and its grant. */
-export async function findWithGrant({ provider }: FastParts, jwt: string) {
+export async function findWithGrant({ provider }: Engine, jwt: string) {
   const token = await provider.AccessToken.find(jwt);
   const grant = token && (await provider.Grant.find(token.grantId));
   const isItsOwn = grant?.clientId === token?.clientId && grant?.accountId === token?.accountId;
@@ -28,10 +36,7 @@ export async function findWithGrant({ provider }: FastParts, jwt: string) {
 }
 
 /** Runs `read` as one request, which reads each record once. */
-export async function asOneRequest<T>(
-  { records }: FastParts,
-  read: () => Promise<T>,
-): Promise<T | undefined> {
+export async function asOneRequest<T>({ records }: Engine, read: () => Promise<T>): Promise<T | undefined> {
   let found: T | undefined;
   await records.run(async () => {
     found = await read();
@@ -66,7 +71,7 @@ export function announcesForm(request: IncomingMessage): boolean {
 
 /** Returns the form and its authenticated client, if the form has arrived and has only `fields`, each once. */
 export function peekRequest(
-  parts: FastParts,
+  parts: Engine,
   request: IncomingMessage,
   fields: ReadonlySet<string>,
   from: ClientPlace,
@@ -85,7 +90,7 @@ export function peekRequest(
  * attempt and the client's request, and throws errors that the application answers.
  */
 function comparePlain(
-  { limits, now, onSecretUsed }: FastParts,
+  { limits, now, onSecretUsed }: Engine,
   from: ClientPlace,
   client: Client,
   secret: string,
@@ -96,7 +101,7 @@ function comparePlain(
   if (match === undefined) return undefined;
   return async function count() {
     await limits.attemptSecret(from, clientId, () => true);
-    onSecretUsed?.(client, match);
+    onSecretUsed(client, match);
     await limits.takeClient(from, client);
   };
 }

@@ -32,7 +32,7 @@ function createPasskeySignIn(
     const account = await accounts.findLive(accountId);
     const found = account && (await accounts.findByUsername(account.username));
     const isSame = found?.user?.id === accountId;
-    return isSame && (await accounts.maySignIn(found)) ? found : undefined;
+    return isSame && (await accounts.refusalOf(found)) === undefined ? found : undefined;
   }
 
   async function decide({ binding, response, address, device }: Sent, takeBack: () => void) {
@@ -54,7 +54,7 @@ function createPasskeySignIn(
   ): Promise<(Omit<SignedIn, 'user'> & ProvedPasskey) | RefusedSignIn> {
     let takeBack: (() => void) | undefined;
     try {
-      takeBack = await limits.takePasskey(answer.address);
+      ({ takeBack } = await limits.takePasskey(answer.address));
       return await decide(answer, takeBack);
     } catch (error) {
       if (error instanceof TooManyRequests)
