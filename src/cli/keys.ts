@@ -106,7 +106,7 @@ async function compromise({ keyStore }: KeysContext, kid: string) {
   };
 }
 
-type KeysContext = { readonly config: KeyConfig; readonly keyStore: KeyStore };
+type KeysContext = Readonly<{ config: KeyConfig; keyStore: KeyStore }>;
 
 const NO_KEYS = 'there are no signing keys yet: start the service once to create them';
 

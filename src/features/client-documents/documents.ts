@@ -83,7 +83,7 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
 }
 
 /** No new fetch before `until`. Without `failure`, the document was rejected. `left`: the document that its client still uses. */
-type Pause = { readonly until: number; readonly failure?: string; readonly left?: Before };
+type Pause = Readonly<{ until: number; failure?: string; left?: Before }>;
 
 /** The document that is no longer trusted. */
 type Before = KeptDocument | undefined;

@@ -5,9 +5,9 @@ import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../../outgoi
 import { type ClientDocument, MOST_DOCUMENT_BYTES, type VettedDocument } from './vet.ts';
 
 type FetchedDocument =
-  | { readonly client: Client; readonly document: ClientDocument; readonly trustedSeconds: number }
+  | Readonly<{ client: Client; document: ClientDocument; trustedSeconds: number }>
   /** There is no document, or it is rejected. `hasFailed`: its host gave no answer, but may soon. */
-  | { readonly refused: string; readonly hasFailed?: boolean };
+  | Readonly<{ refused: string; hasFailed?: boolean }>;
 
 type FetchDocumentParts = Readonly<{
   outgoing: Outgoing;

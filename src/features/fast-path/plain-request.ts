@@ -12,7 +12,7 @@ import type { Engine } from '../../oidc/provider.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 
 /** The same as in the middleware's `ctx.state`. */
-export type RequestState = { readonly requestId: string; readonly clientAddress: string };
+export type RequestState = Readonly<{ requestId: string; clientAddress: string }>;
 
 /**
  * Resolves the body of a 200; undefined leaves the request to the engine. Until the answer is certain, nothing is counted or changed, and
@@ -51,7 +51,7 @@ const UNUSUAL_HEADERS = ['cookie', 'origin', 'transfer-encoding'];
 
 /** Fields by name; each was sent once. */
 type PlainForm = Readonly<Partial<Record<string, string>>>;
-type PlainCredentials = { readonly clientId: string; readonly secret: string };
+type PlainCredentials = Readonly<{ clientId: string; secret: string }>;
 type PlainRequest = Readonly<{
   form: PlainForm;
   client: Client;
